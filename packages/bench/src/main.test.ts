@@ -12,7 +12,7 @@ describe('parseCommandLine', () => {
     expect(parseCommandLine(['--profile=api', 'api']).options.profile).toBe('api');
   });
 
-  test('without a scenario, or asked for help, shows help', () => {
+  test('returns no scenario for the help', () => {
     expect(parseCommandLine([]).scenario).toBeNull();
     expect(parseCommandLine(['http-1000', '--help']).scenario).toBeNull();
   });
@@ -22,7 +22,7 @@ describe('parseCommandLine', () => {
     [['a', '--rate', 'fast'], '--rate must be a whole number from 1, not "fast"'],
     [['a', '--rate', '0'], '--rate must be a whole number from 1, not "0"'],
     [['a', '--queue', 'kafka'], '--queue must be one of redis, postgres, not "kafka"'],
-  ])('%j is refused', (args, message) => {
+  ])('rejects %j', (args, message) => {
     expect(() => parseCommandLine(args)).toThrow(new UsageError(message));
   });
 });

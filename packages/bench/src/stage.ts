@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { insertMonitors } from '@tocsin/lab/monitors';
@@ -12,46 +11,22 @@ import { readUsage, type Usage } from './measure/proc.ts';
 import type { Span } from './measure/slots.ts';
 import { HelperProcess } from './processes/helper-process.ts';
 import type { TargetMessage } from './processes/web-target.ts';
-import type { Bench } from './scenarios/scenario.ts';
+import { profileTop } from './profile/cpu-profile.ts';
+import type { Bench, Measurement } from './scenarios/scenario.ts';
 
-export interface StageOptions {
-  /** Of the targets; default http. */
-  readonly protocol?: 'http' | 'https';
-  /** Default redis. */
-  readonly queue?: 'redis' | 'postgres';
-}
+type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'>;
+export type Stage = Awaited<ReturnType<typeof createStage>>;
 
-/** Durable stores, targets and a webhook receiver; services run when they are started. */
-export interface Stage {
-  readonly system: System;
-  /** Null if the queue is on Postgres. */
-  readonly redis: Redis | null;
-  readonly target: HelperProcess<TargetMessage>;
-  /** Without a path. */
-  readonly targetUrl: string;
-  /** PEM; null for http. */
-  readonly targetCa: string | null;
-  readonly receiver: WebhookReceiver;
-  /** Where profiled processes write their profiles when they end. */
-  readonly profileFolder: string;
-  /** The services that run, by name, such as `checker 1`. */
-  readonly services: ReadonlyMap<string, ServiceProcess>;
-  startService(name: string): Promise<ServiceProcess>;
-  /** Starts one api, one notifier, and so many checkers. */
-  startAll(checkers: number): Promise<void>;
-  /** Shuts services down. */
-  stopServices(names: readonly string[]): Promise<void>;
-  checkers(): ServiceProcess[];
-  /** The usage of every program, by name. */
-  usage(): Map<string, Usage>;
-  /** Inserts monitors of the target's paths. @returns their ids */
-  insertMonitors(count: number, intervalSeconds: number): Promise<string[]>;
-}
-
-export async function openStage(bench: Bench, options: StageOptions = {}): Promise<Stage> {
-  const { teardown, profile } = bench;
-  const { protocol = 'http', queue = 'redis' } = options;
+/** Starts durable stores, targets and a webhook receiver. Services run when they are started. */
+export function openStage(bench: Bench, options: StageOptions = {}): Promise<Stage> {
   bench.say('Starting a system …');
+  return createStage(bench, options);
+}
+
+async function createStage(
+  { teardown, options: { profile } }: Bench,
+  { protocol = 'http', queue = 'redis' }: StageOptions,
+) {
   const stores = await Stores.start({ name: 'bench', queue, teardown });
   const { folder, databaseUrl, queueUrl } = stores;
   const redis = queue === 'redis' ? new Redis(queueUrl) : null;
@@ -69,71 +44,81 @@ export async function openStage(bench: Bench, options: StageOptions = {}): Promi
     WEBHOOK_CA_FILE: caFile,
     ...(tls && { CHECK_CA_FILE: caFile }),
   };
-  const system = await teardown.start(System.open({ databaseUrl, queueUrl, folder, env }), (one) =>
-    one.close(),
-  );
+  const opening = System.open({ databaseUrl, queueUrl, folder, env });
+  const system = await teardown.start(opening, (one) => one.close());
+
   const profileFolder = join(folder, 'profiles');
   const services = new Map<string, ServiceProcess>();
-  const startService = async (name: string): Promise<ServiceProcess> => {
+  const startService = async (name: string): Promise<void> => {
     const service = name.split(' ', 1)[0] as ServiceName;
     const nodeOptions = profile === service ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
     const started = system.service(service, {}, { label: name, nodeOptions });
     await started.start();
     services.set(name, started);
-    return started;
+  };
+  const running = (service: ServiceName): ServiceProcess[] =>
+    [...services.values()].filter(({ name }) => name === service);
+  const stopServices = async (service: ServiceName): Promise<void> => {
+    await Promise.all(running(service).map((one) => one.signal('SIGTERM')));
+    for (const [name, one] of services) if (one.name === service) services.delete(name);
   };
   return {
     system,
+    /** Null if the queue is on Postgres. */
     redis,
     target,
+    /** Without a path. */
     targetUrl,
+    /** PEM; null for http. */
     targetCa: tls?.ca ?? null,
     receiver,
-    profileFolder,
-    services,
+    /** Starts a service by a name such as `checker 1`. */
     startService,
-    startAll: async (checkers) => {
+    /** Starts one api, one notifier, and so many checkers. */
+    startAll: async (checkers: number): Promise<void> => {
       const numbers = Array.from({ length: checkers }, (_, index) => `checker ${index + 1}`);
       await Promise.all(['api', 'notifier', ...numbers].map(startService));
     },
-    stopServices: async (names) => {
-      for (const name of names) {
-        await services.get(name)?.signal('SIGTERM');
-        services.delete(name);
-      }
+    running,
+    /** Shuts down all replicas of a service. */
+    stopServices,
+    /** The usage of every program, by name. */
+    usage: (): Map<string, Usage> => {
+      const pids = [...services].map(([name, { pid }]) => [name, pid] as const);
+      return readUsage(new Map([...stores.pids, ['web-target', target.pid], ...pids]));
     },
-    checkers: () => [...services.values()].filter(({ name }) => name === 'checker'),
-    usage: () =>
-      readUsage(
-        new Map([
-          ...stores.pids,
-          ['web-target', target.pid],
-          ...[...services].map(([name, { pid }]) => [name, pid] as const),
-        ]),
-      ),
-    insertMonitors: (count, intervalSeconds) =>
+    /** Inserts monitors of the target's paths. @returns their ids */
+    insertMonitors: (count: number, intervalSeconds: number): Promise<string[]> =>
       insertMonitors(system, { count, intervalSeconds, url: (number) => `${targetUrl}/m/${number}` }),
+    /** Shuts the profiled service down. @returns its profile over a span of the monotonic clock; nothing without `--profile` */
+    profileNotes: async (clock: Window['clock']): Promise<Pick<Measurement, 'notes'>> => {
+      if (profile === undefined) return {};
+      await stopServices(profile);
+      return { notes: await profileTop(profileFolder, clock) };
+    },
   };
 }
 
-/** The usage of the programs over a span of time. */
-export interface Window {
+/** The usage of the programs while some work was done: CPU time of the span, memory at its end. */
+export interface Window<Result = void> {
+  readonly result: Result;
+  /** Epoch milliseconds. */
   readonly span: Span;
   /** The same on the monotonic clock, in nanoseconds. */
   readonly clock: { readonly from: bigint; readonly to: bigint };
   readonly usage: ReadonlyMap<string, Usage>;
 }
 
-/** Lets the system work for a while. CPU time is that of the window, memory that at its end. */
-export async function openWindow(stage: Stage, seconds: number): Promise<Window> {
+export async function openWindow<Result>(stage: Stage, work: () => Promise<Result>): Promise<Window<Result>> {
   const before = stage.usage();
   const [from, clockFrom] = [Date.now(), process.hrtime.bigint()];
-  await wait(seconds * 1_000);
+  const result = await work();
   const used = [...stage.usage()].map(([name, { cpuMs, rssBytes }]): [string, Usage] => [
     name,
     { cpuMs: cpuMs - (before.get(name)?.cpuMs ?? 0), rssBytes },
   ]);
   return {
+    result,
     span: { from, to: Date.now() },
     clock: { from: clockFrom, to: process.hrtime.bigint() },
     usage: new Map(used),

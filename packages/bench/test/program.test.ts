@@ -37,7 +37,7 @@ onLinux('npm run bench', () => {
 test.each([
   [['--help'], 0, /postgres-200/, ''],
   [['nothing'], 1, /^$/, 'There is no scenario "nothing": see --help\n'],
-])('%j', async (args, code, stdout, stderr) => {
+])('npm run bench with %j prints its help or an error', async (args, code, stdout, stderr) => {
   const ended = await bench(args, folder.path).ended;
   expect(ended).toEqual({ code, stdout: expect.stringMatching(stdout), stderr });
 });

@@ -12,11 +12,6 @@ export function readRepositoryFile(path: string): Promise<string> {
   return readFile(ROOT + path, 'utf8');
 }
 
-/** The text of the built `rollout/outside.ts`. */
-export function readOutsideProgram(): Promise<string> {
-  return readRepositoryFile('packages/infra/dist/rollout/outside.js');
-}
-
 /** Reads the block of commands in a document that contains this command. A block with a language is none. @throws Error if there is none */
 export async function readCommands(document: string, command: string): Promise<string> {
   const blocks = (await readRepositoryFile(document)).matchAll(/^```(\w*)\n(.*?)^```$/gms);
@@ -24,12 +19,42 @@ export async function readCommands(document: string, command: string): Promise<s
   throw new Error(`${document} has no block with \`${command}\``);
 }
 
+interface Manifest {
+  readonly name: string;
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Each package.json of the repository, with its path. The root comes first. */
+export async function readManifests(): Promise<[path: string, Manifest][]> {
+  const patterns = [':(glob)packages/*/package.json', ':(glob)services/*/package.json'];
+  const paths = ['package.json', ...(await git('ls-files', ...patterns))];
+  return Promise.all(
+    paths.map(async (path) => [path, JSON.parse(await readRepositoryFile(path)) as Manifest]),
+  );
+}
+
+/** Runs git in the repository. Returns the lines of its output without empty ones. @throws ToolError */
+export async function git(...args: string[]): Promise<string[]> {
+  const { stdout } = await runTool('git', args, { cwd: ROOT });
+  return stdout
+    .split(/[\n\0]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** The first line of the output of git; null if git fails or prints nothing. */
+export async function tryGit(...args: string[]): Promise<string | null> {
+  return git(...args).then(
+    ([line]) => line ?? null,
+    () => null,
+  );
+}
+
 /** Copies the files that a clone would have if everything in the work tree were committed. */
 export async function copyWorkTree(folder: string): Promise<void> {
-  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  const { stdout } = await runTool('git', args, { cwd: ROOT });
-  for (const file of stdout.split('\0')) {
-    if (file === '') continue;
+  for (const file of await git('ls-files', '-z', '--cached', '--others', '--exclude-standard')) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await cp(join(ROOT, file), join(folder, file), { verbatimSymlinks: true }).catch((error: unknown) => {
       // Deleted, and not committed yet.
@@ -44,43 +69,29 @@ export async function copyCommit(ref: string, folder: string): Promise<void> {
   await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
 }
 
-/** A commit to upgrade from. */
-export interface PreviousCommit {
-  readonly commit: string;
-  /** A noun phrase. */
-  readonly description: string;
-}
+/** Commits of this branch alone: those of a merged one may not build. */
+const MERGED = ['--first-parent', '-m'];
 
 /**
- * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order: the last
- * release, the commit before the last migration, so that there is something to migrate, and the commit that wrote the first migration.
- * @throws UsageError if there is none
+ * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order:
+ * the last release, the commit before the last migration, so that there is something to migrate, and the first commit with the same
+ * schema.
+ * @returns the description is a noun phrase @throws UsageError if there is none
  */
-export async function findPreviousCommit(): Promise<PreviousCommit> {
+export async function findPreviousCommit(): Promise<{ commit: string; description: string }> {
   const migrations = 'packages/db/migrations/*.sql';
-  const [first = ''] = (await git('ls-files', migrations)).split('\n');
-  const content = await git('hash-object', first);
-  const added = await git('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
-  const candidates = [
-    ['the last release', await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1')],
-    ['the commit before the last migration', await git('rev-parse', '--verify', `${added}~1`)],
-    [
-      'the commit that wrote the first migration: it has the same schema',
-      await git('log', '-1', '--format=%H', '--', first),
-    ],
-  ] as const;
-  for (const [description, commit] of candidates)
-    if (commit !== '' && (await git('rev-parse', '--verify', `${commit}:${first}`)) === content)
+  const first = (await tryGit('ls-files', migrations)) ?? '';
+  const content = await tryGit('hash-object', first);
+  const added = await tryGit('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
+  const candidates = {
+    'the last release': await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
+    'the commit before the last migration': await tryGit('rev-parse', '--verify', `${added}~1`),
+    'the commit that added the first migration': await tryGit('log', ...MERGED, '--format=%H', '--', first),
+  };
+  for (const [description, commit] of Object.entries(candidates))
+    if (commit !== null && (await tryGit('rev-parse', '--verify', `${commit}:${first}`)) === content)
       return { commit, description };
   throw new UsageError(
     'The history has no commit to upgrade from. Run `git fetch --unshallow --tags`, or pass --previous COMMIT',
-  );
-}
-
-/** The output of git without the line break at its end; empty if git fails. */
-async function git(...args: string[]): Promise<string> {
-  return runTool('git', args, { cwd: ROOT }).then(
-    ({ stdout }) => stdout.trim(),
-    () => '',
   );
 }

@@ -5,14 +5,14 @@ import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder
 import { until } from '@tocsin/embedded/testing/until';
 import { runTool, succeeds } from './run-tool.ts';
 
-test('a program gets its input, and its output is returned', async () => {
+test('runTool passes the input and returns the output', async () => {
   expect(await runTool('sh', ['-c', 'cat; echo warning >&2'], { input: 'text' })).toEqual({
     stdout: 'text',
     stderr: 'warning\n',
   });
 });
 
-test('a program that fails is reported with its output', async () => {
+test('runTool rejects with the output of a program that fails', async () => {
   await expect(runTool('sh', ['-c', 'echo reason >&2; exit 3'])).rejects.toThrow(
     /^sh -c .* failed:\nreason$/,
   );
@@ -21,11 +21,11 @@ test('a program that fails is reported with its output', async () => {
   expect(await succeeds('sh', ['-c', 'exit 3'])).toBe(false);
 });
 
-test('a program that takes too long is ended', async () => {
+test('runTool ends a program that takes too long', async () => {
   await expect(runTool('sleep', ['60'], { timeoutSeconds: 0.1 })).rejects.toThrow('took more than 0.1 s');
 });
 
-test('a cancelled program has ended with everything that it started', async () => {
+test('runTool ends a cancelled program with the processes that it started', async () => {
   const folder = await createTemporaryFolder();
   const file = join(folder.path, 'pid');
   const cancel = new AbortController();

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { findExecutable } from '@tocsin/embedded/executables';
 
@@ -16,59 +18,56 @@ export interface ToolOptions {
   /** For stdin. */
   readonly input?: string;
   readonly timeoutSeconds?: number;
-  /** Ends the program and every process that it started. */
   readonly signal?: AbortSignal;
 }
 
 /** A program failed, could not be started, was cancelled, or took too long. */
-class ToolError extends EmbeddedError {}
+export class ToolError extends EmbeddedError {}
 
-/** Runs a program. Settles when it has ended. @throws ToolError with the end of its output */
-export function runTool(
+/**
+ * Runs a program. The signal and the timeout end it with every process that it started. Settles when it has ended.
+ * @throws ToolError with the end of its output
+ */
+export async function runTool(
   file: string,
   args: readonly string[],
   { input = '', timeoutSeconds = 600, signal, ...options }: ToolOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  return new Promise((resolve, reject) => {
-    // A process group of its own, so that signals also reach what the program starts.
-    const detached = signal !== undefined;
-    const child = spawn(file, args, { ...options, detached, stdio: 'pipe' });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    // A program that ends without reading its input closes it.
-    child.stdin.on('error', () => undefined).end(input);
+  // A process group of its own, so that signals also reach the processes that it starts.
+  const child = spawn(file, args, { ...options, detached: true, stdio: 'pipe' });
+  const ended = once(child, 'close').then(
+    ([code]) => (code === 0 ? null : `exit code ${code ?? 'none'}`),
+    (error: unknown) => String(error),
+  );
+  // A program that ends without reading its input closes it.
+  child.stdin.on('error', () => undefined).end(input);
 
-    const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
-    const stop = AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
-    const kill = (name: NodeJS.Signals): void => {
-      try {
-        if (child.pid !== undefined) process.kill(detached ? -child.pid : child.pid, name);
-      } catch {
-        // It has already ended.
-      }
-    };
-    let killing: NodeJS.Timeout | undefined;
-    const end = (): void => {
-      kill('SIGTERM');
-      killing = setTimeout(kill, END_WITHIN_MS, 'SIGKILL');
-    };
-    if (stop.aborted) end();
-    else stop.addEventListener('abort', end);
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
+  const stop = AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
+  let killing: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    killGroup(child.pid, 'SIGTERM');
+    killing = setTimeout(killGroup, END_WITHIN_MS, child.pid, 'SIGKILL');
+  };
+  if (stop.aborted) end();
+  else stop.addEventListener('abort', end);
+  const [stdout, stderr, failure] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  stop.removeEventListener('abort', end);
+  clearTimeout(killing);
 
-    let cause: Error | undefined;
-    child.on('error', (error) => (cause = error));
-    child.on('close', (code) => {
-      stop.removeEventListener('abort', end);
-      clearTimeout(killing);
-      if (code === 0 && !stop.aborted) return resolve({ stdout, stderr });
-      const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
-      const command = [file, ...args].join(' ').slice(0, 200);
-      const cancelled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was cancelled';
-      const detail = output || String(cause ?? `exit code ${code ?? 'none'}`);
-      reject(new ToolError(`${command} ${stop.aborted ? cancelled : 'failed'}:\n${detail}`, { cause }));
-    });
-  });
+  if (failure === null && !stop.aborted) return { stdout, stderr };
+  const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
+  const command = [file, ...args].join(' ').slice(0, 200);
+  const cancelled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was cancelled';
+  throw new ToolError(`${command} ${stop.aborted ? cancelled : 'failed'}:\n${output || failure}`);
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // It has already ended.
+  }
 }
 
 /** Whether a program can be run and exits with 0. */

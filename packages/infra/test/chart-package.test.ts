@@ -2,11 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { CHART, packageChart, renderChart } from '@tocsin/infra/helm';
+import { CHART, packageChart } from '@tocsin/infra/helm';
 import { inspectChart } from '@tocsin/infra/release/artifacts';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 import { parse } from 'yaml';
 import { VARIANTS } from './chart-variants.ts';
+import { renderChart } from './render-chart.ts';
 
 let folder: string;
 let archive: string;

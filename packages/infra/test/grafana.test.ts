@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { renderChart } from '@tocsin/infra/helm';
 import { findManifest, readManifests } from './manifests.ts';
 import { checkExpressions, findUnknown, readDocumentedMetrics, testWithPromtool } from './prometheus.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { MINIMAL } from './chart-variants.ts';
+import { renderChart } from './render-chart.ts';
 
 const DASHBOARD = 'infra/helm/tocsin/files/tocsin-dashboard.json';
 

@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { renderChart } from '@tocsin/infra/helm';
 import { chartValues, STORES_CHART, storesValues } from '@tocsin/infra/kubernetes/kubernetes-system';
 import { findManifest, findProblems, podsOf, readManifests } from './manifests.ts';
 import { ROOT } from '@tocsin/infra/repository';
+import { renderChart } from './render-chart.ts';
 
 const OPTIONS = {
   registry: 'registry.example.com',
   from: '1.2.3',
   to: '1.2.3',
-  postgresImage: 'postgres:18',
-  redisImage: 'redis:7',
+  postgres: 'postgres:18',
+  redis: 'redis:7',
 };
 
 /** As `npm run test:kubernetes` does, without building first. */
@@ -22,7 +22,7 @@ function runProgram(env: Readonly<Record<string, string>>): { status: number | n
   });
 }
 
-test('the stores of the cluster test are valid manifests, with what the chart expects', async () => {
+test('the stores of the cluster test are valid manifests with the settings that the chart needs', async () => {
   const values = await storesValues(OPTIONS, 'tocsin_live_x');
   const manifests = readManifests(await renderChart(values, STORES_CHART));
   expect(await findProblems(manifests)).toEqual([]);
@@ -32,7 +32,13 @@ test('the stores of the cluster test are valid manifests, with what the chart ex
     ['redis', 'redis:7'],
   ]);
   const outside = findManifest(manifests, 'ConfigMap', 'outside')['data'];
-  expect(Object.keys(outside as object).toSorted()).toEqual(['ca.pem', 'cert.pem', 'key.pem', 'outside.mjs']);
+  expect(Object.keys(outside as object).toSorted()).toEqual([
+    'ca.pem',
+    'cert.pem',
+    'key.pem',
+    'outside.mjs',
+    'tocsin.yaml',
+  ]);
   expect(findManifest(manifests, 'Secret', 'tocsin-settings')['stringData']).toMatchObject({
     DATABASE_URL: expect.stringMatching(/^postgres:/),
     BOOTSTRAP_API_KEY: 'tocsin_live_x',
@@ -60,7 +66,7 @@ test.each([
   ['No cluster: set KUBECONFIG', {}],
   ['No images: set IMAGE_REGISTRY', { KUBECONFIG: '/does/not/exist' }],
   ['No cluster: ', { KUBECONFIG: '/does/not/exist', IMAGE_REGISTRY: 'registry.example.com' }],
-])('a missing requirement is explained, and the exit code is 2: %s', (message, env) => {
+])('test:kubernetes exits with 2 and explains: %s', (message, env) => {
   const { status, stdout } = runProgram(env);
   expect(stdout).toContain(message);
   expect(status).toBe(2);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { findProblems, readManifests } from './manifests.ts';
 
-/* `findProblems` finds what the strict decoding of Kubernetes rejects. */
+/* `findProblems` reports the fields that the strict decoding of Kubernetes rejects. */
 function deployment(change: (pod: string) => string): string {
   return change(`
 apiVersion: apps/v1
@@ -26,7 +26,7 @@ function problemsOf(text: string): Promise<string[]> {
   return findProblems(readManifests(text));
 }
 
-test('a valid manifest has no problems', async () => {
+test('findProblems reports nothing for a valid manifest', async () => {
   expect(await problemsOf(deployment((text) => text))).toEqual([]);
 });
 
@@ -65,12 +65,12 @@ test.each([
   ],
   ['a missing key', '- name: a\n          image', '- image', 'name'],
   ['a kind without a schema', 'kind: Deployment', 'kind: Deploymint', 'has no schema here'],
-])('finds %s', async (_name, right, wrong, said) => {
+])('findProblems reports %s', async (_name, right, wrong, said) => {
   const text = deployment((all) => all.replace(right, wrong));
   expect((await problemsOf(text)).join('\n')).toContain(said);
 });
 
-test('refuses a repeated key', () => {
+test('readManifests rejects a repeated key', () => {
   expect(() => readManifests('a: 1\na: 2')).toThrow('unique');
 });
 
@@ -82,7 +82,7 @@ test.each([
   ],
   ['monitoring.coreos.com/v1', 'ServiceMonitor', 'spec: { selector: {}, endpoints: [{ port: a }] }'],
   ['networking.k8s.io/v1', 'NetworkPolicy', 'spec: { podSelector: {}, policyTypes: [Egress] }'],
-])('knows the keys of %s %s', async (apiVersion, kind, rest) => {
+])('findProblems knows the keys of %s %s', async (apiVersion, kind, rest) => {
   const text = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n${rest}`;
   expect(await problemsOf(text)).toEqual([]);
   expect(await problemsOf(text.replace('spec: {', 'spec: { podSelectors: {},'))).toEqual([

@@ -96,7 +96,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
 };
 
-/** What does not match the schemas of the kinds, and the keys that no schema knows. */
+/** The mismatches with the schemas of the kinds, and the keys that no schema knows. */
 export async function findProblems(manifests: readonly Manifest[]): Promise<string[]> {
   const problems: string[] = [];
   // One after the other: concurrent imports of the same module fail in Jest.

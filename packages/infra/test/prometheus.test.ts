@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { CHART, renderChart } from '@tocsin/infra/helm';
+import { CHART } from '@tocsin/infra/helm';
 import { findManifest, readManifests } from './manifests.ts';
 import {
   checkExpressions,
@@ -12,6 +12,7 @@ import {
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 import { parse } from 'yaml';
 import { MINIMAL } from './chart-variants.ts';
+import { renderChart } from './render-chart.ts';
 
 const RULES = 'infra/helm/tocsin/files/tocsin.rules.yaml';
 const TESTS = 'packages/infra/test/tocsin.rules.test.yaml';

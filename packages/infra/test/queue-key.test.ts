@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { renderChart } from '@tocsin/infra/helm';
 import { readManifests } from './manifests.ts';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
 import { MINIMAL } from './chart-variants.ts';
+import { renderChart } from './render-chart.ts';
 
 const REGION = 'eu-west-1';
 const MONITORS = ['019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c', '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3d'];

@@ -13,7 +13,7 @@ import {
   wrongLabels,
 } from '@tocsin/infra/release/artifacts';
 import { checkFacts, readFacts, readTopSection, type ReleaseFacts } from '@tocsin/infra/release/checks';
-import { readOptions } from '@tocsin/infra/release/main';
+import { withNpmConfig } from '@tocsin/infra/release/main';
 
 const HEAD = 'a'.repeat(40);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
@@ -36,7 +36,7 @@ test.each([
   ['no date', '## 1.0.0\n- One.', ['1.0.0', null, '- One.']],
   ['an impossible date', '## 1.0.0 - 2026-02-30\n- One.', ['1.0.0 - 2026-02-30', null, '- One.']],
   ['CRLF', '# Changelog\r\n\r\n## Unreleased\r\n\r\n- One.\r\n', ['Unreleased', null, '- One.']],
-])('the top section of a changelog: %s', (_, changelog, expected) => {
+])('readTopSection reads a changelog with %s', (_, changelog, expected) => {
   const section = readTopSection(changelog);
   expect(section === null ? null : [section.heading, section.release, section.body]).toEqual(expected);
 });
@@ -54,7 +54,7 @@ describe('a release', () => {
     registry: 'registry.example.com:5000/team',
   };
 
-  test('is ready if everything agrees, tagged or not', () => {
+  test('is ready when every statement agrees, with or without a tag', () => {
     expect(checkFacts(READY)).toEqual({ problems: [], pending: [] });
     expect(checkFacts({ ...READY, taggedCommit: null, headTags: [] })).toEqual({ problems: [], pending: [] });
   });
@@ -142,7 +142,7 @@ describe('a release', () => {
     expect([problems.length, pending.length]).toEqual([3, 3]);
   });
 
-  test('can be built from this repository: all versions agree', async () => {
+  test('can be built from this repository', async () => {
     const facts = await readFacts('registry.example.com');
     expect(facts.statements.map(({ where }) => where)).toEqual(
       expect.arrayContaining(['packages/cli/package.json', 'services/api/package.json']),
@@ -153,7 +153,7 @@ describe('a release', () => {
   });
 });
 
-test('SHA256SUMS lists every file but itself, as sha256sum does', async () => {
+test('SHA256SUMS lists every other file in the format of sha256sum', async () => {
   await writeFile(join(folder.path, 'b.txt'), 'abc');
   await writeFile(join(folder.path, 'a.txt'), '');
   await writeChecksums(folder.path);
@@ -171,11 +171,11 @@ test('SHA256SUMS lists every file but itself, as sha256sum does', async () => {
 test.each([
   ['docker', `1.2.3: digest: ${DIGEST} size: 2212\n`],
   ['helm', `Pushed: registry.example.com/charts/tocsin:1.2.3\nDigest: ${DIGEST}\n`],
-])('the digest is read from the output of %s', (_, output) => {
+])('readDigest reads the output of %s', (_, output) => {
   expect(readDigest(output)).toBe(DIGEST);
 });
 
-test('a push without a digest is an error', () => {
+test('readDigest throws when the push printed no digest', () => {
   expect(() => readDigest('denied: digest: sha256:12')).toThrow('denied');
 });
 
@@ -186,11 +186,11 @@ test.each([
   ['127.0.0.1.example.com', false],
   ['localhost.example.com/team', false],
   ['registry.example.com/127.0.0.1', false],
-])('%s is on this machine: %s', (registry, expected) => {
+])('isLoopback(%j) is %s', (registry, expected) => {
   expect(isLoopback(registry)).toBe(expected);
 });
 
-test('labels state the version, the commit, its time and the base', () => {
+test('wrongLabels compares the version, the commit, its time and the base', () => {
   const origin = { revision: HEAD, created: '2026-12-01T00:00:00.000Z', base: 'node:24' };
   const labels = {
     'org.opencontainers.image.version': '1.2.3',
@@ -206,8 +206,8 @@ test('labels state the version, the commit, its time and the base', () => {
   expect(wrongLabels({}, '1.2.3', origin)).toHaveLength(4);
 });
 
-describe('the packed chart', () => {
-  test('is refused with a symbolic link, a file of something else, or a missing file', async () => {
+describe('inspectChart', () => {
+  test('reports symbolic links, files that are not part of the chart, and missing files', async () => {
     const chart = join(folder.path, 'infra/helm/tocsin');
     await mkdir(chart, { recursive: true });
     await writeFile(
@@ -239,21 +239,18 @@ describe('the packed chart', () => {
   });
 });
 
-describe('the options', () => {
-  const given = { dryRun: false, npm: true, folder: null };
+describe('withNpmConfig', () => {
+  const defaults = { 'dry-run': false, 'no-npm': false, folder: null };
+  const expected = { dryRun: false, npm: true, folder: null };
 
   test.each([
-    [[], {}, given],
-    [['--dry-run'], {}, { ...given, dryRun: true }],
-    [['--no-npm', '--folder', 'x'], {}, { ...given, npm: false, folder: 'x' }],
-    // npm passes them like this if `--` is forgotten.
-    [[], { npm_config_dry_run: 'true' }, { ...given, dryRun: true }],
-    [[], { npm_config_npm: '' }, { ...given, npm: false }],
-  ])('%j with %j', (args, env, options) => {
-    expect(readOptions(args, env)).toEqual(options);
-  });
-
-  test('an unknown one is refused', () => {
-    expect(() => readOptions(['--dry'], {})).toThrow("Unknown option '--dry'");
+    [{}, {}, expected],
+    [{ 'dry-run': true }, {}, { ...expected, dryRun: true }],
+    [{ 'no-npm': true, folder: 'x' }, {}, { ...expected, npm: false, folder: 'x' }],
+    // npm sets these variables if `--` is forgotten.
+    [{}, { npm_config_dry_run: 'true' }, { ...expected, dryRun: true }],
+    [{}, { npm_config_npm: '' }, { ...expected, npm: false }],
+  ])('combines %j with the environment %j', (values, env, options) => {
+    expect(withNpmConfig({ ...defaults, ...values }, env)).toEqual(options);
   });
 });

@@ -51,7 +51,7 @@ test('there are workflows for changes and for releases', () => {
   expect(FILES.toSorted()).toEqual([`${FOLDER}ci.yml`, `${FOLDER}release.yml`]);
 });
 
-test.each(FILES)('%s is a workflow by the schema of GitHub', (file) => {
+test.each(FILES)('%s matches the workflow schema of GitHub', (file) => {
   expect(errorsOf(file, texts.get(file) ?? '')).toEqual([]);
 });
 
@@ -59,13 +59,13 @@ test.each([
   ['an unknown key', 'timeout-minutes:', 'timeout-minute:'],
   ['an unknown permission', 'contents: read', 'content: read'],
   ['an unknown context', '${{ github.token }}', '${{ gitub.token }}'],
-])('the schema refuses %s', (_, good, bad) => {
+])('the workflow schema rejects %s', (_, good, bad) => {
   const text = texts.get(`${FOLDER}release.yml`) ?? '';
   expect(text).toContain(good);
   expect(errorsOf('bad.yml', text.replace(good, bad))).not.toEqual([]);
 });
 
-test('every command is a script or a file of this repository', () => {
+test('every command of a workflow is a script or a file of this repository', () => {
   const commands = steps().flatMap(({ run }) => (run === undefined ? [] : [run]));
   const names = commands.flatMap((run) =>
     [...run.matchAll(/npm run (?:-\S+ )*([\w:-]+)/g)].map(([, name]) => name),
@@ -95,7 +95,7 @@ test('only the job that publishes may write', () => {
   expect(writing).toEqual([`${FOLDER}release.yml release`]);
 });
 
-test('no expression is expanded inside a script, where it could inject code', () => {
+test('no script contains an expression, which could inject code', () => {
   for (const { run = '' } of steps()) expect(run).not.toContain('${{');
 });
 

@@ -9,14 +9,14 @@ import { findWindowRow } from '@tocsin/db/maintenance-windows/read-windows';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { findUserWithAccount } from '@tocsin/db/users/users';
 
-interface Resource {
+interface Lookup {
   readonly notFound: () => AppError;
-  /** Throws `notFound` if the account has no such resource. Unset: no route that names one has fields. */
+  /** Throws `notFound` if the account has no such resource. Unset if no route of the resource has fields. */
   readonly find?: (db: Database, accountId: string, id: string) => Promise<unknown>;
 }
 
 /** What the `:id` of a path can identify. */
-export const RESOURCES: Readonly<Record<ResourceKind, Resource>> = {
+export const LOOKUPS: Readonly<Record<ResourceKind, Lookup>> = {
   monitor: { notFound: () => notFound('monitor'), find: findMonitorRow },
   channel: { notFound: () => notFound('channel'), find: findChannelRow },
   delivery: { notFound: () => notFound('delivery'), find: findDeliveryRow },

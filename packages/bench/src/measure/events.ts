@@ -1,15 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { distributionOf } from './percentiles.ts';
 import { countSlots, type Span } from './slots.ts';
-import { distributionOf, type Distribution } from './percentiles.ts';
+
+/** A check that starts later than this is skipped, so its slot has no event. */
+const MAX_LATE_MS = 15_000;
+const POLL_MS = 1_000;
 
 /** How large the event table is, with its indexes, over all its partitions. */
-export interface EventTable {
-  readonly events: number;
-  readonly bytes: number;
-}
-
-export async function readEventTable(pool: Pool): Promise<EventTable> {
+export async function readEventTable(pool: Pool): Promise<{ events: number; bytes: number }> {
   const { rows } = await pool.query<{ events: string; bytes: string }>(
     `select (select count(*) from events) as events, sum(pg_total_relation_size(inhrelid)) as bytes
      from pg_inherits where inhparent = 'events'::regclass`,
@@ -17,21 +16,7 @@ export async function readEventTable(pool: Pool): Promise<EventTable> {
   return { events: Number(rows[0]?.events), bytes: Number(rows[0]?.bytes) };
 }
 
-export interface RecordedChecks {
-  /** Events stamped within the span. */
-  readonly recorded: number;
-  /** Of those, how many are not UP. */
-  readonly failed: number;
-  /** Slots within the span without an event, even a late one. */
-  readonly missed: number;
-  readonly expected: number;
-  /** From the slot to the stamp of the event, without the probe but with the wait for the batch; ms. */
-  readonly recordedAfterMs: Distribution;
-}
-
-/** A check that starts later than this is skipped, so its slot has no event. */
-const MAX_LATE_MS = 15_000;
-const POLL_MS = 1_000;
+export type RecordedChecks = Awaited<ReturnType<typeof readNow>>;
 
 /** Reads the events of a past span of time, once its checks are recorded or too late. */
 export async function readRecordedChecks(
@@ -40,20 +25,15 @@ export async function readRecordedChecks(
   intervalSeconds: number,
   span: Span,
 ): Promise<RecordedChecks> {
-  const deadline = span.to + MAX_LATE_MS;
+  const expected = countSlots(monitorIds, intervalSeconds * 1_000, span);
   for (;;) {
     await wait(POLL_MS);
-    const checks = await readNow(pool, monitorIds, intervalSeconds, span);
-    if (checks.missed <= 0 || Date.now() > deadline) return checks;
+    const checks = await readNow(pool, expected, span);
+    if (checks.missed <= 0 || Date.now() > span.to + MAX_LATE_MS) return checks;
   }
 }
 
-async function readNow(
-  pool: Pool,
-  monitorIds: readonly string[],
-  intervalSeconds: number,
-  span: Span,
-): Promise<RecordedChecks> {
+async function readNow(pool: Pool, expected: number, span: Span) {
   const range = [new Date(span.from), new Date(span.to)];
   const stamped = await pool.query<{ recorded: string; failed: string }>(
     `select count(*) as recorded, count(*) filter (where status <> 'UP') as failed
@@ -66,12 +46,14 @@ async function readNow(
      from events where slot >= $1 and slot < $2 and timestamp >= $1`,
     range,
   );
-  const expected = countSlots(monitorIds, intervalSeconds * 1_000, span);
   return {
+    /** Events stamped within the span, and how many of those are not UP. */
     recorded: Number(stamped.rows[0]?.recorded),
     failed: Number(stamped.rows[0]?.failed),
-    missed: expected - planned.rows.length,
     expected,
+    /** Slots within the span without an event, even a late one. */
+    missed: expected - planned.rows.length,
+    /** From the slot to the stamp of the event, without the probe but with the wait for the batch; ms. */
     recordedAfterMs: distributionOf(planned.rows.map((row) => row.after)),
   };
 }

@@ -1,7 +1,9 @@
 import type { System } from '@tocsin/lab/system';
 import { Client } from 'pg';
+import type { Span } from './slots.ts';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 export interface HistoryPlan {
   readonly monitorIds: readonly string[];
@@ -13,43 +15,37 @@ export interface HistoryPlan {
   readonly big: { readonly monitorId: string; readonly events: number } | null;
 }
 
-/** Writes events of the past, a partition a day, as the system would have over time. @returns what days they are of */
+/** Writes events of the past, a partition a day, as the system would have over time. @returns their span */
 export async function fillHistory(
   system: System,
   plan: HistoryPlan,
-  onDay: (day: number) => void = () => undefined,
-): Promise<{ days: { from: Date; to: Date } }> {
-  // The pool limits how long its connections may work.
-  const client = new Client({ connectionString: system.databaseUrl });
-  await client.connect();
-  const end = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
-  try {
-    for (let day = plan.days; day >= 1; day -= 1) {
-      await fillDay(client, plan, end - day * DAY_MS);
-      onDay(plan.days - day + 1);
+  onDay?: (day: number) => void,
+): Promise<Span> {
+  const to = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
+  const from = to - plan.days * DAY_MS;
+  await withClient(system, async (client) => {
+    for (let day = 0; day < plan.days; day += 1) {
+      await fillDay(client, plan, from + day * DAY_MS);
+      onDay?.(day + 1);
     }
     await client.query('analyze events');
-  } finally {
-    await client.end();
-  }
-  return { days: { from: new Date(end - plan.days * DAY_MS), to: new Date(end) } };
+  });
+  return { from, to };
 }
 
 /** Inserts rows in the order of the key, then adds the key: many times as fast as inserting into an attached partition. */
 async function fillDay(client: Client, plan: HistoryPlan, start: number): Promise<void> {
-  const name = `events_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+  const [from, to] = [start, start + DAY_MS].map((time) => new Date(time).toISOString());
+  const name = `events_${from?.slice(0, 10).replaceAll('-', '_')}`;
   const { big, days, events, monitorIds } = plan;
-  const others = big === null ? monitorIds : monitorIds.filter((id) => id !== big.monitorId);
+  const others = monitorIds.filter((id) => id !== big?.monitorId);
   const share = Math.max(1, Math.round((events - (big?.events ?? 0)) / others.length / days));
   await client.query(`create table ${name} (like events)`);
   await insert(client, name, others, share, start);
   if (big !== null) await insert(client, name, [big.monitorId], Math.round(big.events / days), start);
   await client.query(`alter table ${name} add primary key (monitor_id, timestamp)`);
   await client.query(`vacuum (analyze) ${name}`);
-  await client.query(
-    `alter table events attach partition ${name}
-     for values from ('${new Date(start).toISOString()}') to ('${new Date(start + DAY_MS).toISOString()}')`,
-  );
+  await client.query(`alter table events attach partition ${name} for values from ('${from}') to ('${to}')`);
 }
 
 async function insert(
@@ -71,4 +67,56 @@ async function insert(
      order by monitor_id, moment`,
     [monitorIds, start, perMonitor, DAY_MS / perMonitor],
   );
+}
+
+/** Writes the events of a past hour, one for each planned slot, and makes it the next one to roll up. @returns how many */
+export async function fillHour(system: System): Promise<number> {
+  const hour = hoursAgo(3);
+  return withClient(system, async (client) => {
+    await client.query(`update schedule_spans set starts_at = now() - interval '1 day'`);
+    const { rowCount } = await client.query(
+      `insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source, slot, tcp_ms,
+         first_byte_ms)
+       select monitor_id, slot + interval '80 ms', gen_random_uuid(), 'UP', 80, 200, region, 'schedule', slot, 20, 60
+       from schedule_spans, lateral (
+         select interval_seconds * 1000::bigint as every) as i,
+       lateral (
+         select to_timestamp(moment / 1000.0) as slot
+         from generate_series($1::bigint + (phase_ms - $1::bigint % every + every) % every, $1::bigint + 3599999, every)
+           as moment) as planned
+       order by slot`,
+      [hour],
+    );
+    await client.query('vacuum analyze events, schedule_spans');
+    await setRolledUntil(system, hour);
+    return rowCount ?? 0;
+  });
+}
+
+/** The start of an hour in the past, epoch milliseconds. */
+export function hoursAgo(hours: number): number {
+  return (Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS;
+}
+
+/** Sets up to when hours are rolled up, epoch milliseconds. */
+export async function setRolledUntil(system: System, time: number): Promise<void> {
+  await system.database.pool.query(
+    `insert into check_rollup_state (rolled_until) values ($1)
+     on conflict (singleton) do update set rolled_until = excluded.rolled_until`,
+    [new Date(time)],
+  );
+}
+
+/** Works on a session of its own: the pool limits how long its connections may work. */
+async function withClient<Result>(
+  { databaseUrl }: System,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }

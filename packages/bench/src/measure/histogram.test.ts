@@ -17,12 +17,12 @@ const HISTOGRAM = [
   { atMost: Infinity, count: 103 },
 ];
 
-test('parseHistogram adds up the series of one metric, and those of several processes', () => {
+test('parseHistogram sums the series of one metric over labels and processes', () => {
   expect(parseHistogram([TEXT], 'lag_seconds')).toEqual(HISTOGRAM);
   expect(parseHistogram([TEXT, TEXT], 'lag_seconds').at(-1)?.count).toBe(206);
 });
 
-test('histograms subtract by bucket', () => {
+test('subtractHistogram subtracts each bucket', () => {
   const twice = parseHistogram([TEXT, TEXT], 'lag_seconds');
   expect(twice.at(-1)).toEqual({ atMost: Infinity, count: 206 });
   expect(subtractHistogram(twice, HISTOGRAM)).toEqual(HISTOGRAM);
@@ -43,11 +43,11 @@ describe('histogramPercentile', () => {
     [70, 0.15],
     [90, 0.2],
     [99, 0.4],
-  ])('p%d is %d: even within a bucket, the last finite bound beyond', (percent, expected) => {
+  ])('p%d is %d, interpolated within a bucket', (percent, expected) => {
     expect(histogramPercentile(histogram, percent)).toBeCloseTo(expected, 10);
   });
 
-  test('of nothing is nothing', () => {
+  test('is NaN for an empty histogram', () => {
     expect(histogramPercentile([], 50)).toBeNaN();
     expect(histogramPercentile([{ atMost: Infinity, count: 0 }], 50)).toBeNaN();
   });

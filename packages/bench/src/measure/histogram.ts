@@ -13,7 +13,7 @@ export function parseHistogram(texts: readonly string[], name: string): Histogra
   return [...counts].map(([atMost, count]) => ({ atMost, count })).sort((a, b) => a.atMost - b.atMost);
 }
 
-/** What was counted between two readings. */
+/** The counts between two readings. */
 export function subtractHistogram(later: Histogram, earlier: Histogram): Histogram {
   const before = new Map(earlier.map(({ atMost, count }) => [atMost, count]));
   return later.map(({ atMost, count }) => ({ atMost, count: count - (before.get(atMost) ?? 0) }));

@@ -7,12 +7,12 @@ import { parseProcSize, parseProcStat, readUsage } from './proc.ts';
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 describe('parseProcStat', () => {
-  test('adds up user and system time, its own and that of its ended children, in ms', () => {
+  test('sums user and system time of the process and its ended children, in ms', () => {
     const line = '4242 (node) S 17 4242 4242 0 -1 4194304 9 8 7 6 150 50 20 3 20 0 11 0 1 2 3';
     expect(parseProcStat(line)).toEqual({ pid: 4242, parent: 17, cpuMs: 2_230 });
   });
 
-  test('is not misled by a name', () => {
+  test('accepts parentheses in the name', () => {
     const line = '1 (a) R 99 (b)) S 17 4242 4242 0 -1 4194304 9 8 7 6 1 0 0 0 20 0';
     expect(parseProcStat(line)).toEqual({ pid: 1, parent: 17, cpuMs: 10 });
   });
@@ -25,7 +25,7 @@ test('parseProcSize reads a line in kB', () => {
 });
 
 onLinux('readUsage', () => {
-  test('counts what the children of a program use', async () => {
+  test('includes the children of a program', async () => {
     // By its own clock: a busy machine gives it less than its share of the time.
     const burn = 'while (process.cpuUsage().user < 150_000);';
     const parent = spawn(process.execPath, [
@@ -43,7 +43,7 @@ onLinux('readUsage', () => {
     }
   });
 
-  test('of a process that is gone is nothing', () => {
+  test('returns zero for a process that has ended', () => {
     const usage = readUsage(new Map([['gone', 2 ** 22 + 1]]));
     expect(usage.get('gone')).toEqual({ cpuMs: 0, rssBytes: 0 });
   });

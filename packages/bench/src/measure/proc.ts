@@ -18,11 +18,42 @@ export interface Usage {
   readonly rssBytes: number;
 }
 
+/** The resources of a program: a process with all its descendants. */
+export interface Holdings {
+  /** Memory that is neither shared nor from files, such as heaps and stacks. */
+  readonly privateBytes: number;
+  /** Open file descriptors. */
+  readonly descriptors: number;
+}
+
+/** The usage of several programs, each given by the id of its first process. */
+export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
+  return measureTrees(programs, (tree) => ({
+    cpuMs: sum(tree, ({ cpuMs }) => cpuMs),
+    // Only several processes share memory with each other. Some systems do not know the share of each.
+    rssBytes: sum(
+      tree,
+      ({ pid }) =>
+        (tree.length > 1 ? readSize(pid, 'smaps_rollup', 'Pss') : null) ??
+        readSize(pid, 'status', 'VmRSS') ??
+        0,
+    ),
+  }));
+}
+
+/** The resources of several programs, each given by the id of its first process. */
+export function readHoldings<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Holdings> {
+  return measureTrees(programs, (tree) => ({
+    privateBytes: sum(tree, ({ pid }) => readSize(pid, 'status', 'RssAnon') ?? 0),
+    descriptors: sum(tree, ({ pid }) => attempt(() => readdirSync(`/proc/${pid}/fd`).length) ?? 0),
+  }));
+}
+
 export function parseProcStat(line: string): ProcStat {
   // The name is in parentheses and may contain any character, also a parenthesis.
   const [state, parent, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ');
   if (state === undefined) throw new TypeError(`not a line of /proc/<pid>/stat: ${line}`);
-  const ticks = rest.slice(9, 13).reduce((sum, field) => sum + Number(field), 0);
+  const ticks = sum(rest.slice(9, 13), Number);
   return { pid: Number.parseInt(line, 10), parent: Number(parent), cpuMs: ticks * TICK_MS };
 }
 
@@ -32,96 +63,41 @@ export function parseProcSize(text: string, name: string): number | null {
   return match ? Number(match[1]) * 1024 : null;
 }
 
-/** The usage of several programs, each given by the id of its first process. */
-export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
-  return new Map([...readTrees(programs)].map(([name, tree]) => [name, usageOf(tree)]));
+function readSize(pid: number, file: string, name: string): number | null {
+  return parseProcSize(readProc(pid, file) ?? '', name);
 }
 
-/** The resources of a program: a process with all its descendants. */
-export interface Holdings {
-  /** Memory that is neither shared nor from files, such as heaps and stacks. */
-  readonly privateBytes: number;
-  /** Open file descriptors. */
-  readonly descriptors: number;
-}
-
-/** The resources of several programs, each given by the id of its first process. */
-export function readHoldings<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Holdings> {
-  return new Map([...readTrees(programs)].map(([name, tree]) => [name, holdingsOf(tree)]));
-}
-
-function holdingsOf(tree: readonly ProcStat[]): Holdings {
-  return {
-    privateBytes: sum(
-      tree.map(({ pid }) => parseProcSize(readProc(String(pid), 'status') ?? '', 'RssAnon') ?? 0),
-    ),
-    descriptors: sum(tree.map(({ pid }) => countDescriptors(pid))),
-  };
-}
-
-function countDescriptors(pid: number): number {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).length;
-  } catch {
-    return 0;
-  }
-}
-
-/** Each program's processes, the first one first. */
-function readTrees<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, ProcStat[]> {
+/** @param measure gets the processes of a program, the first one first; none if it has ended */
+function measureTrees<Name extends string, Result>(
+  programs: ReadonlyMap<Name, number>,
+  measure: (tree: readonly ProcStat[]) => Result,
+): Map<Name, Result> {
+  const texts = readdirSync('/proc').map((pid) => (/^\d+$/.test(pid) ? readProc(pid, 'stat') : null));
+  const all = texts.flatMap((text) => (text === null ? [] : [parseProcStat(text)]));
   const children = new Map<number, ProcStat[]>();
-  const all = new Map<number, ProcStat>();
-  for (const entry of readdirSync('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    const text = readProc(entry, 'stat');
-    if (text === null) continue;
-    const stat = parseProcStat(text);
-    all.set(stat.pid, stat);
-    const siblings = children.get(stat.parent);
-    if (siblings) siblings.push(stat);
-    else children.set(stat.parent, [stat]);
-  }
-  return new Map([...programs].map(([name, pid]) => [name, treeOf(pid, all, children)]));
-}
-
-function treeOf(
-  pid: number,
-  all: ReadonlyMap<number, ProcStat>,
-  children: ReadonlyMap<number, ProcStat[]>,
-): ProcStat[] {
-  const first = all.get(pid);
-  const tree = first ? [first] : [];
-  // Grows while it is walked.
-  for (const { pid } of tree) tree.push(...(children.get(pid) ?? []));
-  return tree;
-}
-
-function usageOf(tree: readonly ProcStat[]): Usage {
-  const [only] = tree;
-  const rssBytes =
-    tree.length === 1 && only ? residentBytes(only.pid) : sum(tree.map(({ pid }) => ownBytes(pid)));
-  return { cpuMs: sum(tree.map(({ cpuMs }) => cpuMs)), rssBytes };
-}
-
-/** With its share of the memory that it shares with others, or with all of it if the system does not know the share. */
-function ownBytes(pid: number): number {
-  const text = readProc(String(pid), 'smaps_rollup');
-  return (text === null ? null : parseProcSize(text, 'Pss')) ?? residentBytes(pid);
-}
-
-function residentBytes(pid: number): number {
-  return parseProcSize(readProc(String(pid), 'status') ?? '', 'VmRSS') ?? 0;
+  for (const stat of all) children.set(stat.parent, [...(children.get(stat.parent) ?? []), stat]);
+  const measured = [...programs].map(([name, pid]): [Name, Result] => {
+    const tree = all.filter((stat) => stat.pid === pid);
+    // Grows while it is walked.
+    for (const stat of tree) tree.push(...(children.get(stat.pid) ?? []));
+    return [name, measure(tree)];
+  });
+  return new Map(measured);
 }
 
 /** Null for a process that has ended, or that we may not read. */
-function readProc(pid: string, file: string): string | null {
+function readProc(pid: number | string, file: string): string | null {
+  return attempt(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+}
+
+function attempt<Result>(read: () => Result): Result | null {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+    return read();
   } catch {
     return null;
   }
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function sum<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + valueOf(item), 0);
 }

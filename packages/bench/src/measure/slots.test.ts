@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import { countSlots } from './slots.ts';
 
-test('counts planned times from the start of a span to before its end', () => {
+test('countSlots counts planned times from the start of a span to before its end', () => {
   const id = randomUUID();
   const slot = 1_795_000_000_000 + phaseMs(id, 5_000);
   expect(countSlots([id], 5_000, { from: slot, to: slot + 5_000 })).toBe(1);

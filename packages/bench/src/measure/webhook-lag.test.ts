@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { webhookLagOf, type Arrival } from './webhook-lag.ts';
+import { webhookFigures, type Arrival } from './webhook-lag.ts';
 
 function arrival(monitorId: string, event: Arrival['event'], receivedAt: number): Arrival {
   return { monitorId, event, receivedAt, timestamp: new Date(receivedAt - 3).toISOString() };
 }
 
-test('pairs the first response of each kind with the first webhook of its kind', () => {
-  const lag = webhookLagOf(
+test('webhookFigures pairs the first response of each kind with the first webhook of its kind', () => {
+  const figures = webhookFigures(
     [
       { failedAt: 100, recoveredAt: 200 },
       { failedAt: 100, recoveredAt: null },
@@ -20,7 +20,11 @@ test('pairs the first response of each kind with the first webhook of its kind',
       arrival('a', 'monitor.up', 230),
     ],
   );
-  expect(lag.sinceResponseMs).toMatchObject({ count: 2, p50: 10, max: 30 });
-  expect(lag.sinceStampMs).toMatchObject({ count: 2, max: 3 });
-  expect(lag.missing).toBe(1);
+  expect(Object.fromEntries(figures.map(({ key, value }) => [key, value]))).toEqual({
+    'webhook-p50': 10,
+    'webhook-p99': 30,
+    'webhook-stamp-p99': 3,
+    'webhook-count': 2,
+    'webhook-missing': 1,
+  });
 });

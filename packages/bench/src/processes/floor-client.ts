@@ -20,28 +20,11 @@ export interface FloorMessage {
   readonly warmUpSeconds: number;
 }
 
-export interface FloorReport {
-  readonly requests: number;
-  readonly failures: number;
-  readonly cpuMs: number;
-}
+export type FloorReport = Awaited<ReturnType<typeof measureFloor>>;
 
-serveParent(async (message: FloorMessage) => {
-  const send = sender(message);
-  await atRate(message.rate, message.warmUpSeconds, send);
-  const before = process.cpuUsage();
-  let failures = 0;
-  const requests = await atRate(message.rate, message.seconds, (done) =>
-    send((ok) => {
-      if (!ok) failures += 1;
-      done();
-    }),
-  );
-  const { user, system } = process.cpuUsage(before);
-  return { requests, failures, cpuMs: (user + system) / 1_000 } satisfies FloorReport;
-});
+serveParent(measureFloor);
 
-function sender({ url, ca }: FloorMessage): (done: (ok: boolean) => void) => void {
+async function measureFloor({ url, ca, rate, seconds, warmUpSeconds }: FloorMessage) {
   const agent =
     ca === null
       ? new http.Agent({ keepAlive: false })
@@ -51,30 +34,41 @@ function sender({ url, ca }: FloorMessage): (done: (ok: boolean) => void) => voi
           secureContext: createSecureContext({ ca }),
         });
   const { get } = ca === null ? http : https;
-  return (done) => {
-    const request = get(url, { agent }, (response) => {
-      response.resume();
-      response.on('end', () => done(response.statusCode === 200));
+  const send = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const request = get(url, { agent }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode === 200));
+      });
+      request.on('error', () => resolve(false));
     });
-    request.on('error', () => done(false));
-  };
+  await atRate(rate, warmUpSeconds, send);
+  const before = process.cpuUsage();
+  const { requests, failures } = await atRate(rate, seconds, send);
+  const { user, system } = process.cpuUsage(before);
+  return { requests, failures, cpuMs: (user + system) / 1_000 };
 }
 
-/** Starts requests evenly over the time, and waits until all have ended. @returns how many */
-async function atRate(rate: number, seconds: number, start: (done: () => void) => void): Promise<number> {
+/** Sends requests evenly over the time, and waits until all have ended. */
+async function atRate(
+  rate: number,
+  seconds: number,
+  send: () => Promise<boolean>,
+): Promise<{ requests: number; failures: number }> {
   const startedAt = performance.now();
-  const total = Math.round(rate * seconds);
-  let started = 0;
-  let ended = 0;
-  while (started < total) {
-    const due = Math.min(total, Math.ceil(((performance.now() - startedAt) / 1_000) * rate));
+  const requests = Math.round(rate * seconds);
+  let [started, ended, failures] = [0, 0, 0];
+  const count = async (): Promise<void> => {
+    if (!(await send())) failures += 1;
+    ended += 1;
+  };
+  while (started < requests) {
+    const due = Math.min(requests, Math.ceil(((performance.now() - startedAt) / 1_000) * rate));
     for (; started < due; started += 1) {
-      start(() => {
-        ended += 1;
-      });
+      void count();
     }
     await wait(1);
   }
-  await until('every request ended', () => ended === total, 5_000);
-  return total;
+  await until('every request ended', () => ended === requests, 5_000);
+  return { requests, failures };
 }

@@ -2,13 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** One of the programs of this folder, apart from ours, so that its CPU time is measured on its own. */
+/** One of the programs of this folder, as a process of its own, so that its CPU time is measured on its own. */
 export class HelperProcess<Message extends object> {
-  readonly #name: string;
   readonly #child: ChildProcess;
 
-  private constructor(name: string, child: ChildProcess) {
-    this.#name = name;
+  private constructor(child: ChildProcess) {
     this.#child = child;
   }
 
@@ -18,21 +16,21 @@ export class HelperProcess<Message extends object> {
     const file = fileURLToPath(new URL(`${name}.js`, import.meta.url));
     const child = fork(file, [], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } });
     await once(child, 'spawn');
-    return new HelperProcess(name, child);
+    return new HelperProcess(child);
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** Sends a message and returns the reply. One at a time. */
+  /** Sends a message and returns the reply. One at a time. @throws Error if the program fails or ends */
   async ask<Reply>(message: Message): Promise<Reply> {
     const ended = once(this.#child, 'exit').then(() => [{ failure: 'it ended' }]);
     this.#child.send(message);
     const [response] = (await Promise.race([once(this.#child, 'message'), ended])) as [
       { reply: Reply } | { failure: string },
     ];
-    if ('failure' in response) throw new Error(`${this.#name}: ${response.failure}`);
+    if ('failure' in response) throw new Error(`${this.#child.spawnargs.join(' ')}: ${response.failure}`);
     return response.reply;
   }
 
@@ -46,7 +44,7 @@ export class HelperProcess<Message extends object> {
 
 /**
  * Replies to each message of the parent process; ends with the parent.
- * @param reply takes what the parent's `HelperProcess` of the same program sends
+ * @param reply takes the messages of the parent's `HelperProcess` of the same program
  */
 export function serveParent(reply: (message: never) => Promise<unknown>): void {
   process.on('disconnect', () => process.exit(0));
@@ -55,7 +53,7 @@ export function serveParent(reply: (message: never) => Promise<unknown>): void {
   process.on('message', (message) => {
     void reply(message as never).then(
       (result) => process.send?.({ reply: result }),
-      (error: unknown) => process.send?.({ failure: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => process.send?.({ failure: String(error) }),
     );
   });
 }

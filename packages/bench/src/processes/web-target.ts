@@ -33,13 +33,8 @@ let flips: readonly Flip[] = [];
 let reports: FlipReport[] = [];
 
 function responseOf(status: string, body: string): Buffer {
-  const head = [
-    `HTTP/1.1 ${status}`,
-    'Content-Type: text/plain',
-    `Content-Length: ${body.length}`,
-    'Connection: close',
-  ];
-  return Buffer.from(`${head.join('\r\n')}${END_OF_HEAD}${body}`);
+  const headers = `Content-Type: text/plain\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  return Buffer.from(`HTTP/1.1 ${status}\r\n${headers}${END_OF_HEAD}${body}`);
 }
 
 function serve(socket: Socket): void {
@@ -54,8 +49,7 @@ function serve(socket: Socket): void {
 
 function responseTo(head: string): Buffer {
   const index = head.startsWith('GET /f/') ? Number.parseInt(head.slice(7), 10) : Number.NaN;
-  const flip = flips[index];
-  const report = reports[index];
+  const [flip, report] = [flips[index], reports[index]];
   if (flip === undefined || report === undefined) return UP;
   const now = Date.now();
   if (now >= flip.downAt && now < flip.upAt) {
@@ -77,14 +71,9 @@ async function start(tls: { key: string; cert: string } | null): Promise<{ port:
 }
 
 serveParent(async (message: TargetMessage) => {
-  switch (message.type) {
-    case 'start':
-      return start(message.tls);
-    case 'flips':
-      flips = message.flips;
-      reports = flips.map(() => ({ failedAt: null, recoveredAt: null }));
-      return null;
-    case 'report':
-      return reports;
-  }
+  if (message.type === 'start') return start(message.tls);
+  if (message.type === 'report') return reports;
+  flips = message.flips;
+  reports = flips.map(() => ({ failedAt: null, recoveredAt: null }));
+  return null;
 });

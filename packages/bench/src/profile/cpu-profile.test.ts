@@ -18,7 +18,7 @@ const PROFILE: CpuProfile = {
   timeDeltas: [100, 100, 100, 200, 100],
 };
 
-test('a sample counts until the next one, idle time and what is outside of the span not at all', () => {
+test('selfTimes counts a sample until the next one, and ignores idle time and time outside of the span', () => {
   const all = selfTimes([PROFILE], { from: 0, to: 9_999 }, ([own]) => own?.functionName ?? '');
   expect(new Map(all.map(({ name, share }) => [name, share]))).toEqual(
     new Map([
@@ -30,7 +30,7 @@ test('a sample counts until the next one, idle time and what is outside of the s
   expect(part).toEqual([{ name: 'writev', share: 1 }]);
 });
 
-test('what Node does counts for the package that called it', () => {
+test('responsiblePackage attributes the time of Node to the package that called it', () => {
   const times = selfTimes([PROFILE], { from: 0, to: 9_999 }, responsiblePackage);
   expect(times).toEqual([{ name: 'ioredis', share: 1 }]);
   expect(responsiblePackage([frame('onread', 'node:net'), frame('(root)', '')])).toBe('(events of Node)');
@@ -42,6 +42,6 @@ test.each([
   ['file:///x/node_modules/@scope/name/index.js', '@scope/name'],
   ['file:///x/services/checker/dist/main.js', 'services/checker'],
   ['node:net', 'node:net'],
-])('%s is of %s', (url, name) => {
+])('packageOf(%s) is %s', (url, name) => {
   expect(packageOf(frame('f', url))).toBe(name);
 });

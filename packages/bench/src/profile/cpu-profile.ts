@@ -1,9 +1,15 @@
-/** What of V8's CPU profile (`.cpuprofile`) is used here. Times in µs on the machine's monotonic clock. */
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const FUNCTIONS = 30;
+const PACKAGES = 20;
+
+/** The fields of V8's CPU profile (`.cpuprofile`) that are used here. Times in µs on the machine's monotonic clock. */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly children?: readonly number[];
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+    readonly callFrame: CallFrame;
   }[];
   readonly startTime: number;
   readonly samples: readonly number[];
@@ -11,13 +17,47 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
+interface CallFrame {
+  readonly functionName: string;
+  readonly url: string;
+  readonly lineNumber: number;
+}
+
 /** The share of the sampled time in one function or package, without its calls. */
-export interface SelfTime {
+interface SelfTime {
   readonly name: string;
   readonly share: number;
 }
 
-type CallFrame = CpuProfile['nodes'][number]['callFrame'];
+/**
+ * The top of the profiles in a folder, as lines: by package, then by function.
+ * @param clock the span to look at, nanoseconds on the monotonic clock
+ */
+export async function profileTop(folder: string, clock: { from: bigint; to: bigint }): Promise<string[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.cpuprofile'));
+  const profiles = await Promise.all(
+    files.map(async (file) => JSON.parse(await readFile(join(folder, file), 'utf8')) as CpuProfile),
+  );
+  const span = { from: Number(clock.from / 1_000n), to: Number(clock.to / 1_000n) };
+  const byPackage = selfTimes(profiles, span, responsiblePackage);
+  const byFunction = selfTimes(profiles, span, ([frame]) => {
+    if (frame === undefined) return '(unknown)';
+    const file = frame.url.split('/').slice(-2).join('/');
+    return `${frame.functionName || '(anonymous)'} ${packageOf(frame)} ${file}:${frame.lineNumber + 1}`;
+  });
+  return [
+    'Time by package, including its calls of Node:',
+    ...linesOf(byPackage, PACKAGES),
+    'Self time by function:',
+    ...linesOf(byFunction, FUNCTIONS),
+  ];
+}
+
+function linesOf(times: readonly SelfTime[], count: number): string[] {
+  return times
+    .slice(0, count)
+    .map(({ name, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`);
+}
 
 /**
  * Where the busy time of a span went, the most first.
@@ -30,42 +70,41 @@ export function selfTimes(
   by: (stack: readonly CallFrame[]) => string,
 ): SelfTime[] {
   const micros = new Map<string, number>();
-  for (const profile of profiles) {
-    for (const [name, time] of timesOf(profile, span, by)) micros.set(name, (micros.get(name) ?? 0) + time);
+  let total = 0;
+  for (const { nodes, startTime, samples, timeDeltas } of profiles) {
+    const stacks = stacksOf(nodes);
+    let time = startTime;
+    for (const [index, id] of samples.entries()) {
+      time += timeDeltas[index] ?? 0;
+      const stack = stacks(id);
+      if (time < span.from || time > span.to || stack[0]?.functionName === '(idle)') continue;
+      // A sample stands for the time until the next one.
+      const duration = timeDeltas[index + 1] ?? 0;
+      const name = by(stack);
+      micros.set(name, (micros.get(name) ?? 0) + duration);
+      total += duration;
+    }
   }
-  const total = [...micros.values()].reduce((sum, value) => sum + value, 0);
   return [...micros]
     .map(([name, value]) => ({ name, share: value / total }))
-    .sort((a, b) => b.share - a.share);
+    .toSorted((a, b) => b.share - a.share);
 }
 
-function timesOf(
-  { nodes, startTime, samples, timeDeltas }: CpuProfile,
-  span: { readonly from: number; readonly to: number },
-  by: (stack: readonly CallFrame[]) => string,
-): Map<string, number> {
-  const perNode = new Map<number, number>();
-  let time = startTime;
-  samples.forEach((id, index) => {
-    time += timeDeltas[index] ?? 0;
-    if (time < span.from || time > span.to) return;
-    // A sample stands for the time until the next one.
-    perNode.set(id, (perNode.get(id) ?? 0) + (timeDeltas[index + 1] ?? 0));
-  });
-  const frames = new Map(nodes.map((node) => [node.id, node.callFrame]));
-  const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node.id])));
-  const times = new Map<string, number>();
-  for (const [id, micros] of perNode) {
-    const stack: CallFrame[] = [];
-    for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
-      const frame = frames.get(at);
-      if (frame) stack.push(frame);
+/** Returns a function that reads the frame of a node and its callers, innermost first. */
+function stacksOf(nodes: CpuProfile['nodes']): (id: number) => readonly CallFrame[] {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
+  const known = new Map<number, readonly CallFrame[]>();
+  const stackOf = (id: number): readonly CallFrame[] => {
+    let stack = known.get(id);
+    if (stack === undefined) {
+      const [frame, parent] = [frames.get(id), parents.get(id)];
+      stack = [...(frame ? [frame] : []), ...(parent === undefined ? [] : stackOf(parent))];
+      known.set(id, stack);
     }
-    if (stack.length === 0 || stack[0]?.functionName === '(idle)') continue;
-    const name = by(stack);
-    times.set(name, (times.get(name) ?? 0) + micros);
-  }
-  return times;
+    return stack;
+  };
+  return stackOf;
 }
 
 /** The package that causes a frame: its own, or, within Node, the nearest caller's. */

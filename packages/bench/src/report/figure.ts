@@ -20,9 +20,3 @@ export interface Figure {
 export function figure(key: string, label: string, value: number, unit: Unit): Figure {
   return { key, label, value, unit };
 }
-
-/** Whether a figure reaches its bar; null for one that has none. What was not measured reaches nothing. */
-export function reaches({ value, bar }: Figure): boolean | null {
-  if (bar === undefined) return null;
-  return value <= (bar.atMost ?? Infinity) && value >= (bar.atLeast ?? -Infinity);
-}

@@ -14,7 +14,7 @@ test.each([
 });
 
 describe('tableOf', () => {
-  test('aligns, and says which bars are reached', () => {
+  test('aligns columns and shows which bars are reached', () => {
     const table = tableOf([
       { key: 'a', label: 'checks', value: 995, unit: '/s', bar: { atLeast: 990 } },
       { key: 'b', label: 'schedule lag', value: 1_500, unit: 'ms', bar: { atMost: 1_000 } },
@@ -27,7 +27,7 @@ describe('tableOf', () => {
     ]);
   });
 
-  test('what was not measured reaches no bar', () => {
+  test('shows that a value that was not measured reaches no bar', () => {
     const figure = { key: 'a', label: 'lag', value: Number.NaN, unit: 'ms', bar: { atMost: 1 } } as const;
     expect(tableOf([figure])).toContain('NOT REACHED');
   });

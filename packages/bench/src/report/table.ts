@@ -1,22 +1,20 @@
-import { reaches, type Bar, type Figure } from './figure.ts';
+import { alignRows } from '@tocsin/lab/options';
+import type { Bar, Figure } from './figure.ts';
 
 /** Figures as lines for a terminal: aligned, with their bars and whether those are reached. */
 export function tableOf(figures: readonly Figure[]): string {
-  const rows = figures.map((figure) => [
-    figure.label,
-    `${formatNumber(figure.value)}${figure.unit === '' ? '' : ` ${figure.unit}`}`,
-    figure.bar === undefined ? '' : formatBar(figure.bar),
-    verdict(reaches(figure)),
-  ]);
-  const widths = [0, 1, 2].map((column) => Math.max(0, ...rows.map((row) => (row[column] ?? '').length)));
-  const lines = rows.map(([label = '', value = '', bar = '', reached = '']) => {
-    const [first = 0, second = 0, third = 0] = widths;
-    return `  ${label.padEnd(first)}  ${value.padStart(second)}  ${bar.padEnd(third)}  ${reached}`.trimEnd();
-  });
-  return lines.join('\n');
+  const values = figures.map(({ value, unit }) => `${formatNumber(value)} ${unit}`.trimEnd());
+  const width = Math.max(0, ...values.map(({ length }) => length));
+  return alignRows(
+    figures.map((figure, index) => [
+      figure.label,
+      (values[index] ?? '').padStart(width),
+      ...(figure.bar === undefined ? ['', ''] : compare(figure.value, figure.bar)),
+    ]),
+  );
 }
 
-/** Three digits that count, as 12,345 or 0.123; `–` for what was not measured. */
+/** Three significant digits, such as 12,345 or 0.123; `–` for a value that was not measured. */
 export function formatNumber(value: number): string {
   if (Number.isNaN(value)) return '–';
   const size = Math.abs(value);
@@ -24,15 +22,12 @@ export function formatNumber(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: digits });
 }
 
-function formatBar({ atMost, atLeast }: Bar): string {
-  const parts = [
+/** The bar, and whether the value reaches it. A value that was not measured does not. */
+function compare(value: number, { atMost, atLeast }: Bar): string[] {
+  const limits = [
     ...(atLeast === undefined ? [] : [`≥ ${formatNumber(atLeast)}`]),
     ...(atMost === undefined ? [] : [`≤ ${formatNumber(atMost)}`]),
   ];
-  return parts.join(', ');
-}
-
-function verdict(reached: boolean | null): string {
-  if (reached === null) return '';
-  return reached ? 'reached' : 'NOT REACHED';
+  const isReached = value <= (atMost ?? Infinity) && value >= (atLeast ?? -Infinity);
+  return [limits.join(', '), isReached ? 'reached' : 'NOT REACHED'];
 }

@@ -3,20 +3,20 @@ import { runApi } from './api.ts';
 import { runHistory } from './history.ts';
 import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
-import { runLoad, type LoadDefaults } from './load.ts';
+import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
 
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
 
-function load(name: string, defaults: LoadDefaults, bars: Scenario['bars']): Scenario {
-  const { rate, protocol, queue, hanging } = defaults;
+function load(name: string, plan: LoadPlan, bars: Scenario['bars'] = {}): Scenario {
+  const { rate, protocol = 'http', queue, hanging } = plan;
   const store = queue === 'postgres' ? ', queue on Postgres' : '';
   const targets = hanging ? ', of targets that never respond' : '';
   return {
     name,
     about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks a second${store}${targets}`,
     bars: { done: { atLeast: rate * 0.99 }, ...LAG, ...bars },
-    run: (bench) => runLoad(bench, defaults),
+    run: (bench) => runLoad(bench, plan),
   };
 }
 
@@ -24,7 +24,7 @@ function load(name: string, defaults: LoadDefaults, bars: Scenario['bars']): Sce
 export const SCENARIOS: readonly Scenario[] = [
   load(
     'http-1000',
-    { rate: 1_000, protocol: 'http', queue: 'redis' },
+    { rate: 1_000 },
     {
       'lag-p99': { atMost: 150 },
       cpu: { atMost: 550 },
@@ -33,19 +33,11 @@ export const SCENARIOS: readonly Scenario[] = [
       'webhook-missing': { atMost: 0 },
     },
   ),
-  load('http-3000', { rate: 3_000, protocol: 'http', queue: 'redis' }, {}),
-  load(
-    'https-500',
-    { rate: 500, protocol: 'https', queue: 'redis' },
-    { 'checker-to-floor': { atMost: 1.1 } },
-  ),
-  load('https-1000', { rate: 1_000, protocol: 'https', queue: 'redis', checkers: 2, inserted: true }, {}),
-  load(
-    'hanging',
-    { rate: 10_000 / 60, interval: 60, seconds: 90, protocol: 'http', queue: 'redis', hanging: true },
-    {},
-  ),
-  load('postgres-200', { rate: 200, protocol: 'http', queue: 'postgres' }, {}),
+  load('http-3000', { rate: 3_000 }),
+  load('https-500', { rate: 500, protocol: 'https' }, { 'checker-to-floor': { atMost: 1.1 } }),
+  load('https-1000', { rate: 1_000, protocol: 'https', checkers: 2, inserted: true }),
+  load('hanging', { rate: 10_000 / 60, interval: 60, seconds: 90, hanging: true }),
+  load('postgres-200', { rate: 200, queue: 'postgres' }),
   { name: 'api', about: 'requests to the API, 1,000 monitors, 8 clients', bars: {}, run: runApi },
   {
     name: 'start',

@@ -6,12 +6,11 @@ import type { ApiCall } from '@tocsin/lab/api-client';
 import { insertMonitors } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { readEventTable } from '../measure/events.ts';
-import { fillHistory } from '../measure/fill-history.ts';
-import { measureRequests } from '../measure/requests.ts';
+import { fillHistory, hoursAgo, setRolledUntil } from '../measure/fill-history.ts';
+import { measureCalls, timeOf } from '../measure/requests.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { openStage } from '../stage.ts';
-import { eventsOf, exampleUrl, getsOf } from './api.ts';
-import { withoutNulls } from './scale.ts';
+import { eventsOf, exampleUrl, getsOf, MONITORS } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const DAYS = 90;
@@ -25,7 +24,7 @@ const CLIENTS = 1;
 
 /** The API with a long history: the maximum of events for one Postgres. */
 export async function runHistory(bench: Bench): Promise<Measurement> {
-  const { events = 10_000_000, monitors = 1_000, seconds = 8 } = withoutNulls(bench.options);
+  const { events = 10_000_000, monitors = 1_000, seconds = 8 } = bench.options;
   const stage = await openStage(bench);
   const { system } = stage;
   await checkDisk(system, events);
@@ -33,28 +32,26 @@ export async function runHistory(bench: Bench): Promise<Measurement> {
   const [monitorId = ''] = ids;
   bench.say(`Writing ${events.toLocaleString('en-US')} events …`);
   const filledAt = Date.now();
-  const { days } = await fillHistory(
-    system,
-    { monitorIds: ids, events, days: DAYS, big: { monitorId, events: BIG_MONITOR_EVENTS } },
-    (day) => {
-      if (day % 30 === 0) bench.say(`  ${day} days after ${Math.round((Date.now() - filledAt) / 1_000)} s`);
-    },
-  );
+  const big = { monitorId, events: BIG_MONITOR_EVENTS };
+  const history = await fillHistory(system, { monitorIds: ids, events, days: DAYS, big }, (day) => {
+    if (day % 30 === 0) bench.say(`  ${day} days after ${Math.round((Date.now() - filledAt) / 1_000)} s`);
+  });
   const table = await readEventTable(system.database.pool);
   const rollUpMs = await timeRollUp(system);
   await stage.startService('api');
   const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
-    measureCalls(bench, system, { key, label, seconds, calls });
+    measureCalls(bench, stage, { key, label, calls, clients: CLIENTS, seconds });
+  const latest = ids.map((id) => ({ method: 'GET', path: `${MONITORS}/${id}/events` }));
   return {
     settings: { events: table.events, monitors, seconds, clients: CLIENTS },
     figures: [
       figure('bytes', 'Postgres bytes per event, with index', table.bytes / table.events, 'B'),
       ...(await measure('get', 'get a monitor', getsOf(ids))),
-      ...(await measure('events', 'events since', eventsOf(ids, days))),
-      ...(await measure('latest', 'latest events', latestOf(ids))),
+      ...(await measure('events', 'events since', eventsOf(ids, history))),
+      ...(await measure('latest', 'latest events', latest)),
       figure('roll-up', 'roll an hour up', rollUpMs, 'ms'),
       figure('delete', 'delete a monitor with 129,600 events', await timeDelete(system, monitorId), 'ms'),
-      figure('retention', 'drop the oldest day', await timeRetention(system, days.from), 'ms'),
+      figure('retention', 'drop the oldest day', await timeRetention(system, history.from), 'ms'),
     ],
   };
 }
@@ -68,59 +65,27 @@ async function checkDisk(system: System, events: number): Promise<void> {
   throw new UsageError(`${events} events need ${gigabytes} GB of disk: take fewer, or set DATA_DIR`);
 }
 
-interface CallsPlan {
-  readonly key: string;
-  readonly label: string;
-  readonly seconds: number;
-  readonly calls: readonly ApiCall[];
-}
-
-async function measureCalls(
-  bench: Bench,
-  system: System,
-  { key, label, seconds, calls }: CallsPlan,
-): Promise<Figure[]> {
-  bench.say(`Measuring "${label}" …`);
-  const { latencyMs, failures } = await measureRequests(system, calls, { clients: CLIENTS, seconds });
-  return [
-    figure(`${key}-p50`, `${label} p50`, latencyMs.p50, 'ms'),
-    figure(`${key}-p99`, `${label} p99`, latencyMs.p99, 'ms'),
-    figure(`${key}-count`, '  requests', latencyMs.count, ''),
-    ...(failures === 0 ? [] : [figure(`${key}-failures`, '  failures', failures, '')]),
-  ];
-}
-
-function latestOf(ids: readonly string[]): ApiCall[] {
-  return ids.map((id) => ({ method: 'GET', path: `/api/cli/monitors/${id}/events` }));
-}
-
 async function timeDelete(system: System, id: string): Promise<number> {
-  const startedAt = performance.now();
-  const response = await system.request('DELETE', `/api/cli/monitors/${id}`);
-  if (response.status !== 204) throw new Error(`not deleted: ${JSON.stringify(response)}`);
-  return performance.now() - startedAt;
+  return timeOf(async () => {
+    const response = await system.request('DELETE', `${MONITORS}/${id}`);
+    if (response.status !== 204) throw new Error(`not deleted: ${JSON.stringify(response)}`);
+  });
 }
 
-/** Rolls one hour up, and moves the watermark to the end. */
+/** Rolls one hour up, and marks the others as rolled up. */
 async function timeRollUp(system: System): Promise<number> {
-  const setWatermark = (hoursAgo: number): Promise<unknown> =>
-    system.database.pool.query(
-      `insert into check_rollup_state (rolled_until) values (date_trunc('hour', now()) - make_interval(hours => $1))
-       on conflict (singleton) do update set rolled_until = excluded.rolled_until`,
-      [hoursAgo],
-    );
-  await setWatermark(48);
-  const startedAt = performance.now();
-  if ((await rollUpNextHour(system.database.db)) === null) throw new Error('no hour was rolled up');
-  const took = performance.now() - startedAt;
-  await setWatermark(0);
+  await setRolledUntil(system, hoursAgo(48));
+  const took = await timeOf(async () => {
+    if ((await rollUpNextHour(system.database.db)) === null) throw new Error('no hour was rolled up');
+  });
+  await setRolledUntil(system, hoursAgo(0));
   return took;
 }
 
-async function timeRetention(system: System, oldest: Date): Promise<number> {
-  const days = Math.floor((Date.now() - oldest.getTime()) / 86_400_000) - 1;
-  const startedAt = performance.now();
-  const dropped = await dropExpiredEventPartitions(system.database.db, days, Date.now());
-  if (dropped.length !== 1) throw new Error(`not one partition was dropped but ${dropped.length}`);
-  return performance.now() - startedAt;
+async function timeRetention(system: System, oldest: number): Promise<number> {
+  const days = Math.floor((Date.now() - oldest) / 86_400_000) - 1;
+  return timeOf(async () => {
+    const dropped = await dropExpiredEventPartitions(system.database.db, days, Date.now());
+    if (dropped.length !== 1) throw new Error(`${dropped.length} partitions were dropped, not one`);
+  });
 }

@@ -13,15 +13,18 @@ const MIN_INTERVAL_SECONDS = 5;
 /** Code that has just started is still being compiled. */
 const WARM_UP_MS = 10_000;
 
-function redisOf({ redis }: Stage): Redis {
+/** A stage with its queue on Redis. */
+async function openOnRedis(bench: Bench): Promise<Stage & { readonly redis: Redis }> {
+  const stage = await openStage(bench);
+  const { redis } = stage;
   if (redis === null) throw new Error('the queue is not on Redis');
-  return redis;
+  return { ...stage, redis };
 }
 
 /** Every service starts at once, with monitors that are scheduled according to Postgres, and an empty Redis. */
 export async function runStart(bench: Bench): Promise<Measurement> {
-  const { monitors = 10_000, interval = 10, checkers = 1 } = withoutNulls(bench.options);
-  const stage = await openStage(bench);
+  const { monitors = 10_000, interval = 10, checkers = 1 } = bench.options;
+  const stage = await openOnRedis(bench);
   const { system } = stage;
   await stage.insertMonitors(monitors, interval);
   await system.database.pool.query('update monitor_regions set scheduled_revision = 1');
@@ -30,7 +33,7 @@ export async function runStart(bench: Bench): Promise<Measurement> {
   const elapsed = (): number => (Date.now() - startedAt) / 1_000;
   await stage.startAll(checkers);
   const ready = elapsed();
-  await untilScheduled(system, redisOf(stage));
+  await untilScheduled(system, stage.redis);
   const scheduled = elapsed();
   bench.say(`Every monitor is scheduled after ${scheduled.toFixed(1)} s; waiting until each is checked …`);
   await untilChecked(system, startedAt);
@@ -46,10 +49,9 @@ export async function runStart(bench: Bench): Promise<Measurement> {
 
 /** Redis loses everything while the system works. */
 export async function runFlush(bench: Bench): Promise<Measurement> {
-  const { monitors = 50_000, interval = 60, checkers = 1, seconds = 30 } = withoutNulls(bench.options);
-  const stage = await openStage(bench);
-  const { system } = stage;
-  const redis = redisOf(stage);
+  const { monitors = 50_000, interval = 60, checkers = 1, seconds = 30 } = bench.options;
+  const stage = await openOnRedis(bench);
+  const { system, redis } = stage;
   await stage.startAll(checkers);
   bench.say(`Scheduling ${monitors} monitors …`);
   const ids = await stage.insertMonitors(monitors, interval);
@@ -81,46 +83,40 @@ export async function runFlush(bench: Bench): Promise<Measurement> {
 
 /** More monitors, each checked less often, so that the rate stays the same if intervals allow it: does a check cost the same? */
 export async function runGrowth(bench: Bench): Promise<Measurement> {
-  const { rate = 1_000, seconds = 6, checkers = 1, monitors } = withoutNulls(bench.options);
-  const stage = await openStage(bench);
+  const { rate = 1_000, seconds = 6, checkers = 1, monitors } = bench.options;
+  const stage = await openOnRedis(bench);
+  const { system } = stage;
   await stage.startAll(checkers);
   const figures: Figure[] = [];
   for (const size of monitors === undefined ? GROWTH_SIZES : [monitors]) {
     bench.say(`${size} monitors …`);
-    figures.push(...(await measureSize(stage, size, Math.max(MIN_INTERVAL_SECONDS, size / rate), seconds)));
-    await stage.system.database.pool.query('delete from monitors');
+    const interval = Math.max(MIN_INTERVAL_SECONDS, size / rate);
+    const ids = await stage.insertMonitors(size, interval);
+    await untilScheduled(system, stage.redis);
+    // The checkers know every monitor: the steady state is measured.
+    await untilChecked(system);
+    await wait(Math.max(0, WARM_UP_MS - interval * 1_000));
+    const { span, usage } = await openWindow(stage, () => wait(seconds * 1_000));
+    const { recorded } = await readRecordedChecks(system.database.pool, ids, interval, span);
+    for (const { key, label, value, unit } of cpuPerCheck(usage, recorded)) {
+      const title = key === 'cpu' ? `${size} monitors: CPU per check` : label;
+      figures.push(figure(`${size}-${key}`, title, value, unit));
+    }
+    await system.database.pool.query('delete from monitors');
   }
   return { settings: { rate, seconds, checkers }, figures };
 }
 
-async function measureSize(
-  stage: Stage,
-  monitors: number,
-  interval: number,
-  seconds: number,
-): Promise<Figure[]> {
-  const ids = await stage.insertMonitors(monitors, interval);
-  await untilScheduled(stage.system, redisOf(stage));
-  // The checkers know every monitor: the steady state is measured.
-  await untilChecked(stage.system);
-  await wait(Math.max(0, WARM_UP_MS - interval * 1_000));
-  const { span, usage } = await openWindow(stage, seconds);
-  const { recorded } = await readRecordedChecks(stage.system.database.pool, ids, interval, span);
-  return cpuPerCheck(usage, recorded).map(({ key, label, value, unit }) =>
-    figure(`${monitors}-${key}`, key === 'cpu' ? `${monitors} monitors: CPU per check` : label, value, unit),
-  );
-}
-
 /** The memory of a checker that knows every monitor. */
 export async function runCheckerMemory(bench: Bench): Promise<Measurement> {
-  const { monitors = 50_000, interval = 50, seconds = 15 } = withoutNulls(bench.options);
-  const stage = await openStage(bench);
+  const { monitors = 50_000, interval = 50, seconds = 15 } = bench.options;
+  const stage = await openOnRedis(bench);
   await stage.startAll(1);
   const megabytes = (): number => (stage.usage().get('checker 1')?.rssBytes ?? Number.NaN) / 1_000_000;
   const startMb = megabytes();
   bench.say(`Scheduling ${monitors} monitors …`);
   await stage.insertMonitors(monitors, interval);
-  await untilScheduled(stage.system, redisOf(stage));
+  await untilScheduled(stage.system, stage.redis);
   bench.say('Waiting until each is checked …');
   await untilChecked(stage.system);
   const samples: number[] = [];
@@ -136,12 +132,4 @@ export async function runCheckerMemory(bench: Bench): Promise<Measurement> {
       figure('rss-least', 'checker with all monitors, minimum', Math.min(...samples), 'MB'),
     ],
   };
-}
-
-/** The options that were given, so that others can have defaults. */
-export function withoutNulls<Given extends object>(
-  options: Given,
-): { [Name in keyof Given]?: NonNullable<Given[Name]> } {
-  const given = Object.entries(options).filter(([, value]) => value !== null);
-  return Object.fromEntries(given) as { [Name in keyof Given]?: NonNullable<Given[Name]> };
 }

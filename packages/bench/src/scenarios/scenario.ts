@@ -1,20 +1,23 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { number, oneOf, text, type ValuesOf } from '@tocsin/lab/options';
-import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
+import { SERVICE_NAMES } from '@tocsin/lab/service-process';
 import type { Bar, Figure } from '../report/figure.ts';
 
-const LEAST = { min: 1 } as const;
+const POSITIVE = { min: 1 } as const;
 
-/** The options of a run; null: the scenario's own value. */
-export const OPTIONS = {
-  rate: number('checks a second that the schedules ask for', null, LEAST),
-  interval: number('seconds between two checks of a monitor', null, LEAST),
-  monitors: number('number of monitors; by default rate × interval', null, LEAST),
-  checkers: number('checker processes', null, LEAST),
+/** Options that change the load. With one of them, bars do not hold. */
+const LOAD_OPTIONS = {
+  rate: number('checks a second that the schedules ask for', null, POSITIVE),
+  interval: number('seconds between two checks of a monitor', null, POSITIVE),
+  monitors: number('number of monitors; by default rate × interval', null, POSITIVE),
+  checkers: number('checker processes', null, POSITIVE),
   protocol: oneOf('of the targets', ['http', 'https']),
   queue: oneOf("the queue's store", ['redis', 'postgres']),
-  seconds: number('length of the measured window', null, LEAST),
-  events: number('events in the table of "history"', null, LEAST),
+};
+export const OPTIONS = {
+  ...LOAD_OPTIONS,
+  seconds: number('length of the measured window', null, POSITIVE),
+  events: number('events in the table of "history"', null, POSITIVE),
   profile: oneOf(
     'CPU profile of a service; without a value of the checker. Bars are not shown',
     SERVICE_NAMES,
@@ -23,10 +26,17 @@ export const OPTIONS = {
 };
 export type Options = ValuesOf<typeof OPTIONS>;
 
-/** What a scenario runs with. */
+/** Whether the bars of a scenario hold for a run with these options. */
+export function hasBars(options: Options): boolean {
+  return (
+    options.profile === null && Object.keys(LOAD_OPTIONS).every((name) => options[name as 'rate'] === null)
+  );
+}
+
+/** The environment of a scenario. */
 export interface Bench {
-  readonly options: Options;
-  readonly profile: ServiceName | null;
+  /** The options that were given. */
+  readonly options: { readonly [Name in keyof Options]?: NonNullable<Options[Name]> };
   readonly teardown: Teardown;
   /** Reports progress. */
   readonly say: (line: string) => void;
@@ -45,7 +55,7 @@ export interface Scenario {
   readonly name: string;
   /** One line for the help. */
   readonly about: string;
-  /** By the key of the figure; they hold for a run without options. */
+  /** By the key of the figure. */
   readonly bars: Readonly<Record<string, Bar>>;
   readonly run: (bench: Bench) => Promise<Measurement>;
 }

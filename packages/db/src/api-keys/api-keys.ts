@@ -1,6 +1,6 @@
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
-import { generateApiKey, hashApiKey } from '@tocsin/core/secrets/tokens';
+import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -61,7 +61,7 @@ export async function createApiKey(
   const key = generateApiKey();
   const row = await db.transaction(async (tx) => {
     const creator = await lockCreator(tx, input);
-    const values = { accountId, name, hash: hashApiKey(key), scopes, expiresAt, ...creator };
+    const values = { accountId, name, hash: hashToken(key), scopes, expiresAt, ...creator };
     return firstOf(await tx.insert(apiKeys).values(values).returning());
   });
   return { apiKey: toApiKey(row, false), key };
@@ -84,7 +84,7 @@ export async function ensureApiKey(
   db: Database,
   { key, ...values }: Required<Pick<NewApiKey, 'accountId' | 'name' | 'scopes'>> & { readonly key: string },
 ): Promise<'created' | 'exists' | 'refused'> {
-  const hash = hashApiKey(key);
+  const hash = hashToken(key);
   return db.transaction(async (tx) => {
     // Waits for a concurrent deletion of this key.
     await tx.execute(sql`lock table ${apiKeyTombstones} in share row exclusive mode`);

@@ -99,7 +99,7 @@ async function assignMonitors(
   const ids = [...new Set(monitorIds)];
   const errors = await validateMonitorIds(tx, accountId, ids, 'key share');
   if (errors.length > 0) {
-    throw new AppError('validation_failed', 'These fields are not valid: monitorIds.', { errors });
+    throw new AppError('validation_failed', 'These fields are invalid: monitorIds.', { errors });
   }
   const unwanted = ids.length > 0 ? notInArray(channelMonitors.monitorId, ids) : undefined;
   await tx.delete(channelMonitors).where(and(eq(channelMonitors.channelId, channelId), unwanted));

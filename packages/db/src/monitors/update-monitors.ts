@@ -57,7 +57,7 @@ function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpda
     (row.sealedBody === null || update.body !== undefined);
   if (!replacesAll) {
     const message =
-      'No key of this server opens the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.';
+      'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.';
     throw new AppError('conflict', message, { cause: error });
   }
   const errors = placeholderErrors(row, update, secrets);

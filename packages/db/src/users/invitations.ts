@@ -1,6 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
-import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/secrets/tokens';
+import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
@@ -67,7 +67,7 @@ export async function createInvitation(
     });
   }
   const token = generateInvitationToken();
-  const tokenHash = hashInvitationToken(token);
+  const tokenHash = hashToken(token);
   const rows = await db
     .insert(invitations)
     .values({
@@ -100,7 +100,7 @@ export async function findOpenInvitation(db: Queryable, token: string): Promise<
   const [row] = await db
     .select({ invitation: invitations, isOpen: sql<boolean>`${isOpen}` })
     .from(invitations)
-    .where(eq(invitations.tokenHash, hashInvitationToken(token)));
+    .where(eq(invitations.tokenHash, hashToken(token)));
   if (!row) throw invitationNotFound();
   if (!row.isOpen) throw gone();
   return row.invitation;

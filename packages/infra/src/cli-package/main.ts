@@ -6,34 +6,9 @@ import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { readRepositoryFile, ROOT } from '../repository.ts';
 
-/**
- * The notices that the licenses of bundled packages require.
- * @param modules paths of the bundled files; those outside `node_modules` are our own
- * @throws if a package has no license file
- */
-async function thirdPartyLicenses(modules: readonly string[]): Promise<string> {
-  const folders = new Set(
-    modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll('\\', '/')) ?? []),
-  );
-  const notices = await Promise.all([...folders].map((folder) => noticeOf(folder)));
-  return notices.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
-}
-
-async function noticeOf(folder: string): Promise<string> {
-  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
-    readonly name: string;
-    readonly version: string;
-    readonly license?: string;
-  };
-  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
-  if (file === undefined) throw new Error(`${name} has no license file to include`);
-  const text = await readFile(join(folder, file), 'utf8');
-  return `${name} ${version} (${license ?? 'see below'})\n\n${text.trim()}\n`;
-}
-
 const SOURCE = 'packages/cli';
 /** A package of one file has no dependencies, so that nothing else is resolved or downloaded when it is installed. */
-const LEFT_OUT = new Set(['private', 'scripts', 'exports', 'dependencies', 'devDependencies']);
+const OMITTED_FIELDS = new Set(['private', 'scripts', 'exports', 'dependencies', 'devDependencies']);
 
 /**
  * Packs `packages/cli` as the npm package that users install. Needs no build and no network.
@@ -45,20 +20,20 @@ export async function packCli(folder: string): Promise<string> {
   try {
     const modules = await bundle(join(staging, 'dist', 'main.js'));
     await writeFile(join(staging, 'THIRD-PARTY-LICENSES'), await thirdPartyLicenses(modules));
-    await writeFile(join(staging, 'package.json'), await publishedManifest());
+    const manifest = JSON.parse(await readRepositoryFile(`${SOURCE}/package.json`)) as object;
+    const published = Object.entries(manifest).filter(([field]) => !OMITTED_FIELDS.has(field));
+    const text = JSON.stringify(Object.fromEntries(published), null, 2);
+    await writeFile(join(staging, 'package.json'), `${text}\n`);
     await cp(join(ROOT, SOURCE, 'bin'), join(staging, 'bin'), { recursive: true });
     await copyFile(join(ROOT, SOURCE, 'README.md'), join(staging, 'README.md'));
     await copyFile(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
     // A shell finds npm.cmd on Windows; nothing here needs quoting.
-    await promisify(execFile)('npm', ['pack', '--ignore-scripts'], {
-      cwd: staging,
-      shell: process.platform === 'win32',
-    });
-    const tarball = (await readdir(staging)).find((name) => name.endsWith('.tgz'));
-    if (tarball === undefined) throw new Error('npm pack left no tarball');
+    const options = { cwd: staging, shell: process.platform === 'win32' };
+    const { stdout } = await promisify(execFile)('npm', ['pack', '--json', '--ignore-scripts'], options);
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
     await mkdir(folder, { recursive: true });
-    await copyFile(join(staging, tarball), join(folder, tarball));
-    return join(folder, tarball);
+    await copyFile(join(staging, filename), join(folder, filename));
+    return join(folder, filename);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
@@ -80,10 +55,27 @@ async function bundle(file: string): Promise<readonly string[]> {
   }
 }
 
-async function publishedManifest(): Promise<string> {
-  const manifest = JSON.parse(await readRepositoryFile(`${SOURCE}/package.json`)) as object;
-  const published = Object.entries(manifest).filter(([field]) => !LEFT_OUT.has(field));
-  return `${JSON.stringify(Object.fromEntries(published), null, 2)}\n`;
+/**
+ * The notices that the licenses of bundled packages require.
+ * @param modules paths of the bundled files; those outside `node_modules` are our own
+ * @throws Error if a package has no license file
+ */
+async function thirdPartyLicenses(modules: readonly string[]): Promise<string> {
+  const folders = new Set(
+    modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll('\\', '/')) ?? []),
+  );
+  const notices = await Promise.all([...folders].map(readNotice));
+  return notices.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+async function readNotice(folder: string): Promise<string> {
+  const { name, version, license } = JSON.parse(
+    await readFile(join(folder, 'package.json'), 'utf8'),
+  ) as Readonly<Record<string, string>>;
+  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${name} has no license file to include`);
+  const text = await readFile(join(folder, file), 'utf8');
+  return `${name} ${version} (${license ?? 'see below'})\n\n${text.trim()}\n`;
 }
 
 /**
@@ -91,10 +83,9 @@ async function publishedManifest(): Promise<string> {
  * @public called by `bootstrap.js`
  */
 export async function main([folder]: readonly string[]): Promise<void> {
-  if (folder === undefined) {
+  if (folder !== undefined) process.stdout.write(`${await packCli(resolve(folder))}\n`);
+  else {
     process.stderr.write('Usage: npm run -s pack:cli -- FOLDER\n');
     process.exitCode = 1;
-    return;
   }
-  process.stdout.write(`${await packCli(resolve(folder))}\n`);
 }

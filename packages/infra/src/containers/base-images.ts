@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
+import { say } from '@tocsin/lab/command';
 import { parse } from 'yaml';
 import { readRepositoryFile, ROOT } from '../repository.ts';
 import { isOnPath, runTool } from '../run-tool.ts';
@@ -16,11 +17,7 @@ const STAND_INS = join(ROOT, 'packages/infra/stand-ins');
 const PULL_SECONDS = 120;
 
 /** The images that the Dockerfile and the Compose file build on. */
-export interface BaseImages {
-  readonly node: string;
-  readonly postgres: string;
-  readonly redis: string;
-}
+type BaseImages = Readonly<Record<'node' | 'postgres' | 'redis', string>>;
 
 export async function readBaseImages(): Promise<BaseImages> {
   const [, node] = /^ARG NODE_IMAGE=(\S+)$/m.exec(await readRepositoryFile('Dockerfile')) ?? [];
@@ -41,13 +38,13 @@ export async function readBaseImages(): Promise<BaseImages> {
 export async function ensureBaseImages(
   engine: Engine,
   images: BaseImages,
-  say: (line: string) => void,
   names: readonly (keyof BaseImages)[] = ['node', 'postgres', 'redis'],
 ): Promise<string[]> {
-  const errors = await Promise.all(names.map((name) => pull(engine, images[name])));
-  const missing = names.filter((_, index) => errors[index] !== null);
-  if (missing.length === 0) return [];
-  if (!engine.isOwn) throw new EmbeddedError(errors.filter((error) => error !== null).join('\n'));
+  const pulls = await Promise.allSettled(names.map((name) => pull(engine, images[name])));
+  const errors = pulls.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
+  if (errors.length === 0) return [];
+  if (!engine.isOwn) throw new EmbeddedError(errors.join('\n'));
+  const missing = names.filter((_, index) => pulls[index]?.status === 'rejected');
   const references = missing.map((name) => images[name]);
   say(`No registry is reachable. Building stand-ins of ${references.join(', ')} …`);
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-stand-ins-'));
@@ -65,15 +62,12 @@ export async function ensureBaseImages(
   return references;
 }
 
-/** Pulls an image that is missing or a stand-in: the real one may be reachable by now. @returns the error, null if the engine has the image */
-async function pull(engine: Engine, image: string): Promise<string | null> {
+/** Pulls an image that is missing or a stand-in: the real one may be reachable by now. @throws ToolError */
+async function pull(engine: Engine, image: string): Promise<void> {
   const format = `{{ index .Config.Labels "${STAND_IN_LABEL}" }}`;
   const label = await engine.docker(['image', 'inspect', '--format', format, image]).catch(() => 'true');
-  if (label.trim() !== 'true') return null;
-  return engine.docker(['pull', '--quiet', image], { timeoutSeconds: PULL_SECONDS }).then(
-    () => null,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
+  if (label.trim() === 'true')
+    await engine.docker(['pull', '--quiet', image], { timeoutSeconds: PULL_SECONDS });
 }
 
 async function importDebian(engine: Engine, folder: string): Promise<void> {

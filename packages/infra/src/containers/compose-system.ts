@@ -1,35 +1,33 @@
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createCertificate } from '@tocsin/embedded/certificates';
 import { findFreePort } from '@tocsin/embedded/ports';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
-import { readCommands, readOutsideProgram } from '../repository.ts';
-import { ADMIN, DeployedSystem, untilReachable } from '../rollout/deployed-system.ts';
+import { readCommands } from '../repository.ts';
+import { DeployedSystem, outsideFiles, untilReachable } from '../rollout/deployed-system.ts';
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';
 
 /** Docker gives projects networks among these. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
+const REGIONS = ['eu', 'us'];
+/** The services that run our images, by their names in the Compose file. */
+export const SERVICES = ['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)];
 const READY_SECONDS = 120;
 const WATCH_MS = 250;
 
-const inspectionSchema = z.tuple([
-  z.object({
-    State: z.object({
-      Pid: z.number(),
-      ExitCode: z.number(),
-      StartedAt: z.string(),
-      Running: z.boolean(),
-      Health: z.object({ Status: z.string() }).optional(),
-    }),
-  }),
-]);
-type ContainerState = z.infer<typeof inspectionSchema>[0]['State'];
+const stateSchema = z.object({
+  Pid: z.number(),
+  ExitCode: z.number(),
+  StartedAt: z.string(),
+  Running: z.boolean(),
+  Health: z.object({ Status: z.string() }).optional(),
+});
+type ContainerState = z.infer<typeof stateSchema>;
 
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly engine: Engine;
   /** A copy of the repository, with docker-compose.yml and .env at its top. */
   readonly folder: string;
@@ -40,126 +38,91 @@ export interface ComposeOptions {
   readonly upgradeTo: ImageNaming;
 }
 
-/** A project of the real Compose file, with `outside.ts` in one more container of its network. */
+/** A project of the real Compose file, with `outside.ts` as one more service. */
 export class ComposeSystem extends DeployedSystem {
-  readonly port: number;
-  readonly publicUrl: string;
-  /** Set by `join`. */
+  /** Set by `start`. */
   apiKey = '';
-  /** How long each stopped container took from SIGTERM to its end, in milliseconds. */
-  readonly stopTimes = new Map<string, number>();
-  protected readonly outsidePort: number;
   protected readonly postgres = 'postgres';
   readonly #options: ComposeOptions;
   #images: ImageNaming;
 
   private constructor(options: ComposeOptions, port: number, outsidePort: number) {
-    super();
+    super(port, outsidePort, `http://localhost:${port}`);
     this.#options = options;
     this.#images = options.images;
-    this.port = port;
-    this.outsidePort = outsidePort;
-    this.publicUrl = `http://localhost:${port}`;
   }
 
   /** Prepares the project's folder, and starts no container. The teardown removes the project with its volumes. */
   static async prepare(options: ComposeOptions, teardown: Teardown): Promise<ComposeSystem> {
     const system = new ComposeSystem(options, await findFreePort(), await findFreePort());
-    const outside = join(options.folder, '.data', 'outside');
-    await mkdir(outside, { recursive: true });
-    const { ca, key, cert } = await createCertificate(['outside']);
-    const files = {
-      'ca.pem': ca,
-      'key.pem': key,
-      'cert.pem': cert,
-      'outside.mjs': await readOutsideProgram(),
-    };
-    for (const [name, text] of Object.entries(files)) await writeReadable(join(outside, name), text);
-    // Compose merges this file by its name, so the real one stays unchanged.
-    const override = {
-      services: {
-        notifier: {
-          environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' },
-          volumes: [`${outside}/ca.pem:/outside/ca.pem:ro,z`],
-        },
+    const folder = join(options.folder, '.data', 'outside');
+    await mkdir(folder, { recursive: true });
+    for (const [name, text] of Object.entries(await outsideFiles())) {
+      await writeFile(join(folder, name), text);
+      // The services run as another user.
+      await chmod(join(folder, name), 0o644);
+    }
+    const volumes = [`${folder}:/outside:ro,z`];
+    const services = {
+      notifier: { environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' }, volumes },
+      cli: { volumes },
+      outside: {
+        image: options.nodeImage,
+        command: ['node', '/outside/outside.mjs'],
+        networks: ['outside'],
+        ports: [`127.0.0.1:${system.outsidePort}:8080`],
+        volumes,
       },
     };
-    await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify(override));
-    teardown.onStop(async () => {
-      await options.engine.cancel();
-      await system.remove();
-    });
+    // Compose merges this file by its name, so the real one stays unchanged.
+    await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
+    teardown.onStop(() => system.remove());
     // A killed run can have left containers.
     await system.remove();
     return system;
   }
 
-  /** Runs a command line in the project's folder, as a user types it. */
-  shell(line: string): Promise<string> {
-    return this.#options.engine.shell(line, { cwd: this.#options.folder, env: this.#env });
-  }
-
-  /** Starts the project with the built images. */
-  async up(): Promise<void> {
-    await this.#compose('up', '--detach', '--wait', '--no-build');
-  }
-
-  /** Reads the key from `.env`, and starts the targets and the receiver in the network of the running project. */
-  async join(): Promise<void> {
-    const { engine, folder, project, nodeImage } = this.#options;
-    const env = await readFile(join(folder, '.env'), 'utf8');
+  /** Runs the command lines that start the project, as a user types them, and reads the API key from `.env`. */
+  async start(lines: string): Promise<void> {
+    await this.#shell(lines);
+    const env = await readFile(join(this.#options.folder, '.env'), 'utf8');
     this.apiKey = /^BOOTSTRAP_API_KEY=(\S+)$/m.exec(env)?.[1] ?? '';
-    await engine.docker([
-      'run',
-      '--detach',
-      `--name=${project}-outside`,
-      `--volume=${folder}/.data/outside:/outside:ro,z`,
-      `--network=${project}_outside`,
-      '--network-alias=outside',
-      `--publish=127.0.0.1:${this.outsidePort}:8080`,
-      nodeImage,
-      'node',
-      '/outside/outside.mjs',
-    ]);
-    await untilReachable('the targets to listen', READY_SECONDS, () =>
-      this.readOutsideLog().then(() => true),
-    );
+    await this.untilListening();
   }
 
+  /** Ends running commands, and removes the project. */
   async remove(): Promise<void> {
-    const { engine, project } = this.#options;
-    await engine.docker(['rm', '--force', `${project}-outside`]).catch(() => undefined);
+    await this.#options.engine.cancel();
     await this.#compose('--profile', 'cli', 'down', '--volumes', '--timeout', '5');
   }
 
-  async apply(yaml: string): Promise<void> {
-    const file = join(this.#options.folder, '.data', `${randomBytes(4).toString('hex')}.yaml`);
-    await writeReadable(file, yaml);
-    const volume = `--volume=${file}:/tmp/tocsin.yaml:ro,z`;
-    await this.#compose('run', '--rm', volume, 'cli', 'apply', '--yes', '--file', '/tmp/tocsin.yaml');
+  async applyFile(): Promise<void> {
+    await this.#compose('run', '--rm', 'cli', 'apply', '--yes', '--file', '/outside/tocsin.yaml');
   }
 
-  /** The running services, by their names in the Compose file. */
-  async parts(): Promise<string[]> {
-    const output = await this.#compose('ps', '--services', '--status', 'running');
-    return output.split('\n').filter((name) => name !== '');
+  services(): Promise<readonly string[]> {
+    return Promise.resolve(SERVICES);
   }
 
   exec(part: string, command: readonly string[]): Promise<string> {
     return this.#compose('exec', '-T', part, ...command);
   }
 
-  /** Stops a container by `docker stop` and starts it again. @throws Error if it does not exit with code 0 */
-  async replace(part: string): Promise<void> {
+  /**
+   * Stops a container by `docker stop` and starts it again.
+   * @returns the milliseconds from SIGTERM to its end @throws Error if it does not exit with code 0
+   */
+  async replace(part: string): Promise<number> {
     const { engine } = this.#options;
     const container = await this.#containerOf(part);
     const before = performance.now();
     await engine.docker(['stop', container]);
-    this.stopTimes.set(part, performance.now() - before);
+    const stopMs = performance.now() - before;
     const { ExitCode } = await this.#stateOf(part);
     await engine.docker(['start', container]);
     if (ExitCode !== 0) throw new Error(`${part} exited with code ${ExitCode} after SIGTERM`);
     await this.#untilReady(part, () => true);
+    return stopMs;
   }
 
   /** Ends a container's process by SIGKILL from outside, like a crash: the restart policy starts it again. */
@@ -182,7 +145,7 @@ export class ComposeSystem extends DeployedSystem {
     if (lines.join('\n') === commands) throw new Error('the runbook has no line with git to leave out');
     const watch = new AbortController();
     const watching = this.#watchCheckers(watch.signal);
-    await this.shell(lines.join('\n')).finally(() => watch.abort());
+    await this.#shell(lines.join('\n')).finally(() => watch.abort());
     const gaps = await watching;
     if (gaps.size > 0) throw new Error(`no healthy checker during the upgrade in ${[...gaps].join(', ')}`);
   }
@@ -192,13 +155,11 @@ export class ComposeSystem extends DeployedSystem {
     const { engine, project } = this.#options;
     const gaps = new Set<string>();
     while (!signal.aborted) {
-      for (const region of ['eu', 'us']) {
-        const filters = [
-          `label=com.docker.compose.project=${project}`,
-          `label=com.docker.compose.service=checker-${region}`,
-          'health=healthy',
-        ].map((filter) => `--filter=${filter}`);
-        if ((await engine.docker(['ps', '--quiet', ...filters])).trim() === '') gaps.add(region);
+      for (const region of REGIONS) {
+        const service = `label=com.docker.compose.service=checker-${region}`;
+        const filters = [`label=com.docker.compose.project=${project}`, service, 'health=healthy'];
+        const options = filters.map((filter) => `--filter=${filter}`);
+        if ((await engine.docker(['ps', '--quiet', ...options])).trim() === '') gaps.add(region);
       }
       await wait(WATCH_MS);
     }
@@ -208,15 +169,18 @@ export class ComposeSystem extends DeployedSystem {
   /** The variables of every command. */
   get #env(): Record<string, string> {
     return {
+      ...ADMIN_ENV,
       COMPOSE_PROJECT_NAME: this.#options.project,
       PORT: String(this.port),
       EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
       API_RATE_LIMIT_PER_MINUTE: '100000',
-      BOOTSTRAP_ADMIN_EMAIL: ADMIN.email,
-      BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
       IMAGE_REGISTRY: this.#images.registry,
       TOCSIN_VERSION: this.#images.version,
     };
+  }
+
+  #shell(lines: string): Promise<string> {
+    return this.#options.engine.shell(lines, { cwd: this.#options.folder, env: this.#env });
   }
 
   #compose(...args: string[]): Promise<string> {
@@ -229,8 +193,8 @@ export class ComposeSystem extends DeployedSystem {
   }
 
   async #stateOf(part: string): Promise<ContainerState> {
-    const output = await this.#options.engine.docker(['inspect', await this.#containerOf(part)]);
-    return inspectionSchema.parse(JSON.parse(output))[0].State;
+    const args = ['inspect', '--format', '{{json .State}}', await this.#containerOf(part)];
+    return stateSchema.parse(JSON.parse(await this.#options.engine.docker(args)));
   }
 
   async #untilReady(part: string, isNew: (state: ContainerState) => boolean): Promise<void> {
@@ -239,10 +203,4 @@ export class ComposeSystem extends DeployedSystem {
       return isNew(state) && state.Running && (state.Health?.Status ?? 'healthy') === 'healthy';
     });
   }
-}
-
-/** Writes a file that the services can read, although they run as another user and whatever the umask is. */
-async function writeReadable(file: string, text: string): Promise<void> {
-  await writeFile(file, text);
-  await chmod(file, 0o644);
 }

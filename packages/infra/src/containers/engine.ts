@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
 import { until } from '@tocsin/embedded/testing/until';
+import { say } from '@tocsin/lab/command';
 import { ROOT } from '../repository.ts';
 import { UnavailableError } from '../rollout/command.ts';
 import { isOnPath, runTool, succeeds, type ToolOptions } from '../run-tool.ts';
@@ -53,40 +54,34 @@ export class Engine {
     const { signal } = this.#abort;
     const running = runTool(file, args, { ...options, env: { ...this.#env, ...env }, signal });
     this.#running.add(running);
-    try {
-      return (await running).stdout;
-    } finally {
-      this.#running.delete(running);
-    }
+    return (await running.finally(() => this.#running.delete(running))).stdout;
   }
 }
 
 /**
- * Opens the engine that `docker` reaches. If there is none, as root on Debian, installs and starts one that the teardown stops.
+ * Opens the engine that `docker` reaches. If there is none, as root on Debian, installs and starts one. The teardown stops it,
+ * and ends running commands.
  * @throws UnavailableError
  */
-export async function openEngine(teardown: Teardown, say: (line: string) => void): Promise<Engine> {
-  const env = cleanEnv();
-  const own = (await hasEngine(env)) ? env : await startEngine(env, teardown, say);
-  if (await hasCompose(own)) return new Engine(own);
-  if (own['DOCKER_HOST'] !== OWN_SOCKET)
+export async function openEngine(teardown: Teardown): Promise<Engine> {
+  const clean = cleanEnv();
+  const env = (await hasEngine(clean)) ? clean : await startEngine(clean, teardown);
+  const hasCompose = (): Promise<boolean> => succeeds('docker', ['compose', 'version'], { env });
+  if (env['DOCKER_HOST'] === OWN_SOCKET && !(await hasCompose())) {
+    env['DOCKER_CONFIG'] = await openConfig(clean);
+    if (!(await hasCompose())) await installComposePlugin();
+  }
+  if (!(await hasCompose()))
     throw new UnavailableError(
       '`docker compose` is missing: install the Compose plugin, version 2.13 or later',
     );
-  const withPlugin = { ...own, DOCKER_CONFIG: await openConfig(env) };
-  if (!(await hasCompose(withPlugin))) {
-    say('Installing the Compose plugin …');
-    await installComposePlugin(join(OWN_CONFIG, 'cli-plugins'));
-  }
-  return new Engine(withPlugin);
+  const engine = new Engine(env);
+  teardown.onStop(() => engine.cancel());
+  return engine;
 }
 
 function hasEngine(env: NodeJS.ProcessEnv): Promise<boolean> {
   return succeeds('docker', ['info'], { env });
-}
-
-function hasCompose(env: NodeJS.ProcessEnv): Promise<boolean> {
-  return succeeds('docker', ['compose', 'version'], { env });
 }
 
 /** The environment without the variables that Compose and the Compose file read: the test uses settings of its own. */
@@ -99,11 +94,7 @@ function cleanEnv(): NodeJS.ProcessEnv {
 }
 
 /** @returns the environment of commands for the new engine */
-async function startEngine(
-  env: NodeJS.ProcessEnv,
-  teardown: Teardown,
-  say: (line: string) => void,
-): Promise<NodeJS.ProcessEnv> {
+async function startEngine(env: NodeJS.ProcessEnv, teardown: Teardown): Promise<NodeJS.ProcessEnv> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     throw new UnavailableError(`No Docker engine is running. ${ADVICE}`);
   // Debian 13 has the command in a package of its own, which Debian 12 does not know.
@@ -155,43 +146,32 @@ async function openConfig(env: NodeJS.ProcessEnv): Promise<string> {
 }
 
 /**
- * Copies Compose v2 out of Debian's package `docker-compose` into a folder of Docker plugins. Debian 13 is the first release with it; its
- * binary also runs on older releases. Installs nothing: apt works in a temporary folder, so the machine's package lists do not change.
+ * Copies Compose v2 out of Debian's package `docker-compose`. Debian 13 is the first release with it; its binary also runs on
+ * older releases. Installs nothing: apt works in a temporary folder, so the machine's package lists do not change.
  */
-async function installComposePlugin(folder: string): Promise<void> {
-  const work = await mkdtemp(join(tmpdir(), 'tocsin-compose-'));
-  try {
-    for (const name of ['lists/partial', 'cache/archives/partial', 'package'])
-      await mkdir(join(work, name), { recursive: true });
-    const source = `[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${await findMirror()}`;
-    await writeFile(join(work, 'sources.list'), `deb ${source} trixie main\n`);
-    const options = [
-      `Dir::Etc::sourcelist=${work}/sources.list`,
-      'Dir::Etc::sourceparts=-',
-      `Dir::State::lists=${work}/lists`,
-      `Dir::Cache=${work}/cache`,
-      // Only root can read the folder.
-      'APT::Sandbox::User=root',
-    ].flatMap((option) => ['-o', option]);
-    await runTool('apt-get', [...options, 'update'], { cwd: work });
-    await runTool('apt-get', [...options, 'download', 'docker-compose'], { cwd: work });
-    const archive = (await readdir(work)).find((name) => name.endsWith('.deb')) ?? '';
-    await runTool('dpkg-deb', ['--extract', archive, 'package'], { cwd: work });
-    await mkdir(folder, { recursive: true });
-    const plugin = join(folder, 'docker-compose');
-    await copyFile(join(work, 'package/usr/libexec/docker/cli-plugins/docker-compose'), plugin);
-    await chmod(plugin, 0o755);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
+const EXTRACT_COMPOSE = `
+apt-get update
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' 'Created-By: Packages' | head -n 1)
+test -n "$mirror" || { echo 'apt has no mirror of Debian'; exit 1; }
+mkdir -p lists/partial cache/archives/partial package "$1"
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" > sources.list
+apt() {
+  # Only root can read this folder.
+  apt-get -o APT::Sandbox::User=root -o "Dir::Etc::sourcelist=$PWD/sources.list" -o Dir::Etc::sourceparts=- \\
+    -o "Dir::State::lists=$PWD/lists" -o "Dir::Cache=$PWD/cache" "$@"
 }
+apt update
+apt download docker-compose
+dpkg-deb --extract docker-compose_*.deb package
+install package/usr/libexec/docker/cli-plugins/docker-compose "$1"
+`;
 
-/** The Debian mirror that this machine uses. */
-async function findMirror(): Promise<string> {
-  await runTool('apt-get', ['update']);
-  const filters = ['Origin: Debian', 'Label: Debian', 'Created-By: Packages'];
-  const { stdout } = await runTool('apt-get', ['indextargets', '--format', '$(REPO_URI)', ...filters]);
-  const [mirror] = stdout.split('\n');
-  if (mirror === undefined || mirror === '') throw new Error('apt has no mirror of Debian');
-  return mirror;
+async function installComposePlugin(): Promise<void> {
+  say('Installing the Compose plugin …');
+  const cwd = await mkdtemp(join(tmpdir(), 'tocsin-compose-'));
+  try {
+    await runTool('sh', ['-euc', EXTRACT_COMPOSE, 'sh', join(OWN_CONFIG, 'cli-plugins')], { cwd });
+  } finally {
+    await rm(cwd, { recursive: true, force: true });
+  }
 }

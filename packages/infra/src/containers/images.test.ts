@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { inspectContents } from './images.ts';
 
-/** What every image has: at least 20 packages, and an SBOM that lists them. */
+/** Every image has at least 20 packages, and an SBOM that lists them. */
 const PACKAGES = Array.from({ length: 20 }, (_, index) => `package-${index}`);
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -21,7 +21,7 @@ async function write(path: string, text = ''): Promise<void> {
   await writeFile(join(folder.path, path), text);
 }
 
-test('an image with its packages and built JavaScript has no problems', async () => {
+test('inspectContents finds no problem in an image with packages and built JavaScript', async () => {
   await write('dist/main.js', 'start();');
   expect(await inspectContents(folder.path)).toEqual([]);
 });
@@ -35,7 +35,7 @@ test.each([
   ['dist/server.key can hold a secret', 'dist/server.key', ''],
   [`dist/a.js contains tocsin_live_0123…`, 'dist/a.js', `'tocsin_live_${'0123'.repeat(12)}'`],
   ['dist/b.js contains -----BEGIN PRIVA…', 'dist/b.js', `-----BEGIN PRIVATE KEY-----\nMIIE`],
-])('%s', async (problem, path, text) => {
+])('inspectContents reports: %s', async (problem, path, text) => {
   await write(path, text);
   expect(await inspectContents(folder.path)).toContain(problem);
 });

@@ -1,17 +1,16 @@
-import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
-import { ROOT } from '../repository.ts';
+import { readManifests } from '../repository.ts';
 import type { Engine } from './engine.ts';
 
 /** The images that the Compose file builds. */
 export const IMAGES = ['api', 'checker', 'notifier', 'migrate', 'cli'] as const;
-export type ImageName = (typeof IMAGES)[number];
+type ImageName = (typeof IMAGES)[number];
 
 const BUILD_SECONDS = 3_600;
-/** What an image may add to its base. */
+/** The maximum that an image adds to its base. */
 const MAX_ADDED_BYTES = 120_000_000;
 const MIN_PACKAGES = 20;
 const MAX_SCANNED_BYTES = 4 * 1024 * 1024;
@@ -27,6 +26,7 @@ const SECRET_NAMES = /(^|\/)(\.env(\..*)?|\.npmrc|\.git|\.netrc|id_(rsa|ed25519)
 const SECRET_TEXT =
   /tocsin_live_[0-9a-f]{48}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n[A-Za-z0-9+/]/;
 
+/** The output of `docker image inspect`. */
 const imageSchema = z.tuple([
   z.object({
     Id: z.string(),
@@ -34,29 +34,22 @@ const imageSchema = z.tuple([
     RootFS: z.object({ Layers: z.array(z.string()) }),
     Config: z.object({
       User: z.string(),
-      Env: z
-        .array(z.string())
-        .nullish()
-        .transform((env) => env ?? []),
+      Env: z.array(z.string()).nullish(),
       StopSignal: z.string().optional(),
-      Labels: z
-        .record(z.string(), z.string())
-        .nullish()
-        .transform((labels) => labels ?? {}),
+      Labels: z.record(z.string(), z.string()).nullish(),
       Healthcheck: z.object({ Test: z.array(z.string()) }).optional(),
     }),
   }),
 ]);
-type Image = z.infer<typeof imageSchema>[0];
+const sbomSchema = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  components: z.array(z.object({ group: z.string().optional(), name: z.string() })),
+});
 
 /** The values of IMAGE_REGISTRY and TOCSIN_VERSION. */
 export interface ImageNaming {
   readonly registry: string;
   readonly version: string;
-}
-
-function imageOf(name: ImageName, { registry, version }: ImageNaming): string {
-  return `${registry}/tocsin/${name}:${version}`;
 }
 
 /**
@@ -79,10 +72,15 @@ export async function buildImages(
   });
 }
 
-export interface InspectedImage extends Image {
+export interface InspectedImage {
   readonly name: ImageName;
   readonly reference: string;
+  readonly id: string;
+  /** Bytes with those of the base, and without. */
+  readonly size: number;
   readonly addedBytes: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Each names the image. */
   readonly problems: readonly string[];
 }
 
@@ -90,35 +88,36 @@ export interface InspectedImage extends Image {
 export async function inspectImage(
   engine: Engine,
   name: ImageName,
-  naming: ImageNaming,
+  { registry, version }: ImageNaming,
   base: string,
   folder: string,
 ): Promise<InspectedImage> {
-  const reference = imageOf(name, naming);
+  const reference = `${registry}/tocsin/${name}:${version}`;
   const [image, baseImage] = await Promise.all([readImage(engine, reference), readImage(engine, base)]);
-  const { User, Env, StopSignal, Labels, Healthcheck } = image.Config;
+  const { User, StopSignal, Healthcheck } = image.Config;
+  const [env, labels] = [image.Config.Env ?? [], image.Config.Labels ?? {}];
   const addedBytes = image.Size - baseImage.Size;
   const isChecked = Healthcheck !== undefined && Healthcheck.Test[0] !== 'NONE';
   const isCommand = name === 'migrate' || name === 'cli';
+  const isOnBase = baseImage.RootFS.Layers.every((layer, at) => image.RootFS.Layers[at] === layer);
+  const secrets = env.filter((line) => /(SECRET|PASSWORD|TOKEN|API_KEY)[^=]*=./.test(line));
   const problems = failuresOf([
     [addedBytes <= MAX_ADDED_BYTES, `adds ${addedBytes} bytes to its base`],
-    [
-      baseImage.RootFS.Layers.every((layer, at) => image.RootFS.Layers[at] === layer),
-      `is not built on ${base}`,
-    ],
+    [isOnBase, `is not built on ${base}`],
     [User === '1000:1000', `runs as ${User || 'root'}`],
     [StopSignal === 'SIGTERM', `has the stop signal ${StopSignal ?? 'of Docker'}`],
-    [Env.includes('NODE_ENV=production'), 'does not run in production mode'],
-    [Labels['org.opencontainers.image.version'] === naming.version, 'has no label with its version'],
+    [env.includes('NODE_ENV=production'), 'does not run in production mode'],
+    [labels['org.opencontainers.image.version'] === version, 'has no label with its version'],
     [isChecked !== isCommand, 'has the wrong health check'],
+    ...secrets.map((line) => [false, `has a secret in its environment: ${line.split('=')[0]}`] as const),
   ]);
-  const secrets = Env.filter((line) => /(SECRET|PASSWORD|TOKEN|API_KEY)[^=]*=./.test(line));
-  problems.push(...secrets.map((line) => `has a secret in its environment: ${line.split('=')[0] ?? ''}`));
   problems.push(...(await inspectFiles(engine, reference, join(folder, name))));
-  return { ...image, name, reference, addedBytes, problems };
+  const { Id: id, Size: size } = image;
+  const named = problems.map((problem) => `image ${name}: ${problem}`);
+  return { name, reference, id, size, addedBytes, labels, problems: named };
 }
 
-async function readImage(engine: Engine, image: string): Promise<Image> {
+async function readImage(engine: Engine, image: string): Promise<z.infer<typeof imageSchema>[0]> {
   return imageSchema.parse(JSON.parse(await engine.docker(['image', 'inspect', image])))[0];
 }
 
@@ -139,24 +138,22 @@ async function inspectFiles(engine: Engine, image: string, copy: string): Promis
 export async function inspectContents(folder: string): Promise<string[]> {
   const development = await listDevelopmentPackages();
   const packages = await listPackages(folder);
-  const listed = await readSbom(folder);
+  const sbom = sbomSchema.parse(JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')));
+  const listed = new Set(sbom.components.map(({ group, name }) => (group ? `${group}/${name}` : name)));
   const files = (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
     .filter((file) => !file.startsWith('node_modules/.pnpm/lock'));
+  const own = files.filter(
+    (file) => !file.includes('node_modules') || file.includes('node_modules/@tocsin/'),
+  );
   return failuresOf([
     ...packages.map((name) => [!development.has(name), `${name} is a development package`] as const),
     ...packages.map((name) => [listed.has(name), `${name} is not in sbom.cdx.json`] as const),
     [packages.length >= MIN_PACKAGES, `only ${packages.length} packages were found`],
-    ...files
-      .filter(isOwn)
-      .map((file) => [!/\.test\.|\.ts$|\.map$/.test(file), `${file} is a source or a test`] as const),
+    ...own.map((file) => [!/\.test\.|\.ts$|\.map$/.test(file), `${file} is a source or a test`] as const),
     ...files.map((file) => [!SECRET_NAMES.test(file), `${file} can hold a secret`] as const),
   ]).concat(await findSecrets(folder, files));
-}
-
-function isOwn(file: string): boolean {
-  return !file.includes('node_modules') || file.includes('node_modules/@tocsin/');
 }
 
 async function findSecrets(folder: string, files: readonly string[]): Promise<string[]> {
@@ -169,30 +166,16 @@ async function findSecrets(folder: string, files: readonly string[]): Promise<st
   return found;
 }
 
-interface Manifest {
-  readonly name: string;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-}
-
 /** The packages that only development needs. */
 async function listDevelopmentPackages(): Promise<Set<string>> {
   const production = new Set<string>();
-  const development = new Set(Object.keys((await readManifest(ROOT)).devDependencies ?? {}));
-  for (const parent of ['packages', 'services']) {
-    for (const folder of await readdir(join(ROOT, parent))) {
-      if (!existsSync(join(ROOT, parent, folder, 'package.json'))) continue;
-      const manifest = await readManifest(join(ROOT, parent, folder));
-      const used = PRODUCTION.has(`${parent}/${folder}`) ? production : development;
-      for (const name of [manifest.name, ...Object.keys(manifest.dependencies ?? {})]) used.add(name);
-      for (const name of Object.keys(manifest.devDependencies ?? {})) development.add(name);
-    }
+  const development = new Set<string>();
+  for (const [path, { name, dependencies = {}, devDependencies = {} }] of await readManifests()) {
+    const used = PRODUCTION.has(dirname(path)) ? production : development;
+    for (const each of [name, ...Object.keys(dependencies)]) used.add(each);
+    for (const each of Object.keys(devDependencies)) development.add(each);
   }
   return new Set([...development].filter((name) => !production.has(name)));
-}
-
-async function readManifest(folder: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
 /** The packages in `node_modules`. */
@@ -202,14 +185,4 @@ async function listPackages(folder: string): Promise<string[]> {
     (entry) => /^(@[^+]+\+[^@]+|[^@]+)@/.exec(entry)?.[1]?.replace('+', '/') ?? [],
   );
   return [...new Set(names)];
-}
-
-/** The packages in the SBOM. */
-async function readSbom(folder: string): Promise<Set<string>> {
-  const sbom = JSON.parse(await readFile(join(folder, 'sbom.cdx.json'), 'utf8')) as {
-    readonly bomFormat: string;
-    readonly components: readonly { readonly group?: string; readonly name: string }[];
-  };
-  if (sbom.bomFormat !== 'CycloneDX') throw new Error('sbom.cdx.json is not CycloneDX');
-  return new Set(sbom.components.map(({ group, name }) => (group ? `${group}/${name}` : name)));
 }

@@ -1,73 +1,46 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createCertificate } from '@tocsin/embedded/certificates';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { findFreePort } from '@tocsin/embedded/ports';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { z } from 'zod';
+import { ADMIN_ENV, PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { CHART, helm } from '../helm.ts';
-import { readOutsideProgram } from '../repository.ts';
-import { ADMIN, DeployedSystem, untilReachable } from '../rollout/deployed-system.ts';
-import { Kubectl, type PortForward } from './kubectl.ts';
+import { DeployedSystem, outsideFiles } from '../rollout/deployed-system.ts';
+import { runTool } from '../run-tool.ts';
 
 /** A chart with PostgreSQL, Redis, `outside.ts`, and the Secret and ConfigMap that Tocsin's chart expects. */
 export const STORES_CHART = 'packages/infra/stores';
 const RELEASE = 'tocsin';
 const OF_RELEASE = ['--selector', `app.kubernetes.io/instance=${RELEASE}`];
 const PRIVATE_NETWORKS = '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16,fc00::/7';
-const PUBLIC_URL = 'http://tocsin.example';
 const READY_SECONDS = 300;
 const DEPLOY_SECONDS = 1_200;
+const FORWARD_AGAIN_MS = 500;
+/** Of each pod: its name, its node, and when it is to be deleted. */
+const POD_COLUMNS =
+  '{range .items[*]}{.metadata.name} {.spec.nodeName} {.metadata.deletionTimestamp}{"\\n"}{end}';
 
-export interface KubernetesOptions {
-  /** Where the images `tocsin/<name>` are. */
-  readonly registry: string;
-  /** The tags of the images to install, and to upgrade to. */
-  readonly from: string;
-  readonly to: string;
-  readonly postgresImage: string;
-  readonly redisImage: string;
-}
-
-const podSchema = z.object({
-  metadata: z.object({ name: z.string(), deletionTimestamp: z.string().optional() }),
-  spec: z.object({ nodeName: z.string().optional() }),
-});
-const deploymentSchema = z.object({
-  metadata: z.object({ generation: z.number() }),
-  spec: z.object({ replicas: z.number() }),
-  status: z.object({
-    observedGeneration: z.number().default(0),
-    readyReplicas: z.number().default(0),
-    updatedReplicas: z.number().default(0),
-    replicas: z.number().default(0),
-  }),
-});
-export type Pod = z.infer<typeof podSchema>;
+/** The registry of the images `tocsin/<name>`, the tags to install and to upgrade to, and the images of the stores. */
+type KubernetesOptions = Readonly<Record<'registry' | 'from' | 'to' | 'postgres' | 'redis', string>>;
 
 /** The values of the stores' chart. */
 export async function storesValues(
-  { postgresImage, redisImage, registry, from }: KubernetesOptions,
+  { postgres, redis, registry, from }: KubernetesOptions,
   apiKey: string,
 ): Promise<object> {
-  const [postgresPassword, redisPassword] = [
-    randomBytes(24).toString('hex'),
-    randomBytes(24).toString('hex'),
-  ];
-  const { ca, key, cert } = await createCertificate(['outside']);
+  const password = randomBytes(24).toString('hex');
   return {
-    images: { postgres: postgresImage, redis: redisImage, outside: `${registry}/tocsin/checker:${from}` },
-    outsideFiles: {
-      'outside.mjs': await readOutsideProgram(),
-      'ca.pem': ca,
-      'key.pem': key,
-      'cert.pem': cert,
-    },
+    images: { postgres, redis, outside: `${registry}/tocsin/checker:${from}` },
+    outsideFiles: await outsideFiles(),
     settings: {
-      POSTGRES_PASSWORD: postgresPassword,
-      REDIS_PASSWORD: redisPassword,
-      DATABASE_URL: `postgres://tocsin:${postgresPassword}@postgres:5432/tocsin`,
-      QUEUE_URL: `redis://:${redisPassword}@redis:6379`,
+      POSTGRES_PASSWORD: password,
+      REDIS_PASSWORD: password,
+      DATABASE_URL: `postgres://tocsin:${password}@postgres:5432/tocsin`,
+      QUEUE_URL: `redis://:${password}@redis:6379`,
       SECRETS_KEY: randomBytes(32).toString('base64'),
       BOOTSTRAP_API_KEY: apiKey,
-      BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
+      BOOTSTRAP_ADMIN_PASSWORD: ADMIN_ENV.BOOTSTRAP_ADMIN_PASSWORD,
     },
   };
 }
@@ -93,7 +66,7 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
       REGIONS: 'eu,us',
       EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
       API_RATE_LIMIT_PER_MINUTE: 100_000,
-      BOOTSTRAP_ADMIN_EMAIL: ADMIN.email,
+      BOOTSTRAP_ADMIN_EMAIL: ADMIN_ENV.BOOTSTRAP_ADMIN_EMAIL,
     },
     certificates: { configMap: 'outside', webhookKey: 'ca.pem' },
     regions: { default: null, eu: {}, us: {} },
@@ -104,85 +77,78 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
   };
 }
 
-/** The chart, installed with stores of its own in a new namespace. */
+/** The chart, installed with stores of its own in a new namespace of the cluster that KUBECONFIG names. */
 export class KubernetesSystem extends DeployedSystem {
-  readonly publicUrl = PUBLIC_URL;
   readonly apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
-  readonly kubectl: Kubectl;
   protected readonly postgres = 'deployment/postgres';
+  readonly #namespace = `tocsin-test-${randomBytes(4).toString('hex')}`;
   readonly #options: KubernetesOptions;
-  #api: PortForward | undefined;
-  #outside: PortForward | undefined;
   #rollouts = 0;
 
-  private constructor(kubectl: Kubectl, options: KubernetesOptions) {
-    super();
-    this.kubectl = kubectl;
+  private constructor(options: KubernetesOptions, port: number, outsidePort: number) {
+    super(port, outsidePort, PUBLIC_URL);
     this.#options = options;
   }
 
   /** Installs everything. The teardown deletes the namespace. Resolves when every pod is ready. */
   static async install(options: KubernetesOptions, teardown: Teardown): Promise<KubernetesSystem> {
-    const kubectl = new Kubectl(`tocsin-test-${randomBytes(4).toString('hex')}`);
-    const system = new KubernetesSystem(kubectl, options);
-    const { namespace } = kubectl;
-    await teardown.start(kubectl.run(['create', 'namespace', namespace]), () =>
-      kubectl.run(['delete', 'namespace', namespace, '--wait=false']),
+    const system = new KubernetesSystem(options, await findFreePort(), await findFreePort());
+    const namespace = system.#namespace;
+    await teardown.start(system.#kubectl(['create', 'namespace', namespace]), () =>
+      system.#kubectl(['delete', 'namespace', namespace, '--wait=false']),
     );
     await system.#helm('stores', STORES_CHART, READY_SECONDS, await storesValues(options, system.apiKey));
     await system.#deploy(options.from);
-    const forward = (target: string, port: number): Promise<PortForward> =>
-      teardown.start(kubectl.forward(target, port), (one) => one.close());
-    system.#api = await forward(`service/${RELEASE}-api`, 80);
-    system.#outside = await forward('service/outside', 8080);
+    system.#forward(`service/${RELEASE}-api`, `${system.port}:80`, teardown);
+    system.#forward('service/outside', `${system.outsidePort}:8080`, teardown);
+    await system.untilListening();
     return system;
   }
 
-  get port(): number {
-    return this.#api?.port ?? 0;
-  }
-
-  protected get outsidePort(): number {
-    return this.#outside?.port ?? 0;
-  }
-
   exec(part: string, command: readonly string[]): Promise<string> {
-    return this.kubectl.run(['exec', part, '--', ...command]);
+    return this.#kubectl(['exec', part, '--', ...command]);
   }
 
   /** Runs the image of the CLI as a pod. */
-  async apply(yaml: string): Promise<void> {
+  async applyFile(): Promise<void> {
     const name = `cli-${randomBytes(4).toString('hex')}`;
-    const metadata = { name };
     const container = {
       name: 'cli',
       image: `${this.#options.registry}/tocsin/cli:${this.#options.to}`,
-      args: ['apply', '--yes', '--file', '/files/tocsin.yaml'],
+      args: ['apply', '--yes', '--file', '/outside/tocsin.yaml'],
       env: [
         { name: 'TOCSIN_URL', value: `http://${RELEASE}-api` },
         { name: 'TOCSIN_API_KEY', value: this.apiKey },
       ],
-      volumeMounts: [{ name: 'files', mountPath: '/files' }],
+      volumeMounts: [{ name: 'outside', mountPath: '/outside' }],
     };
-    const volumes = [{ name: 'files', configMap: metadata }];
+    const volumes = [{ name: 'outside', configMap: { name: 'outside' } }];
     const spec = { restartPolicy: 'Never', containers: [container], volumes };
-    await this.kubectl.apply(
-      { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'tocsin.yaml': yaml } },
-      { apiVersion: 'v1', kind: 'Pod', metadata, spec },
-    );
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
+    await this.#kubectl(['apply', '--filename=-'], JSON.stringify(pod));
     const succeeded = '--for=jsonpath={.status.phase}=Succeeded';
-    await this.kubectl.run(['wait', `pod/${name}`, succeeded, '--timeout=60s']);
+    await this.#kubectl(['wait', `pod/${name}`, succeeded, '--timeout=60s']);
   }
 
-  /** The pods of the release that run and are not being deleted. */
-  async pods(): Promise<Pod[]> {
-    const running = '--field-selector=status.phase=Running';
-    const pods = await this.kubectl.list(podSchema, ['pods', ...OF_RELEASE, running]);
-    return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  /** The names of the pods. */
+  async services(): Promise<string[]> {
+    return [...(await this.podsByNode()).values()].flat();
+  }
+
+  /** The names of the pods of the release that run and are not being deleted, by their node. */
+  async podsByNode(): Promise<Map<string, string[]>> {
+    const running = ['--field-selector=status.phase=Running', '--output', `jsonpath=${POD_COLUMNS}`];
+    const lines = (await this.#kubectl(['get', 'pods', ...OF_RELEASE, ...running])).trim().split('\n');
+    const nodes = new Map<string, string[]>();
+    for (const line of lines) {
+      const [name = '', node = '', deletion] = line.trim().split(' ');
+      if (name !== '' && deletion === undefined) nodes.set(node, [...(nodes.get(node) ?? []), name]);
+    }
+    return nodes;
   }
 
   async replace(pod: string): Promise<void> {
-    await this.kubectl.run(['delete', 'pod', pod, '--wait=true']);
+    await this.#kubectl(['delete', 'pod', pod, '--wait=true']);
     await this.#untilReady();
   }
 
@@ -197,23 +163,42 @@ export class KubernetesSystem extends DeployedSystem {
     await this.#untilReady();
   }
 
-  /** Installs or upgrades a release. Resolves when it is ready. */
-  async #helm(release: string, chart: string, timeoutSeconds: number, values: object): Promise<void> {
-    const args = ['upgrade', '--install', release, chart, '--namespace', this.kubectl.namespace];
-    const options = ['--values', '-', '--wait', '--timeout', `${timeoutSeconds}s`];
-    await helm([...args, ...options], JSON.stringify(values), timeoutSeconds + 60);
+  /** Waits until every Deployment has its pods, and no old ones. */
+  async #untilReady(): Promise<void> {
+    const timeout = `--timeout=${READY_SECONDS}s`;
+    const deployments = await this.#kubectl(['get', 'deployments', ...OF_RELEASE, '--output=name']);
+    for (const name of deployments.trim().split('\n'))
+      await this.#kubectl(['rollout', 'status', name, timeout]);
   }
 
-  async #untilReady(): Promise<void> {
-    await untilReachable('every Deployment to be ready', READY_SECONDS, async () => {
-      const deployments = await this.kubectl.list(deploymentSchema, ['deployments', ...OF_RELEASE]);
-      return deployments.every(
-        ({ metadata, spec, status }) =>
-          status.observedGeneration >= metadata.generation &&
-          status.updatedReplicas === spec.replicas &&
-          status.readyReplicas === spec.replicas &&
-          status.replicas === spec.replicas,
-      );
-    });
+  /** Installs or upgrades a release. Resolves when it is ready. */
+  async #helm(release: string, chart: string, timeoutSeconds: number, values: object): Promise<void> {
+    const args = ['upgrade', '--install', release, chart, '--namespace', this.#namespace];
+    await helm([...args, '--wait', `--timeout=${timeoutSeconds}s`], values, timeoutSeconds + 60);
+  }
+
+  /** Returns the output of `kubectl`. @param input for stdin @throws ToolError */
+  async #kubectl(args: readonly string[], input = ''): Promise<string> {
+    return (await runTool('kubectl', ['--namespace', this.#namespace, ...args], { input })).stdout;
+  }
+
+  /** Forwards a port of this machine, and again when its pod is gone. @param ports the one here and the one of the target */
+  #forward(target: string, ports: string, teardown: Teardown): void {
+    const stop = new AbortController();
+    teardown.onStop(() => Promise.resolve(stop.abort()));
+    const { signal } = stop;
+    const args = ['--namespace', this.#namespace, 'port-forward', target, ports];
+    const run = async (): Promise<void> => {
+      while (!signal.aborted) {
+        const child = spawn('kubectl', args, { stdio: ['ignore', 'ignore', 'pipe'], signal });
+        child.stderr.on('data', (bytes) => {
+          // kubectl keeps running after it loses its pod, and only prints an error.
+          if (/lost connection to pod|error forwarding port/.test(String(bytes))) child.kill();
+        });
+        await once(child, 'exit').catch(() => undefined);
+        await wait(FORWARD_AGAIN_MS);
+      }
+    };
+    void run();
   }
 }

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { STAND_IN_LABEL } from '../containers/base-images.ts';
 import type { Engine } from '../containers/engine.ts';
-import { IMAGES, inspectImage, type ImageName, type ImageNaming } from '../containers/images.ts';
+import { IMAGES, inspectImage, type ImageNaming, type InspectedImage } from '../containers/images.ts';
 import { failuresOf } from '../failures.ts';
 import { CHART, helm } from '../helm.ts';
 import { runTool } from '../run-tool.ts';
@@ -14,28 +14,27 @@ const PUSH_SECONDS = 1_800;
 const LABEL = 'org.opencontainers.image';
 const CHECKSUMS = 'SHA256SUMS';
 
-/** What the labels of every image state. */
+/** The labels of every image state this. */
 export interface ImageOrigin {
   readonly revision: string;
   readonly created: string;
   readonly base: string;
 }
 
-export interface ReleaseImage {
-  readonly name: ImageName;
-  readonly reference: string;
-  readonly id: string;
-  /** Bytes, with those of the base. */
-  readonly size: number;
-  readonly labels: Readonly<Record<string, string>>;
+export interface ReleaseImage extends Pick<InspectedImage, 'name' | 'reference' | 'id' | 'size' | 'labels'> {
   /** Null until it is pushed. */
   readonly digest: string | null;
 }
 
-const sbomSchema = z.object({
-  bomFormat: z.literal('CycloneDX'),
-  metadata: z.object({ component: z.object({ version: z.string() }) }),
-});
+/** A file of the release folder. */
+interface Artifact {
+  readonly file: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+}
+
+const sbomSchema = z.object({ metadata: z.object({ component: z.object({ version: z.string() }) }) });
 
 /** Inspects the built images, and copies the SBOM of each into the folder. */
 export async function collectImages(
@@ -50,8 +49,7 @@ export async function collectImages(
   const problems: string[] = [];
   for (const name of IMAGES) {
     const image = await inspectImage(engine, name, naming, origin.base, temporary);
-    const { reference, Id: id, Size: size } = image;
-    const labels = image.Config.Labels;
+    const { reference, id, size, labels } = image;
     images.push({ name, reference, id, size, labels, digest: null });
     const sbom = await engine.docker(['run', '--rm', '--entrypoint=cat', id, '/app/sbom.cdx.json']);
     await writeFile(join(folder, `tocsin-${name}-${version}.cdx.json`), sbom);
@@ -59,9 +57,8 @@ export async function collectImages(
     const found = [
       ...wrongLabels(labels, version, origin),
       ...failuresOf([[described === version, `its SBOM is about version ${described}`]]),
-      ...image.problems,
     ];
-    problems.push(...found.map((problem) => `image ${name}: ${problem}`));
+    problems.push(...image.problems, ...found.map((problem) => `image ${name}: ${problem}`));
   }
   return { images, problems };
 }
@@ -92,7 +89,7 @@ export async function pushImage(engine: Engine, image: ReleaseImage): Promise<Re
   return { ...image, digest: readDigest(output) };
 }
 
-/** What is wrong with a packed chart. @param source a copy of the repository */
+/** The problems of a packed chart. @param source a copy of the repository */
 export async function inspectChart(tarball: string, source: string, version: string): Promise<string[]> {
   const { stdout } = await helm(['show', 'chart', tarball]);
   const chart = parse(stdout) as { version?: string; appVersion?: string };
@@ -112,13 +109,11 @@ export async function inspectChart(tarball: string, source: string, version: str
   ]);
 }
 
-export interface PushedChart {
-  /** What `helm install` takes, before `--version`. */
-  readonly reference: string;
-  readonly digest: string;
-}
-
-export async function pushChart(tarball: string, registry: string): Promise<PushedChart> {
+/** @returns the reference for `helm install`, without the version, and the digest */
+export async function pushChart(
+  tarball: string,
+  registry: string,
+): Promise<{ reference: string; digest: string }> {
   const remote = `oci://${registry}/charts`;
   const options = isLoopback(registry) ? ['--plain-http'] : [];
   const { stdout, stderr } = await helm(['push', tarball, remote, ...options]);
@@ -141,14 +136,7 @@ export function readDigest(output: string): string {
   return digest;
 }
 
-/** A file of the release folder. */
-export interface Artifact {
-  readonly file: string;
-  readonly size: number;
-  readonly sha256: string;
-}
-
-/** Every file of a folder except its checksums, in the order of their names. */
+/** Every file of the release folder except its checksums, in the order of their names. */
 export async function listArtifacts(folder: string): Promise<Artifact[]> {
   const files = (await readdir(folder)).filter((file) => file !== CHECKSUMS).toSorted();
   return Promise.all(
@@ -161,7 +149,6 @@ export async function listArtifacts(folder: string): Promise<Artifact[]> {
 
 /** Writes the file that `sha256sum --check` reads. */
 export async function writeChecksums(folder: string): Promise<void> {
-  const artifacts = await listArtifacts(folder);
-  const lines = artifacts.map(({ sha256, file }) => `${sha256}  ${file}\n`);
+  const lines = (await listArtifacts(folder)).map(({ sha256, file }) => `${sha256}  ${file}\n`);
   await writeFile(join(folder, CHECKSUMS), lines.join(''));
 }

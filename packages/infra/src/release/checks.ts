@@ -1,16 +1,16 @@
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
-import { readRepositoryFile, ROOT } from '../repository.ts';
-import { runTool } from '../run-tool.ts';
+import { CHART } from '../helm.ts';
+import { git, readManifests, readRepositoryFile, tryGit } from '../repository.ts';
 
-const CHART = 'infra/helm/tocsin/Chart.yaml';
 /** Without build metadata: a `+` is not allowed in the tag of an image. */
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const REGISTRY = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*$/;
+const DATE = z.iso.date();
 
-/** What the repository states about its next release. */
+/** The statements of the repository about its next release. */
 export interface ReleaseFacts {
-  /** Of the root's package.json. */
   readonly version: string;
   /** Every other statement of the version. */
   readonly statements: readonly { readonly where: string; readonly version: string | undefined }[];
@@ -29,37 +29,34 @@ export interface ReleaseFacts {
 
 /** @param registry the value of IMAGE_REGISTRY */
 export async function readFacts(registry: string | undefined): Promise<ReleaseFacts> {
-  const { version = '' } = await readManifest('package.json');
-  const manifests = await git('ls-files', ':(glob)packages/*/package.json', ':(glob)services/*/package.json');
-  const chart = parse(await readRepositoryFile(CHART)) as { version?: string; appVersion?: string };
+  const [root, ...manifests] = await readManifests();
+  const version = root?.[1].version ?? '';
+  const chart = parse(await readRepositoryFile(`${CHART}/Chart.yaml`)) as Partial<Record<string, string>>;
   const [head = '', seconds] = await git('show', '-s', '--format=%H%n%ct', 'HEAD');
   return {
     version,
     statements: [
-      ...(await Promise.all(
-        manifests.map(async (where) => ({ where, version: (await readManifest(where)).version })),
-      )),
-      { where: `${CHART} (version)`, version: chart.version },
-      { where: `${CHART} (appVersion)`, version: chart.appVersion },
+      ...manifests.map(([where, manifest]) => ({ where, version: manifest.version })),
+      ...['version', 'appVersion'].map((key) => ({
+        where: `${CHART}/Chart.yaml (${key})`,
+        version: chart[key],
+      })),
     ],
     changelog: await readRepositoryFile('CHANGELOG.md'),
     head,
     created: new Date(Number(seconds) * 1_000).toISOString(),
-    taggedCommit: await git('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`).then(
-      ([commit]) => commit ?? null,
-      () => null,
-    ),
+    taggedCommit: await tryGit('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`),
     headTags: await git('tag', '--points-at', 'HEAD', '--list', 'v[0-9]*'),
     changes: await git('status', '--porcelain'),
-    registry: registry === '' ? undefined : registry,
+    registry: registry || undefined,
   };
 }
 
-/** What prevents a release. */
+/** The obstacles to a release. */
 export interface ReleaseChecks {
   /** The sources contradict each other. Nothing can be built from them. */
   readonly problems: string[];
-  /** What has to be done before a release. A dry run reports it and continues. */
+  /** Steps to do before a release. A dry run reports them and continues. */
   readonly pending: string[];
 }
 
@@ -110,11 +107,10 @@ export function checkFacts(facts: ReleaseFacts): ReleaseChecks {
 }
 
 /** A section of CHANGELOG.md: `## Unreleased`, or `## 1.2.3 - 2026-12-01`. */
-export interface ChangelogSection {
+interface ChangelogSection {
   readonly heading: string;
   /** Null for `Unreleased` and for a malformed heading. */
   readonly release: { readonly version: string; readonly date: string } | null;
-  /** Without the heading and the blank lines around it. */
   readonly body: string;
 }
 
@@ -122,29 +118,11 @@ export interface ChangelogSection {
 export function readTopSection(changelog: string): ChangelogSection | null {
   const [, section] = `\n${changelog.replaceAll('\r\n', '\n')}`.split(/^## /m);
   if (section === undefined) return null;
-  const [heading = '', ...lines] = section.split('\n');
-  const [, version, date] = /^(\S+) - (\d{4}-\d{2}-\d{2})$/.exec(heading.trim()) ?? [];
+  const [heading = '', ...lines] = section.split('\n').map((line) => line.trimEnd());
+  const [, version, date = ''] = /^(\S+) - (\S+)$/.exec(heading) ?? [];
   return {
-    heading: heading.trim(),
-    release: version !== undefined && date !== undefined && isDate(date) ? { version, date } : null,
+    heading,
+    release: version !== undefined && DATE.safeParse(date).success ? { version, date } : null,
     body: lines.join('\n').trim(),
   };
-}
-
-function isDate(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
-}
-
-async function readManifest(path: string): Promise<{ readonly version?: string }> {
-  return JSON.parse(await readRepositoryFile(path)) as { version?: string };
-}
-
-/** The lines of the output without empty ones. */
-async function git(...args: string[]): Promise<string[]> {
-  const { stdout } = await runTool('git', args, { cwd: ROOT });
-  return stdout
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
 }

@@ -2,7 +2,8 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
-import { flag, helpText, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
+import { runCommand, say } from '@tocsin/lab/command';
+import { flag, text, type ValuesOf } from '@tocsin/lab/options';
 import { packCli } from '../cli-package/main.ts';
 import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
 import { openEngine, type Engine } from '../containers/engine.ts';
@@ -10,10 +11,9 @@ import { buildImages } from '../containers/images.ts';
 import { failuresOf } from '../failures.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
-import { runOrExplain, say } from '../rollout/command.ts';
+import { markdownTable, orUnavailable } from '../rollout/command.ts';
 import { runTool } from '../run-tool.ts';
 import {
-  type Artifact,
   collectImages,
   type ImageOrigin,
   inspectChart,
@@ -21,7 +21,6 @@ import {
   isStandIn,
   listArtifacts,
   pushChart,
-  type PushedChart,
   pushImage,
   type ReleaseImage,
   writeChecksums,
@@ -39,43 +38,35 @@ const OPTIONS = {
   ),
 };
 
-interface ReleaseOptions {
-  readonly dryRun: boolean;
-  readonly npm: boolean;
-  readonly folder: string | null;
-}
-
 /**
  * `npm run release`. Exits with 1 if the release has problems, and with 2 if no Docker engine can be used.
  * @public called by `bootstrap.js`
  */
 export function main(args: readonly string[]): Promise<void> {
-  return runOrExplain(async (teardown) => {
-    const options = readOptions(args, process.env);
-    if (options === null) {
-      say(helpText('release --', ABOUT, OPTIONS));
-      return 0;
-    }
-    const { problems, pending } = await release(options, teardown);
+  const run = async (values: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> => {
+    const { problems, pending } = await release(withNpmConfig(values, process.env), teardown);
     for (const line of pending) say(`Before the release: ${line}`);
     for (const problem of problems) say(`PROBLEM: ${problem}`);
     return problems.length === 0 ? 0 : 1;
-  });
+  };
+  return runCommand(args, { name: 'release', about: ABOUT, options: OPTIONS, run: orUnavailable(run) });
 }
 
-/** Null for `--help`. @throws UsageError */
-export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): ReleaseOptions | null {
-  const { help, values, positionals } = parseOptions(args, OPTIONS);
-  refusePositionals(positionals);
-  if (help) return null;
-  // Without `--`, npm consumes these options. Ignoring them would publish what the user wanted to keep back.
+/** Without `--`, npm consumes the options. Ignoring them would publish against the wish of the user. */
+export function withNpmConfig(
+  values: ValuesOf<typeof OPTIONS>,
+  env: NodeJS.ProcessEnv,
+): { dryRun: boolean; npm: boolean; folder: string | null } {
   const dryRun = values['dry-run'] || env['npm_config_dry_run'] === 'true';
   const npm = !values['no-npm'] && env['npm_config_npm'] === undefined;
   return { dryRun, npm, folder: values.folder };
 }
 
 /** Publishes nothing if it finds a problem. */
-async function release(options: ReleaseOptions, teardown: Teardown): Promise<ReleaseChecks> {
+async function release(
+  options: ReturnType<typeof withNpmConfig>,
+  teardown: Teardown,
+): Promise<ReleaseChecks> {
   const facts = await readFacts(process.env['IMAGE_REGISTRY']);
   const { version, created } = facts;
   const { problems, pending } = checkFacts(facts);
@@ -84,15 +75,14 @@ async function release(options: ReleaseOptions, teardown: Teardown): Promise<Rel
 
   // Open this first: its sweeper ends everything that starts later, however this program ends.
   const temporary = await openFolder('release', teardown);
-  const engine = await openEngine(teardown, say);
-  teardown.onStop(() => engine.cancel());
+  const engine = await openEngine(teardown);
   const folder = await openReleaseFolder(options.folder, version);
   const source = join(temporary, 'source');
   await copyWorkTree(source);
   const tarball = await packageChart(folder);
   const cli = await packCli(folder);
   const bases = await readBaseImages();
-  await ensureBaseImages(engine, bases, say, ['node']);
+  await ensureBaseImages(engine, bases, ['node']);
   const base = bases.node;
   const naming = { registry: facts.registry ?? 'localhost', version };
   const revision = facts.changes.length > 0 ? `${facts.head}-dirty` : facts.head;
@@ -112,9 +102,8 @@ async function release(options: ReleaseOptions, teardown: Teardown): Promise<Rel
     (options.dryRun ? pending : problems).push(`images: ${base} is a stand-in here. Build on the real image`);
   if (problems.length > 0) return { problems, pending };
 
-  const published: Published = options.dryRun
-    ? { images }
-    : await publish(engine, images, tarball, naming.registry);
+  const { registry } = naming;
+  const published = options.dryRun ? { images } : await publish(engine, images, tarball, registry);
   // Throws if the program is shutting down.
   await teardown.start(Promise.resolve(), () => Promise.resolve());
   await writeFile(join(folder, 'RELEASE-NOTES.md'), `${readTopSection(facts.changelog)?.body ?? ''}\n`);
@@ -124,7 +113,12 @@ async function release(options: ReleaseOptions, teardown: Teardown): Promise<Rel
   await writeChecksums(folder);
   // Last, because npm accepts each version only once.
   if (!options.dryRun && options.npm) await publishCli(cli, version);
-  say(`\n${tableOf(published.images, artifacts)}\n\n${folder}`);
+  const table = markdownTable([
+    ['artifact', 'size', 'digest, id or SHA-256'],
+    ...published.images.map(({ reference, size, id, digest }) => [reference, megabytes(size), digest ?? id]),
+    ...artifacts.map(({ file, size, sha256 }) => [file, megabytes(size), sha256]),
+  ]);
+  say(`\n${table}\n\n${folder}`);
   return { problems, pending };
 }
 
@@ -137,17 +131,7 @@ async function openReleaseFolder(given: string | null, version: string): Promise
   return folder;
 }
 
-interface Published {
-  readonly images: readonly ReleaseImage[];
-  readonly chart?: PushedChart;
-}
-
-async function publish(
-  engine: Engine,
-  images: readonly ReleaseImage[],
-  tarball: string,
-  registry: string,
-): Promise<Published> {
+async function publish(engine: Engine, images: readonly ReleaseImage[], tarball: string, registry: string) {
   const pushed: ReleaseImage[] = [];
   for (const image of images) {
     pushed.push(await pushImage(engine, image));
@@ -163,17 +147,6 @@ async function publishCli(tarball: string, version: string): Promise<void> {
   const tag = version.includes('-') ? 'next' : 'latest';
   await runTool('npm', ['publish', tarball, '--tag', tag, '--loglevel', 'error']);
   say(`Published ${basename(tarball)}`);
-}
-
-function tableOf(images: readonly ReleaseImage[], artifacts: readonly Artifact[]): string {
-  return [
-    '| what | size | digest, id or SHA-256 |',
-    '| --- | --- | --- |',
-    ...images.map(
-      ({ reference, size, id, digest }) => `| ${reference} | ${megabytes(size)} | ${digest ?? id} |`,
-    ),
-    ...artifacts.map(({ file, size, sha256 }) => `| ${file} | ${megabytes(size)} | ${sha256} |`),
-  ].join('\n');
 }
 
 function megabytes(bytes: number): string {

@@ -16,8 +16,8 @@ const GOOD: Findings = {
   inconsistent: [],
 };
 
-describe('the findings of a time under load', () => {
-  test('are good if nothing was missed or lost; a webhook may arrive twice', () => {
+describe('problemsOf', () => {
+  test('finds no problem when nothing was missed or lost, even if a webhook arrived twice', () => {
     expect(problemsOf(GOOD)).toEqual([]);
   });
 
@@ -29,18 +29,18 @@ describe('the findings of a time under load', () => {
     ['1 monitors have other webhooks than follow from their events', { inconsistent: ['a'] }],
     ['no check slot was in the span', { slots: 0 }],
     ['no target failed in the span', { down: 0 }],
-  ])('%s', (problem, change) => {
+  ])('reports: %s', (problem, change) => {
     expect(problemsOf({ ...GOOD, ...change })).toEqual([problem]);
   });
 
-  test('may have a share of missed slots where parts were killed, and nothing else', () => {
+  test('allows a share of missed slots when parts were killed, and no other loss', () => {
     expect(problemsOf({ ...GOOD, missed: 300 }, 0.01)).toEqual([]);
     expect(problemsOf({ ...GOOD, missed: 301 }, 0.01)).toEqual(['301 check slots were missed']);
     expect(problemsOf({ ...GOOD, lost: 1 }, 0.01)).toEqual(['1 webhooks were lost']);
   });
 });
 
-test('results are a table, with a line for each problem', () => {
+test('results are printed as a table with a line for each problem', () => {
   const results = new Results();
   results.addFindings('upgrade', { ...GOOD, lost: 1 });
   expect(results.toString()).toContain('| upgrade: webhooks so far; repeated; lost | 400; 2; 1 |');

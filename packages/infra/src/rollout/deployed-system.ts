@@ -1,40 +1,71 @@
+import { createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
-import { openSession, type DashboardRequest } from '@tocsin/lab/dashboard-session';
+import { bearer, fetchApi } from '@tocsin/lab/api-client';
+import { openSession } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
-import type { Flapping, OutsideLog } from './outside.ts';
+import { readRepositoryFile } from '../repository.ts';
+import type { Failing, OutsideLog } from './outside.ts';
 
 /** Where monitors and channels find the targets and the receiver of `outside.ts`. */
 export const TARGET_URL = 'http://outside:8080/m/';
 export const RECEIVER_URL = 'https://outside:8443/webhooks';
-/** A request can hang while containers and ports are replaced. */
-const REQUEST_TIMEOUT_MS = 60_000;
+const DASHBOARD = '/api/dashboard';
+const READY_SECONDS = 120;
 const LOG_TIMEOUT_MS = 10_000;
-/** The user whom the api creates when it starts. */
-export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
 /** `query` in a container with PostgreSQL. */
 const PSQL =
   'PGPASSWORD="$POSTGRES_PASSWORD" psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"';
 
+/** The URL of the monitor in `tocsin.yaml`. */
+export const APPLIED_URL = 'https://blog.example';
+const APPLIED_FILE = `source: story\nmonitors:\n  - { externalId: blog, name: Blog, url: ${APPLIED_URL} }\n`;
+
+/** The files of `outside.ts` with a new certificate, and a file of monitors, by their names in the folder `/outside`. */
+export async function outsideFiles(): Promise<Record<string, string>> {
+  const { ca, key, cert } = await createCertificate(['outside']);
+  const program = await readRepositoryFile('packages/infra/dist/rollout/outside.js');
+  const files = { 'ca.pem': ca, 'key.pem': key, 'cert.pem': cert, 'outside.mjs': program };
+  return { ...files, 'tocsin.yaml': APPLIED_FILE };
+}
+
 /** Tocsin in containers or pods, with targets and a receiver in one more container. */
 export abstract class DeployedSystem {
-  /** The port of the api on this machine. It can change when parts are replaced. */
-  abstract readonly port: number;
-  abstract readonly publicUrl: string;
+  /** The port of the api, and the port 8080 of `outside.ts`, on this machine. */
+  readonly port: number;
+  protected readonly outsidePort: number;
+  readonly #publicUrl: string;
   /** A key with the scope `write`. */
   abstract readonly apiKey: string;
-  /** The port 8080 of `outside.ts`, on this machine. */
-  protected abstract readonly outsidePort: number;
+  /** The part with PostgreSQL, see `exec`. */
   protected abstract readonly postgres: string;
+  #cookie: string | undefined;
 
-  /** Runs a command in a part, a container or a pod. Returns its output. */
+  /** @param publicUrl the setting PUBLIC_URL of the api */
+  protected constructor(port: number, outsidePort: number, publicUrl: string) {
+    this.port = port;
+    this.outsidePort = outsidePort;
+    this.#publicUrl = publicUrl;
+  }
+
+  /** The parts that run our images: containers or pods. */
+  abstract services(): Promise<readonly string[]>;
+  /** Runs a command in a part. Returns its output. */
   abstract exec(part: string, command: readonly string[]): Promise<string>;
-  /** Applies a file of monitors with the image of the CLI. */
-  abstract apply(yaml: string): Promise<unknown>;
+  /** Applies `tocsin.yaml` of `outsideFiles` with the image of the CLI. */
+  abstract applyFile(): Promise<void>;
   /** Stops a part by SIGTERM. Resolves when it, or its replacement, is ready. */
-  abstract replace(part: string): Promise<void>;
+  abstract replace(part: string): Promise<unknown>;
   /** Brings every service to the new image. Resolves when all are ready. */
   abstract upgrade(): Promise<void>;
+
+  /** Waits until the api and the targets can be reached from this machine. */
+  async untilListening(): Promise<void> {
+    await untilReachable('the ports to respond', READY_SECONDS, async () => {
+      await this.readOutsideLog();
+      return (await fetch(`http://127.0.0.1:${this.port}/readyz`)).ok;
+    });
+  }
 
   /** Runs a query on Postgres. Returns the rows, with values as `json_agg` represents them. */
   async query<Row>(row: z.ZodType<Row>, sql: string): Promise<Row[]> {
@@ -43,39 +74,35 @@ export abstract class DeployedSystem {
     return z.array(row).parse(JSON.parse(output));
   }
 
-  /** The number of rows that a query counts. */
+  /** The number that a query counts. */
   async count(sql: string): Promise<number> {
     const [row] = await this.query(z.object({ count: z.number() }), sql);
     return row?.count ?? 0;
   }
 
-  /** Sends a request to the REST API. Returns the parsed body. @throws Error for another status */
-  async callApi(method: string, path: string, status: number, body?: object): Promise<unknown> {
-    const response = await fetch(`http://127.0.0.1:${this.port}/api/cli${path}`, {
-      method,
-      headers: {
-        Authorization: `Bearer ${this.apiKey}`,
-        ...(body && { 'Content-Type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    });
-    return readBody(`${method} ${path}`, response, status);
+  /**
+   * Sends a request to the api: below /api/dashboard as the administrator, else with the API key.
+   * @returns the body, null without one @throws Error for another status
+   */
+  async request(method: string, path: string, status: number, body?: object): Promise<unknown> {
+    const headers = path.startsWith(DASHBOARD)
+      ? { Cookie: await this.#signIn(), Origin: this.#publicUrl }
+      : bearer(this.apiKey);
+    const target = { baseUrl: `http://127.0.0.1:${this.port}`, headers };
+    const response = await fetchApi(target, { method, path, body });
+    if (response.status === status) return response.body;
+    const text = JSON.stringify(response.body).slice(0, 500);
+    throw new Error(`${method} ${path}: ${response.status} ${text}`);
   }
 
-  /** Signs in to the dashboard. */
-  async signIn(): Promise<DashboardRequest> {
-    return (await openSession(this, ADMIN, this.publicUrl)).request;
+  async #signIn(): Promise<string> {
+    this.#cookie ??= (await openSession(this, undefined, this.#publicUrl)).cookie;
+    return this.#cookie;
   }
 
-  /** Lets targets fail and recover in turns from now on. */
-  async flap(flapping: Flapping): Promise<void> {
-    await this.#callOutside('/flap', { method: 'POST', body: JSON.stringify(flapping) });
-  }
-
-  /** Lets the target of this name respond with a status code from now on. */
-  async setStatus(target: string, statusCode: number): Promise<void> {
-    await this.#callOutside(`/status/${target}/${statusCode}`, { method: 'POST' });
+  /** Changes which targets fail from now on. */
+  async setTargets(failing: Failing): Promise<void> {
+    await this.#callOutside('/targets', { method: 'POST', body: JSON.stringify(failing) });
   }
 
   async readOutsideLog(): Promise<OutsideLog> {
@@ -90,16 +117,9 @@ export abstract class DeployedSystem {
   }
 }
 
-/** Returns the parsed body of a response, null without a body. @throws Error for another status */
-export async function readBody(what: string, response: Response, status: number): Promise<unknown> {
-  const text = await response.text();
-  if (response.status !== status) throw new Error(`${what}: ${response.status} ${text.slice(0, 500)}`);
-  return text === '' ? null : (JSON.parse(text) as unknown);
-}
-
 /** Waits for a condition. An error counts as false: containers and pods are unreachable while they start. */
 export async function untilReachable(
-  what: string,
+  condition: string,
   withinSeconds: number,
   isMet: () => Promise<boolean>,
 ): Promise<void> {
@@ -109,7 +129,7 @@ export async function untilReachable(
       cause = error;
       return false;
     });
-  await until(what, isTrue, withinSeconds * 1_000).catch((error: unknown) => {
+  await until(condition, isTrue, withinSeconds * 1_000).catch((error: unknown) => {
     throw new Error(String(error), { cause });
   });
 }
@@ -124,20 +144,14 @@ for (const path of ['/app/probe', '/var/tmp/probe', '/home/node/probe']) {
   try { writeFileSync(path, ''); written = path; } catch {}
 }
 const command = readFileSync('/proc/1/cmdline', 'utf8');
-console.log(JSON.stringify({ uid: field('Uid'), capabilities: field('CapBnd'), noNewPrivileges: field('NoNewPrivs'), written, command }));
+console.log(JSON.stringify([field('Uid'), field('CapBnd'), field('NoNewPrivs'), written, command]));
 `;
-const probeSchema = z.object({
-  uid: z.string(),
-  capabilities: z.string(),
-  noNewPrivileges: z.string(),
-  written: z.string(),
-  command: z.string(),
-});
+const probeSchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.string()]);
 
 /** Inspects a running service from inside: its user, its capabilities, its file system, and whether it receives signals. */
 export async function inspectHardening(system: DeployedSystem, service: string): Promise<string[]> {
   const output = await system.exec(service, ['node', '-e', PROBE]);
-  const { uid, capabilities, noNewPrivileges, written, command } = probeSchema.parse(JSON.parse(output));
+  const [uid, capabilities, noNewPrivileges, written, command] = probeSchema.parse(JSON.parse(output));
   return failuresOf([
     [uid === '1000', `${service} runs as user ${uid}`],
     [/^0+$/.test(capabilities), `${service} can get the capabilities ${capabilities}`],

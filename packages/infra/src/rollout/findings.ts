@@ -5,7 +5,6 @@ import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/lab
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
 import type { DeployedSystem } from './deployed-system.ts';
-import type { LoggedWebhook } from './outside.ts';
 
 /** A monitor of the load. */
 export interface LoadedMonitor {
@@ -13,33 +12,16 @@ export interface LoadedMonitor {
   readonly region: string;
 }
 
-/** What the targets, Postgres and the receiver have recorded about a time under load. */
-export interface Findings {
-  readonly seconds: number;
-  /** Check slots within the span, those without an event, and events beyond one per slot. */
-  readonly slots: number;
-  readonly missed: number;
-  readonly repeated: number;
-  /** The longest time from a slot to its event, in milliseconds. */
-  readonly latestMs: number;
-  /** Events that are DOWN. Without any, the span shows nothing about alerts. */
-  readonly down: number;
-  /** Events that are DOWN although their target responded with 200 or was not reached. */
-  readonly falseDown: number;
-  readonly webhooks: number;
-  readonly repeatedWebhooks: number;
-  /** Deliveries without a received request. */
-  readonly lost: number;
-  /** Monitors whose webhooks are not exactly those that follow from their events. */
-  readonly inconsistent: readonly string[];
-}
-
 const OF_LOAD = `monitor_id in (select id from monitors where source = 'load')`;
 const countsSchema = z.object({
-  events: z.number(),
-  checked: z.number(),
+  /** Check slots within the span without an event, and events beyond one per slot. */
+  missed: z.number(),
+  repeated: z.number(),
+  /** The longest time from a slot to its event. */
   latestMs: z.number().nullable(),
+  /** Events that are DOWN. Without any, the span shows nothing about alerts. */
   down: z.number(),
+  /** Events that are DOWN although their target responded with 200 or was not reached. */
   falseDown: z.number(),
 });
 const eventSchema = z.object({
@@ -50,29 +32,46 @@ const eventSchema = z.object({
   errorReason: z.string().nullable(),
   region: z.string(),
 });
+type Owned<Item> = Item & { readonly monitorId: string };
 
-/** Compares what happened within a span, when every webhook is delivered. */
+/** The results of a time under load. */
+export interface Findings extends z.infer<typeof countsSchema> {
+  readonly seconds: number;
+  /** Check slots within the span. */
+  readonly slots: number;
+  readonly webhooks: number;
+  readonly repeatedWebhooks: number;
+  /** Deliveries without a received request. */
+  readonly lost: number;
+  /** Monitors whose webhooks are not exactly those that follow from their events. */
+  readonly inconsistent: readonly string[];
+}
+
+/** Compares the records of the targets, Postgres and the receiver within a span, when every webhook is delivered. */
 export async function readFindings(
   system: DeployedSystem,
   monitors: readonly LoadedMonitor[],
-  intervalSeconds: number,
+  intervalMs: number,
   span: Span,
 ): Promise<Findings> {
   const [from, to] = [span.from, span.to].map((ms) => new Date(ms).toISOString());
+  const ids = monitors.map(({ id }) => id);
+  const slots = countSlots(ids, intervalMs, span);
   const [counts] = await system.query(
     countsSchema,
-    `select count(*) as events, count(distinct (monitor_id, slot)) as checked,
+    `select ${slots} - count(distinct (monitor_id, slot)) as missed,
+       count(*) - count(distinct (monitor_id, slot)) as repeated,
        round(max(extract(epoch from timestamp - slot)) * 1000) as "latestMs",
        count(*) filter (where status = 'DOWN') as down,
        count(*) filter (where status = 'DOWN' and error_reason is distinct from 'HTTP_500') as "falseDown"
      from events where slot >= '${from}' and slot < '${to}' and ${OF_LOAD}`,
   );
   if (counts === undefined) throw new Error('an aggregate has one row');
-  const ids = monitors.map(({ id }) => id);
-  const slots = countSlots(ids, intervalSeconds * 1_000, span);
   const deliveries = await system.query(z.object({ id: z.string() }), 'select id from deliveries');
   const { webhooks } = await system.readOutsideLog();
-  const received = new Set(webhooks.map(({ id }) => id));
+  const payloads = new Map(
+    webhooks.map(({ id, body }) => [id, webhookPayloadSchema.parse(JSON.parse(body))] as const),
+  );
   // Events that change no status imply no webhook, so monitors that were never DOWN are left out.
   const events = await system.query(
     eventSchema,
@@ -81,52 +80,34 @@ export async function readFindings(
      order by timestamp`,
   );
   return {
+    ...counts,
     seconds: (span.to - span.from) / 1_000,
     slots,
-    missed: slots - counts.checked,
-    repeated: counts.events - counts.checked,
-    latestMs: counts.latestMs ?? 0,
-    down: counts.down,
-    falseDown: counts.falseDown,
-    webhooks: received.size,
-    repeatedWebhooks: webhooks.length - received.size,
-    lost: deliveries.filter(({ id }) => !received.has(id)).length,
-    inconsistent: findInconsistent(monitors, events, webhooks),
+    webhooks: payloads.size,
+    repeatedWebhooks: webhooks.length - payloads.size,
+    lost: deliveries.filter(({ id }) => !payloads.has(id)).length,
+    inconsistent: findInconsistent(monitors, events, [...payloads.values()]),
   };
 }
 
 function findInconsistent(
   monitors: readonly LoadedMonitor[],
-  events: readonly (ImplyingEvent & { readonly monitorId: string })[],
-  webhooks: readonly LoggedWebhook[],
+  events: readonly Owned<ImplyingEvent>[],
+  payloads: readonly WebhookPayload[],
 ): string[] {
-  const payloads = new Map<string, WebhookPayload>(
-    webhooks.map(({ id, body }) => [id, webhookPayloadSchema.parse(JSON.parse(body))]),
-  );
-  const payloadsOf = groupByMonitor(payloads.values());
-  const eventsOf = groupByMonitor(events);
+  const concerned = new Set([...events, ...payloads].map(({ monitorId }) => monitorId));
   return monitors.flatMap(({ id, region }) => {
+    if (!concerned.has(id)) return [];
+    const isOwn = ({ monitorId }: Owned<object>): boolean => monitorId === id;
     const monitor = { failureThreshold: 1, regions: [region], maintenance: [] };
-    const received = (payloadsOf.get(id) ?? []).toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
-    const expected = expectedWebhooks(monitor, eventsOf.get(id) ?? []);
+    const received = payloads.filter(isOwn).toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
+    const expected = expectedWebhooks(monitor, events.filter(isOwn));
     return isDeepStrictEqual(received.map(withoutStamps), expected) ? [] : [id];
   });
 }
 
-function groupByMonitor<Item extends { readonly monitorId: string }>(
-  items: Iterable<Item>,
-): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const group = groups.get(item.monitorId);
-    if (group === undefined) groups.set(item.monitorId, [item]);
-    else group.push(item);
-  }
-  return groups;
-}
-
 /**
- * What is wrong, one sentence each.
+ * The problems, one sentence each.
  * @param maxMissedShare of the slots: a crash can lose the check that was running
  */
 export function problemsOf(findings: Findings, maxMissedShare = 0): string[] {

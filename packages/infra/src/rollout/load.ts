@@ -1,11 +1,6 @@
+import { say } from '@tocsin/lab/command';
 import { z } from 'zod';
-import {
-  readBody,
-  RECEIVER_URL,
-  TARGET_URL,
-  untilReachable,
-  type DeployedSystem,
-} from './deployed-system.ts';
+import { RECEIVER_URL, TARGET_URL, untilReachable, type DeployedSystem } from './deployed-system.ts';
 import { readFindings, type Findings, type LoadedMonitor } from './findings.ts';
 
 const REGIONS = ['eu', 'us'];
@@ -13,7 +8,7 @@ const REGIONS = ['eu', 'us'];
 const TIMEOUT_SHARE = 0.4;
 const FLAPPING_SHARE = 0.01;
 /** How many intervals a flapping target is up, or down, at a time. */
-const TURN_INTERVALS = { min: 1.2, max: 3 } as const;
+const TURN_INTERVALS = { min: 1.2, max: 3 };
 const SETTLE_SECONDS = 180;
 /** Until the schedules are applied and the first checks run. */
 const SETUP_SECONDS = 60;
@@ -27,51 +22,48 @@ export interface LoadOptions {
 
 /** Monitors in two regions that are checked at a steady rate. One in a hundred targets can fail and recover in turns. */
 export class Load {
-  readonly monitors: readonly LoadedMonitor[];
-  readonly options: LoadOptions;
   readonly #system: DeployedSystem;
+  readonly #monitors: readonly LoadedMonitor[];
+  readonly #interval: number;
 
-  private constructor(system: DeployedSystem, options: LoadOptions, monitors: readonly LoadedMonitor[]) {
+  private constructor(system: DeployedSystem, monitors: readonly LoadedMonitor[], interval: number) {
     this.#system = system;
-    this.options = options;
-    this.monitors = monitors;
+    this.#monitors = monitors;
+    this.#interval = interval;
   }
 
   /** Creates the monitors and a channel for all of them. Resolves when each monitor has been checked twice. */
-  static async start(system: DeployedSystem, options: LoadOptions): Promise<Load> {
-    const request = await system.signIn();
+  static async start(system: DeployedSystem, { rate, interval }: LoadOptions): Promise<Load> {
     const channel = { name: 'Load', url: RECEIVER_URL, monitorIds: [], allMonitors: true };
-    await readBody('creating a channel', await request('POST', '/channels', channel), 201);
-    const monitors = Array.from({ length: options.rate * options.interval }, (_, index) => ({
+    await system.request('POST', '/api/dashboard/channels', 201, channel);
+    const monitors = Array.from({ length: rate * interval }, (_, index) => ({
       externalId: String(index),
       name: `Load ${index}`,
       url: TARGET_URL + String(index),
-      interval: options.interval,
-      timeout: Math.max(1, Math.floor(options.interval * TIMEOUT_SHARE)),
+      interval,
+      timeout: Math.max(1, Math.floor(interval * TIMEOUT_SHARE)),
       regions: [REGIONS[index % REGIONS.length]],
     }));
-    await system.callApi('PUT', '/monitors', 200, { source: 'load', monitors });
+    await system.request('PUT', '/api/cli/monitors', 200, { source: 'load', monitors });
     const rows = await system.query(
       z.object({ id: z.string(), region: z.string() }),
       `select id, regions[1] as region from monitors where source = 'load'`,
     );
     if (rows.length !== monitors.length) throw new Error(`${rows.length} monitors, not ${monitors.length}`);
-    const load = new Load(system, options, rows);
+    const load = new Load(system, rows, interval);
     await load.checkAll(2);
     return load;
   }
 
   /**
-   * Disturbs the system while targets fail and recover, and compares what the targets, Postgres and the receiver have recorded. Resolves when
-   * every monitor is UP again and every webhook is delivered.
+   * Disturbs the system while targets fail and recover, and compares the records of the targets, Postgres and the receiver.
+   * Resolves when every monitor is UP again and every webhook is delivered.
    */
   async measure(disturb: () => Promise<void>): Promise<Findings> {
-    const intervalMs = this.options.interval * 1_000;
-    await this.#system.flap({
-      count: Math.ceil(this.monitors.length * FLAPPING_SHARE),
-      minMs: TURN_INTERVALS.min * intervalMs,
-      maxMs: TURN_INTERVALS.max * intervalMs,
-    });
+    const intervalMs = this.#interval * 1_000;
+    const [minMs, maxMs] = [TURN_INTERVALS.min * intervalMs, TURN_INTERVALS.max * intervalMs];
+    const count = Math.ceil(this.#monitors.length * FLAPPING_SHARE);
+    await this.#system.setTargets({ inTurns: { count, minMs, maxMs } });
     const from = Date.now();
     await this.checkAll();
     await disturb();
@@ -79,7 +71,21 @@ export class Load {
     // Checks of the last interval may still be running.
     const to = Date.now() - intervalMs;
     await this.#settle();
-    return readFindings(this.#system, this.monitors, this.options.interval, { from, to });
+    return readFindings(this.#system, this.#monitors, intervalMs, { from, to });
+  }
+
+  /** Measures while each part is disturbed, one after the other. @param verb for the progress */
+  measureEach(
+    verb: string,
+    parts: readonly string[],
+    disturb: (part: string) => Promise<unknown>,
+  ): Promise<Findings> {
+    return this.measure(async () => {
+      for (const part of parts) {
+        say(`${verb} ${part} …`);
+        await disturb(part);
+      }
+    });
   }
 
   /** Waits until each monitor has recorded so many scheduled checks from now on. */
@@ -89,14 +95,14 @@ export class Load {
       group by monitor_id having count(distinct slot) >= ${times}) as monitors`;
     await untilReachable(
       'every monitor to be checked',
-      SETUP_SECONDS + 3 * this.options.interval,
-      async () => (await this.#system.count(query)) >= this.monitors.length,
+      SETUP_SECONDS + 3 * this.#interval,
+      async () => (await this.#system.count(query)) >= this.#monitors.length,
     );
   }
 
   /** Lets every target pass. Resolves when every monitor is UP and every webhook is delivered. */
   async #settle(): Promise<void> {
-    await this.#system.flap({ count: 0, minMs: 1, maxMs: 1 });
+    await this.#system.setTargets({});
     await this.checkAll();
     const query = `select (select count(*) from monitors where source = 'load' and status <> 'UP')
       + (select count(*) from status_changes where dispatched_at is null)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does what the entrypoint of the official image does with the variables that the Compose file sets.
+# Handles the variables of the Compose file like the entrypoint of the official image.
 set -eu
 data=/var/lib/postgresql/data
 if [ ! -s "$data/PG_VERSION" ]; then
