@@ -136,8 +136,9 @@ const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 /** WCAG 2.1, A and AA. */
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
 
-interface WithAxe {
-  readonly axe: { run(context: Document, options: RunOptions): Promise<AxeResults> };
+declare global {
+  /** Set by `SCRIPT`. */
+  var axe: { run(context: Document, options: RunOptions): Promise<AxeResults> };
 }
 
 /** The violations of WCAG 2.1 AA on the page. @param only these rules */
@@ -147,10 +148,7 @@ export async function findViolations(page: Page, only?: readonly string[]): Prom
     runOnly: only ? { type: 'rule', values: [...only] } : { type: 'tag', values: TAGS },
     resultTypes: ['violations'],
   };
-  const { violations } = await page.evaluate(
-    (given) => (globalThis as unknown as WithAxe).axe.run(document, given),
-    options,
-  );
+  const { violations } = await page.evaluate((given) => axe.run(document, given), options);
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ target, html, failureSummary }) =>
       [`${id}: ${help}`, target.join(' '), html.slice(0, 200), failureSummary ?? ''].join('\n  '),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { createClient, type Client } from '@tocsin/contracts/routes/client';
+import { createClient, type Client, type ClientRequest } from '@tocsin/contracts/routes/client';
 import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
@@ -11,7 +11,7 @@ import { ensureChromium } from '@tocsin/embedded/test-run/programs';
 import { useTestServers } from '@tocsin/embedded/testing/run-servers';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import type { Browser } from 'playwright-core';
+import type { Browser, Cookie } from 'playwright-core';
 import { launchBrowser, ORIGIN } from './browser.ts';
 
 /** The built dashboard. Every `npm` command that needs it builds it first. */
@@ -21,7 +21,7 @@ export const OWNER = { name: 'Ada Byron', email: 'ada@example.com', password: 'c
 
 /** A signed-in user: a typed client of the dashboard API, and the cookies that sign a browser in. */
 export interface DashboardUser {
-  readonly cookies: readonly { readonly name: string; readonly value: string; readonly url: string }[];
+  readonly cookies: (Pick<Cookie, 'name' | 'value'> & { readonly url: string })[];
   readonly call: Client<DashboardRoutes>;
 }
 
@@ -30,18 +30,15 @@ export interface DashboardSystem {
   readonly system: System;
   readonly api: ServiceProcess;
   readonly browser: Browser;
-  /** A target that responds with 200. */
+  /** Responds with 200. */
   readonly target: HttpTarget;
-  /** A target that responds with 503. */
+  /** Responds with 503. */
   readonly broken: HttpTarget;
   readonly receiver: WebhookReceiver;
   /** The path of the link that creates the first owner. */
   setupPath(): Promise<string>;
   /** Creates `OWNER`. */
   createOwner(): Promise<DashboardUser>;
-  /** @param regions of the checker */
-  startChecker(regions?: string): Promise<void>;
-  startNotifier(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -76,59 +73,39 @@ export async function createDashboardSystem(): Promise<DashboardSystem> {
     if (path === null) throw new Error('there is an owner already');
     return path;
   };
-  return {
-    system,
-    api,
-    browser,
-    target,
-    broken,
-    receiver,
-    setupPath,
-    close,
-    createOwner: async () => {
-      const { searchParams } = new URL(await setupPath(), ORIGIN);
-      return acceptInvitation(api.port, searchParams.get('token') ?? '', OWNER);
-    },
-    startChecker: async (regions = 'default') => {
-      await system.service('checker', { REGION: regions }).start();
-    },
-    startNotifier: async () => {
-      await system.service('notifier').start();
-    },
+  const createOwner = async (): Promise<DashboardUser> => {
+    const { searchParams } = new URL(await setupPath(), ORIGIN);
+    return acceptInvitation(api.port, searchParams.get('token') ?? '', OWNER);
   };
+  return { system, api, browser, target, broken, receiver, setupPath, createOwner, close };
 }
 
 /** Creates a user by an invitation, or the first owner by the link for it. */
 export async function acceptInvitation(
   apiPort: number,
   token: string,
-  person: { readonly name: string; readonly email: string; readonly password: string },
+  person: typeof OWNER,
 ): Promise<DashboardUser> {
-  const send = async (
-    { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
-    cookie = '',
-  ): Promise<Response> => {
+  let pairs: string[] = [];
+  const send = async ({ method, path, body }: ClientRequest): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${apiPort}${path}`, {
       method,
-      headers: { Origin: ORIGIN, 'Content-Type': 'application/json', Cookie: cookie },
+      headers: { Origin: ORIGIN, 'Content-Type': 'application/json', Cookie: pairs.join('; ') },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    if (response.ok) return response;
-    throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    if (pairs.length === 0)
+      pairs = response.headers.getSetCookie().map((line) => line.split(';', 1)[0] ?? '');
+    return text === '' ? undefined : JSON.parse(text);
   };
-  const path = '/api/dashboard/invitations/accept';
-  const joined = await send({ method: 'POST', path, body: { token, ...person } });
-  const pairs = joined.headers.getSetCookie().map((line) => line.split(';', 1)[0] ?? '');
-  return {
-    cookies: pairs.map((pair) => {
-      const [name = '', ...value] = pair.split('=');
-      return { name, value: value.join('='), url: ORIGIN };
-    }),
-    call: createClient<DashboardRoutes>(async (request) => {
-      const text = await (await send(request, pairs.join('; '))).text();
-      return text === '' ? undefined : (JSON.parse(text) as unknown);
-    }),
-  };
+  const call = createClient<DashboardRoutes>(send);
+  await call('POST /api/dashboard/invitations/accept', { body: { token, ...person } });
+  const cookies = pairs.map((pair) => {
+    const [name = '', ...value] = pair.split('=');
+    return { name, value: value.join('='), url: ORIGIN };
+  });
+  return { cookies, call };
 }
 
 /** Runs a program with a system on servers of its own, and exits the process. */

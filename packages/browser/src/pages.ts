@@ -21,11 +21,8 @@ export interface DashboardPage {
 
 /** The path of a page, with ids of a filled system. */
 export function pathOf({ route, path = route }: DashboardPage, filled: Filled): string {
-  return path
-    .replace('$monitorId', filled.monitorId)
-    .replace('$channelId', filled.channelId)
-    .replace('$windowId', filled.windowId)
-    .replace('$token', filled.invitationToken);
+  const ids: Readonly<Record<string, string>> = { ...filled, token: filled.invitationToken };
+  return path.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? '');
 }
 
 /** Lets requests for this path fail from now on. */
@@ -37,12 +34,7 @@ async function failRequests(page: Page, path: string): Promise<void> {
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
   { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
-  {
-    name: 'invitation',
-    route: '/invitation',
-    path: '/invitation?token=$token',
-    isSignedOut: true,
-  },
+  { name: 'invitation', route: '/invitation', path: '/invitation?token=$token', isSignedOut: true },
   { name: 'monitors', route: '/', isAlsoEmpty: true },
   { name: 'monitors-none-found', route: '/', path: '/?q=nothing+like+it' },
   { name: 'monitors-of-a-region', route: '/', path: `/?region=${UNSERVED_REGION}` },
@@ -59,17 +51,11 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'new-monitor', route: '/monitors/new' },
   { name: 'monitor', route: '/monitors/$monitorId' },
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
-  {
-    name: 'edit-monitor',
-    route: '/monitors/$monitorId/edit',
-  },
+  { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
   { name: 'new-maintenance', route: '/maintenance/new' },
-  {
-    name: 'maintenance-window',
-    route: '/maintenance/$windowId',
-  },
+  { name: 'maintenance-window', route: '/maintenance/$windowId' },
   { name: 'channels', route: '/channels', isAlsoEmpty: true },
   { name: 'new-channel', route: '/channels/new' },
   { name: 'channel', route: '/channels/$channelId' },
@@ -112,14 +98,10 @@ export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 export const DESKTOP = { width: 1_280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-interface Router {
-  readonly routesByPath: Readonly<Record<string, unknown>>;
-}
-
 /** The path of every route of the open dashboard, from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const router: unknown = Reflect.get(globalThis, '__TSR_ROUTER__');
-    return Object.keys((router as Router).routesByPath);
+    const router = Reflect.get(globalThis, '__TSR_ROUTER__') as { routesByPath: object };
+    return Object.keys(router.routesByPath);
   });
 }

@@ -91,13 +91,13 @@ step('a new monitor goes up without a reload', async () => {
   await openPage('Monitors');
   // No checker runs yet, so the status cannot change before the test looks.
   await status('Pending').waitFor();
-  await dashboard.startChecker();
+  await dashboard.system.service('checker', { REGION: 'default' }).start();
   await status('Up').waitFor();
   expect(await documentTime(page)).toBe(loadedAt);
 });
 
 step('a new channel shows its secret once', async () => {
-  await dashboard.startNotifier();
+  await dashboard.system.service('notifier').start();
   await openPage('Channels');
   await page.getByRole('link', { name: 'New channel' }).first().click();
   await field(page, 'Name').fill(CHANNEL);

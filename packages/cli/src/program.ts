@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { apply, type ApplyFlags } from './commands/apply.ts';
-import { listEvents, type EventsFlags } from './commands/events.ts';
-import { exportMonitors, type ExportFlags } from './commands/export.ts';
+import { listEvents } from './commands/events.ts';
+import { exportMonitors } from './commands/export.ts';
 import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './commands/import.ts';
-import { listMonitors, type ListFlags } from './commands/monitors.ts';
-import { tail, type TailFlags } from './commands/tail.ts';
+import { listMonitors } from './commands/monitors.ts';
+import { tail } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
-import { createApiClient, type ApiClient } from './http/api-client.ts';
+import { ApiClient } from './http/api-client.ts';
 import { readSettings, type ServerFlags } from './http/settings.ts';
 import type { ExitCode } from './terminal/cli-error.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -31,8 +31,15 @@ Examples:
   tocsin trigger shop-front --wait 120
   tocsin tail -f`;
 
-type Connect = () => Promise<ApiClient>;
 type OnExit = (code: ExitCode) => void;
+/** A command that calls the API. Its `Args` are the arguments and flags of its command line. */
+type ApiCommand<Args extends unknown[]> = (
+  api: ApiClient,
+  terminal: Terminal,
+  ...args: Args
+) => Promise<ExitCode>;
+/** Makes a command an action of Commander. */
+type ToAction = <Args extends unknown[]>(command: ApiCommand<Args>) => (...args: Args) => Promise<void>;
 
 /** The command line. @param onExit called with the exit code of the command */
 export function createProgram(terminal: Terminal, onExit: OnExit): Command {
@@ -50,7 +57,7 @@ export function createProgram(terminal: Terminal, onExit: OnExit): Command {
     });
   const connect = async (): Promise<ApiClient> => {
     let lastReason = '';
-    return createApiClient({
+    return new ApiClient({
       ...(await readSettings(program.opts<ServerFlags>(), terminal)),
       signal: terminal.signal,
       onRetry: (reason, inSeconds) => {
@@ -61,54 +68,11 @@ export function createProgram(terminal: Terminal, onExit: OnExit): Command {
       },
     });
   };
-  addFileCommands(program, terminal, connect, onExit);
-  addMonitorCommands(program, terminal, connect, onExit);
-  return program;
-}
-
-/** Both this package and the published one have `package.json` beside the folder of this file. */
-function readVersion(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { readonly version: string }).version;
-}
-
-const json = (): Option => new Option('--json', 'print JSON');
-
-const files = (): Option =>
-  new Option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)');
-const defaultSource = (): Option => new Option('--source <name>', 'source of files that do not name one');
-const secrets = (): Option => new Option('--secrets', 'write bodies and the values of headers into the file');
-const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
-
-function addFileCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
-  program
-    .command('apply')
-    .description('make the monitors match the files')
-    .addOption(files())
-    .addOption(defaultSource())
-    .option('--prune', 'delete monitors of the same source that are not in the files')
-    .option('--dry-run', 'only show the changes; exit code 2 if there are any')
-    .option('-y, --yes', 'do not ask for confirmation')
-    .addOption(json())
-    .action(async (flags: ApplyFlags) => onExit(await apply(await connect(), terminal, flags)));
-  program
-    .command('diff')
-    .description('show the changes that apply would make; exit code 2 if there are any')
-    .addOption(files())
-    .addOption(defaultSource())
-    .option('--prune', 'include monitors of the same source that are not in the files')
-    .addOption(json())
-    .action(async (flags: ApplyFlags) =>
-      onExit(await apply(await connect(), terminal, { ...flags, dryRun: true })),
-    );
-  program
-    .command('export')
-    .description('write the monitors of a source to a file')
-    .option('--source <name>', 'source to export; optional if there is only one')
-    .option('--adopt', 'first assign the source and an externalId to monitors without a source')
-    .addOption(secrets())
-    .addOption(output())
-    .action(async (flags: ExportFlags) => onExit(await exportMonitors(await connect(), terminal, flags)));
+  const toAction: ToAction =
+    (command) =>
+    async (...args) =>
+      onExit(await command(await connect(), terminal, ...args));
+  addFileCommands(program, toAction);
   program
     .command('import')
     .description('convert the configuration of another tool to a file')
@@ -120,9 +84,47 @@ function addFileCommands(program: Command, terminal: Terminal, connect: Connect,
     .action(async (tool: Tool, file: string, flags: ImportFlags) =>
       onExit(await importMonitors(terminal, tool, file, flags)),
     );
+  addMonitorCommands(program, toAction);
+  return program;
 }
 
-function addMonitorCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
+/** Both this package and the published one have `package.json` beside the folder of this file. */
+function readVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
+}
+
+const json = (): Option => new Option('--json', 'print JSON');
+const secrets = (): Option => new Option('--secrets', 'write bodies and the values of headers into the file');
+const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
+
+function addFileCommands(program: Command, toAction: ToAction): void {
+  const command = (name: string, description: string, prune: string): Command =>
+    program
+      .command(name)
+      .description(description)
+      .option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)')
+      .option('--source <name>', 'source of files that do not name one')
+      .option('--prune', `${prune} monitors of the same source that are not in the files`);
+  command('apply', 'make the monitors match the files', 'delete')
+    .option('--dry-run', 'only show the changes; exit code 2 if there are any')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .addOption(json())
+    .action(toAction(apply));
+  command('diff', 'show the changes that apply would make; exit code 2 if there are any', 'include')
+    .addOption(json())
+    .action(toAction((api, terminal, flags: ApplyFlags) => apply(api, terminal, { ...flags, dryRun: true })));
+  program
+    .command('export')
+    .description('write the monitors of a source to a file')
+    .option('--source <name>', 'source to export; optional if there is only one')
+    .option('--adopt', 'first assign the source and an externalId to monitors without a source')
+    .addOption(secrets())
+    .addOption(output())
+    .action(toAction(exportMonitors));
+}
+
+function addMonitorCommands(program: Command, toAction: ToAction): void {
   const monitor = 'id, externalId or name';
   program
     .command('monitors')
@@ -134,7 +136,7 @@ function addMonitorCommands(program: Command, terminal: Terminal, connect: Conne
         .argParser(parseStatus),
     )
     .addOption(json())
-    .action(async (flags: ListFlags) => onExit(await listMonitors(await connect(), terminal, flags)));
+    .action(toAction(listMonitors));
   program
     .command('events')
     .description('print the history of a monitor')
@@ -142,9 +144,7 @@ function addMonitorCommands(program: Command, terminal: Terminal, connect: Conne
     .addOption(count('-n, --limit <count>', 'number of events', 1, 50))
     .option('--since <timestamp>', 'print the first events after this time, such as 2026-01-31T12:00:00Z')
     .addOption(json())
-    .action(async (word: string, flags: EventsFlags) =>
-      onExit(await listEvents(await connect(), terminal, word, flags)),
-    );
+    .action(toAction(listEvents));
   program
     .command('tail')
     .description('print the latest results, and with -f each new one')
@@ -154,9 +154,7 @@ function addMonitorCommands(program: Command, terminal: Terminal, connect: Conne
     .option('--since <timestamp>', 'start with all results after this time')
     .addOption(count('--every <seconds>', 'polling interval', 1, 2))
     .option('--json', 'print one line of JSON per result')
-    .action(async (words: string[], flags: TailFlags) =>
-      onExit(await tail(await connect(), terminal, words, flags)),
-    );
+    .action(toAction(tail));
   program
     .command('trigger')
     .description('check monitors now; exit code 2 if one is DOWN')
@@ -164,8 +162,9 @@ function addMonitorCommands(program: Command, terminal: Terminal, connect: Conne
     .option('--url <url>', 'check this URL instead, once, without changing the status')
     .addOption(count('--wait <seconds>', 'repeat the check until it is UP, for at most this time', 0))
     .addOption(json())
-    .action(async (words: string[], flags: TriggerFlags) =>
-      onExit(await trigger(await connect(), terminal, words, flags)),
+    // Commander passes more than these arguments.
+    .action(
+      toAction((api, terminal, words: string[], flags: TriggerFlags) => trigger(api, terminal, words, flags)),
     );
 }
 

@@ -14,7 +14,7 @@ export interface FakeTerminal extends Terminal {
   stop(): void;
 }
 
-/** The answer to every question, or what to do before answering yes; null: not interactive. */
+/** The answer to every question, or an action before the answer yes; null: not interactive. */
 type Answer = boolean | (() => Promise<void>) | null;
 
 export function fakeTerminal(

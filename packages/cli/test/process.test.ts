@@ -53,13 +53,13 @@ async function countOf(source: string): Promise<number> {
 }
 
 /** Blocks the API in the middle of writing a set, until `resume`. */
-async function holdUp(
+async function blockWrites(
   source: string,
 ): Promise<{ reached: () => Promise<void>; resume: () => Promise<void> }> {
   const database = openDatabase({
     url: system.databaseUrl,
     poolSize: 1,
-    applicationName: 'hold up',
+    applicationName: 'blocked writes',
     onIdleError: () => undefined,
   });
   const client = await database.pool.connect();
@@ -89,14 +89,14 @@ async function holdUp(
   };
 }
 
-test('an apply whose server is killed changes nothing, and the next one completes', async () => {
+test('apply changes nothing when its server is killed, and completes when repeated', async () => {
   const folder = await folderWith({ 'a.yaml': fileOf('server') });
-  const held = await holdUp('server');
+  const blocked = await blockWrites('server');
   const running = start(folder, ['apply']);
   const ended = finish(running);
-  await held.reached();
+  await blocked.reached();
   await api.signal('SIGKILL');
-  await held.resume();
+  await blocked.resume();
   await api.start();
   // It repeats its request to the old port, where no server listens.
   running.kill('SIGKILL');
@@ -108,14 +108,14 @@ test('an apply whose server is killed changes nothing, and the next one complete
   expect((await finish(start(folder, ['diff', '--prune']))).code).toBe(0);
 });
 
-test('a killed apply changes everything or nothing, and the next one completes', async () => {
+test('a killed apply changes everything or nothing, and completes when repeated', async () => {
   const folder = await folderWith({ 'a.yaml': fileOf('client') });
-  const held = await holdUp('client');
+  const blocked = await blockWrites('client');
   const running = start(folder, ['apply']);
-  await held.reached();
+  await blocked.reached();
   running.kill('SIGKILL');
   await once(running, 'close');
-  await held.resume();
+  await blocked.resume();
   const again = await finish(start(folder, ['apply']));
   expect([again.code, again.err]).toEqual([0, '']);
   expect(await countOf('client')).toBe(COUNT);

@@ -33,7 +33,7 @@ test.each([
   ['\n', false],
   ['no\n', false],
   ['', false],
-])('%j and the end of the input is %s', async (text, answer) => {
+])('the input %j confirms: %s', async (text, answer) => {
   const input = new PassThrough();
   input.end(text);
   expect(await confirm('Do this?', input, new PassThrough(), new AbortController().signal)).toBe(answer);

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { useTestServers } from '@tocsin/embedded/testing/run-servers';
 import { flag, helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
 import { runCampaign, type CampaignOptions } from './campaign/run.ts';
 import { Tally } from './campaign/tally.ts';
-import { openSystem } from './system/system.ts';
+import { openSystem, residentMb } from './system/system.ts';
 
 const REPORT_EVERY_MS = 60_000;
 
@@ -55,12 +54,6 @@ async function run(options: CampaignOptions, teardown: Teardown): Promise<number
   say(`Memory of the api: ${before} MB before, ${after} MB after.`);
   for (const failure of failures) say(`\n✗ ${failure}`);
   return failures.length === 0 ? 0 : 1;
-}
-
-/** 0 after the process has ended. */
-async function residentMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
 }
 
 function say(line: string): void {

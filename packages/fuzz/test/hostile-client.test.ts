@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { countConnections, describeOnLinux } from './hostile-client.ts';
 
 describeOnLinux('a connection', () => {
-  test('counts until its server closes it, even if its client is gone', async () => {
+  test('counts until its server closes it, even after its client has closed it', async () => {
     const server = createServer({ allowHalfOpen: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { describe } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
+import { until } from '@tocsin/embedded/testing/until';
 import type { Account } from '@tocsin/fuzz/system/account';
 import type { FuzzSystem } from '@tocsin/fuzz/system/system';
 
@@ -24,7 +25,7 @@ export interface HostileClient {
 const KEPT_CHARACTERS = 10_000;
 
 /** @param localAddress one of 127.0.0.0/8: each has its own 28,000 ports */
-export function openHostileClient(port: number, localAddress = '127.0.0.1'): Promise<HostileClient> {
+function openHostileClient(port: number, localAddress = '127.0.0.1'): Promise<HostileClient> {
   return new Promise((resolve, reject) => {
     let text = '';
     let closed = false;
@@ -50,7 +51,7 @@ export function drip({ socket, isClosed }: HostileClient, text: string, everyMs:
 }
 
 /** Sends the same bytes as fast as the server reads them, without an end. */
-export function flood({ socket, isClosed }: HostileClient, bytes: Buffer): void {
+function flood({ socket, isClosed }: HostileClient, bytes: Buffer): void {
   const write = (): void => {
     while (!isClosed() && socket.writable && socket.write(bytes));
   };
@@ -59,7 +60,7 @@ export function flood({ socket, isClosed }: HostileClient, bytes: Buffer): void 
 }
 
 /** Reads a byte now and then. */
-export function readSlowly({ socket }: HostileClient): void {
+function readSlowly({ socket }: HostileClient): void {
   socket.pause().removeAllListeners('data');
   const timer = setInterval(() => socket.read(1), 50).unref();
   socket.once('close', () => clearInterval(timer));
@@ -81,11 +82,15 @@ export async function countConnections(port: number): Promise<number> {
 }
 
 /** Creates, reads and deletes a monitor, as an ordinary client does. @throws Error if a request fails */
-export async function useApi(port: number, { key }: Account): Promise<void> {
+export async function useApi(port: number, { keys }: Account): Promise<void> {
   const call = async (method: string, path: string, body?: object): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/cli/monitors${path}`, {
       method,
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Connection: 'close' },
+      headers: {
+        Authorization: `Bearer ${keys.full}`,
+        'Content-Type': 'application/json',
+        Connection: 'close',
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -105,21 +110,92 @@ export async function createLongList({ context }: FuzzSystem, { id }: Account): 
   for (let index = 0; index < 60; index += 1) await createMonitor(context, id, input, 'default');
 }
 
-/** The head of a request with a key, up to the given headers. */
-export function headOf({ key }: Account, method: string, path: string, headers = ''): string {
-  return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${headers}\r\n`;
-}
-
 /** Routes that read a body: with a key, and without one. */
-export const BODY_PATHS = [
-  '/api/cli/monitors',
-  '/api/dashboard/invitations/accept',
-  '/api/auth/sign-in/email',
-];
-export const SLOW_HEAD = 'GET /api/cli/monitors HTTP/1.1\r\nHost: a\r\nX-A: ';
+const BODY_PATHS = ['/api/cli/monitors', '/api/dashboard/invitations/accept', '/api/auth/sign-in/email'];
+const SLOW_HEAD = 'GET /api/cli/monitors HTTP/1.1\r\nHost: a\r\nX-A: ';
 /** A chunk of a chunked body. */
-export const CHUNK = Buffer.concat([
-  Buffer.from('10000\r\n'),
-  Buffer.alloc(0x10000, ' '),
-  Buffer.from('\r\n'),
-]);
+const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, ' '), Buffer.from('\r\n')]);
+
+/** Hostile clients of one api. */
+export class Attackers {
+  readonly clients: HostileClient[] = [];
+  readonly #port: number;
+  readonly #account: Account;
+
+  constructor(port: number, account: Account) {
+    this.#port = port;
+    this.#account = account;
+  }
+
+  /** @param text sent at once; null: nothing */
+  async open(
+    count: number,
+    text: string | Buffer | null,
+    localAddress = '127.0.0.1',
+  ): Promise<HostileClient[]> {
+    const opened = await Promise.all(
+      Array.from({ length: count }, () => openHostileClient(this.#port, localAddress)),
+    );
+    this.clients.push(...opened);
+    if (text !== null) for (const { socket } of opened) socket.write(text);
+    return opened;
+  }
+
+  /** The head of a request with a key, up to the given headers. */
+  head(method: string, path: string, headers = ''): string {
+    const { full } = this.#account.keys;
+    return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${full}\r\nContent-Type: application/json\r\n${headers}\r\n`;
+  }
+
+  /** Sends heads without an end. */
+  openSlowHeads(count: number): Promise<HostileClient[]> {
+    return this.open(count, SLOW_HEAD);
+  }
+
+  /** Starts a body on each route that reads one. */
+  async openBodies(count: number, length: number): Promise<HostileClient[]> {
+    const heads = BODY_PATHS.map((path) => this.head('POST', path, `Content-Length: ${length}\r\n`));
+    return (await Promise.all(heads.map((head) => this.open(count, head)))).flat();
+  }
+
+  async sendEndlessBodies(count: number): Promise<void> {
+    for (const path of [...BODY_PATHS, '/healthz']) {
+      const head = this.head('POST', path, 'Transfer-Encoding: chunked\r\n');
+      for (const client of await this.open(count, head)) flood(client, CHUNK);
+    }
+    const head = this.head('POST', '/api/cli/monitors', 'Content-Length: 10000000000000\r\n');
+    for (const client of await this.open(2 * count, head)) flood(client, Buffer.alloc(0x10000, ' '));
+  }
+
+  /** Sends header lines, complete requests and garbage. */
+  async sendFloods(count: number): Promise<void> {
+    await this.open(count, `GET / HTTP/1.1\r\nHost: a\r\n${'A: b\r\n'.repeat(20_000)}`);
+    const request = this.head('GET', `/api/cli/monitors/${this.#account.id}`);
+    await this.open(Math.ceil(count / 4), request.repeat(1_000));
+    await this.open(count, Buffer.alloc(100_000, 0xff));
+  }
+
+  async readLongListsSlowly(count: number): Promise<void> {
+    for (const reader of await this.open(count, this.head('GET', '/api/cli/monitors'))) {
+      await until('the beginning of a response', () => reader.received() !== '' || reader.isClosed());
+      readSlowly(reader);
+    }
+  }
+
+  /** Sends a body into live streams. */
+  async sendIntoStreams(count: number): Promise<void> {
+    const head = `GET /api/dashboard/stream HTTP/1.1\r\nHost: a\r\nCookie: ${this.#account.cookies.full}\r\n`;
+    for (const client of await this.open(count, `${head}Transfer-Encoding: chunked\r\n\r\n`))
+      drip(client, '1\r\na\r\n', 50);
+  }
+
+  /** Waits until the api has closed every connection, too. */
+  async close(): Promise<void> {
+    for (const { socket } of this.clients) socket.destroy();
+    await this.untilNoConnections();
+  }
+
+  untilNoConnections(): Promise<boolean> {
+    return until('all connections to be closed', async () => (await countConnections(this.#port)) === 0);
+  }
+}

@@ -2,34 +2,17 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { openAccount, type Account } from '@tocsin/fuzz/system/account';
 import { openSystem, type FuzzApi, type FuzzSystem } from '@tocsin/fuzz/system/system';
-import { WireClient } from '@tocsin/fuzz/wire/send';
-import {
-  BODY_PATHS,
-  CHUNK,
-  countConnections,
-  createLongList,
-  describeOnLinux,
-  drip,
-  flood,
-  headOf,
-  openHostileClient,
-  readSlowly,
-  SLOW_HEAD,
-  useApi,
-  type HostileClient,
-} from './hostile-client.ts';
+import { Attackers, createLongList, describeOnLinux, drip, useApi } from './hostile-client.ts';
 
 /** Never closes the connection of a slow client during the tests, so that it also keeps an ordinary client on a busy machine. */
 let system: FuzzSystem;
 /** Closes the connection of a slow client after a second. */
 let strict: FuzzApi;
 let account: Account;
-let attackers: HostileClient[] = [];
+let attackers: Attackers;
 beforeAll(async () => {
   system = await openSystem({ API_REQUEST_TIMEOUT_SECONDS: '300' });
-  const client = new WireClient(system.api.port);
-  account = await openAccount(system, client);
-  client.close();
+  account = await openAccount(system);
   strict = await system.startApi({ API_REQUEST_TIMEOUT_SECONDS: '1', API_KEEP_ALIVE_SECONDS: '1' });
   await createLongList(system, account);
 });
@@ -37,75 +20,27 @@ afterAll(() => system.close());
 
 /** The api has closed every connection and logged no error. */
 afterEach(async () => {
-  for (const { socket } of attackers) socket.destroy();
-  attackers = [];
-  for (const one of [system, strict]) {
-    await until('all connections to be closed', async () => (await countConnections(one.api.port)) === 0);
-    expect((await one.newLogLines()).filter(({ level }) => level === 'error')).toEqual([]);
-  }
+  await attackers.close();
+  for (const one of [system, strict]) expect(await one.newErrors()).toEqual([]);
 });
 
-async function open(port: number, count: number, text: string | Buffer): Promise<HostileClient[]> {
-  const opened = await Promise.all(Array.from({ length: count }, () => openHostileClient(port)));
-  attackers.push(...opened);
-  for (const { socket } of opened) socket.write(text);
-  return opened;
+async function sendSlowHeads(): Promise<void> {
+  for (const client of await attackers.openSlowHeads(20)) drip(client, 'a', 100);
 }
 
-const post = (path: string, headers: string): string => headOf(account, 'POST', path, headers);
-const get = (path: string): string => headOf(account, 'GET', path);
-
-async function sendSlowHeads(port: number): Promise<HostileClient[]> {
-  const clients = await open(port, 20, SLOW_HEAD);
-  for (const client of clients) drip(client, 'a', 100);
-  return clients;
+async function sendSlowBodies(): Promise<void> {
+  for (const client of await attackers.openBodies(5, 1_000)) drip(client, ' ', 100);
+  const short = `${attackers.head('POST', '/api/cli/monitors', 'Content-Length: 100\r\n')}{}`;
+  await attackers.open(5, short);
+  for (const { socket } of await attackers.open(5, short)) socket.end();
 }
 
-async function sendSlowBodies(port: number): Promise<HostileClient[]> {
-  const slow = await Promise.all(
-    BODY_PATHS.map((path) => open(port, 5, post(path, 'Content-Length: 1000\r\n'))),
-  );
-  for (const client of slow.flat()) drip(client, ' ', 100);
-  const short = await open(port, 5, `${post('/api/cli/monitors', 'Content-Length: 100\r\n')}{}`);
-  const halfClosed = await open(port, 5, `${post('/api/cli/monitors', 'Content-Length: 100\r\n')}{}`);
-  for (const { socket } of halfClosed) socket.end();
-  return [...slow.flat(), ...short, ...halfClosed];
-}
+const sendEndlessBodies = (): Promise<void> => attackers.sendEndlessBodies(1);
+const sendFloods = (): Promise<void> => attackers.sendFloods(2);
+const readLongListsSlowly = (): Promise<void> => attackers.readLongListsSlowly(3);
+const sendIntoStreams = (): Promise<void> => attackers.sendIntoStreams(3);
 
-async function sendEndlessBodies(port: number): Promise<HostileClient[]> {
-  const chunked = await Promise.all(
-    [...BODY_PATHS, '/healthz'].map((path) => open(port, 1, post(path, 'Transfer-Encoding: chunked\r\n'))),
-  );
-  const terabytes = await open(port, 1, post('/api/cli/monitors', 'Content-Length: 10000000000000\r\n'));
-  for (const client of chunked.flat()) flood(client, CHUNK);
-  for (const client of terabytes) flood(client, Buffer.alloc(0x10000, ' '));
-  return [...chunked.flat(), ...terabytes];
-}
-
-async function sendFloods(port: number): Promise<HostileClient[]> {
-  const lines = await open(port, 2, `GET / HTTP/1.1\r\nHost: a\r\n${'A: b\r\n'.repeat(20_000)}`);
-  const requests = await open(port, 1, get(`/api/cli/monitors/${account.id}`).repeat(1_000));
-  const garbage = await open(port, 2, Buffer.alloc(100_000, 0xff));
-  return [...lines, ...requests, ...garbage];
-}
-
-async function readLongListsSlowly(port: number): Promise<HostileClient[]> {
-  const readers = await open(port, 3, get('/api/cli/monitors'));
-  for (const reader of readers) {
-    await until('the beginning of a response', () => reader.received() !== '' || reader.isClosed());
-    readSlowly(reader);
-  }
-  return readers;
-}
-
-async function sendIntoStreams(port: number): Promise<HostileClient[]> {
-  const head = `GET /api/dashboard/stream HTTP/1.1\r\nHost: a\r\nCookie: ${account.owner.cookie}\r\n`;
-  const clients = await open(port, 3, `${head}Transfer-Encoding: chunked\r\n\r\n`);
-  for (const client of clients) drip(client, '1\r\na\r\n', 50);
-  return clients;
-}
-
-const ATTACKS: readonly (readonly [string, (port: number) => Promise<HostileClient[]>])[] = [
+const ATTACKS: readonly (readonly [string, () => Promise<void>])[] = [
   ['send heads byte by byte', sendSlowHeads],
   ['send bodies byte by byte, or shorter than announced', sendSlowBodies],
   ['send endless bodies as fast as possible', sendEndlessBodies],
@@ -116,16 +51,19 @@ const ATTACKS: readonly (readonly [string, (port: number) => Promise<HostileClie
 
 describeOnLinux('other clients are served while clients', () => {
   test.each(ATTACKS)('%s', async (_, attack) => {
-    const clients = await attack(system.api.port);
+    attackers = new Attackers(system.api.port, account);
+    await attack();
     await useApi(system.api.port, account);
-    if (attack === sendSlowHeads) expect(clients.filter(({ isClosed }) => isClosed())).toEqual([]);
+    if (attack === sendSlowHeads) expect(attackers.clients.filter(({ isClosed }) => isClosed())).toEqual([]);
   });
 });
 
 describeOnLinux('the api closes the connections of clients that', () => {
   test.each(ATTACKS)('%s', async (_, attack) => {
-    const clients = await attack(strict.api.port);
-    await until('all connections to be closed', async () => (await countConnections(strict.api.port)) === 0);
+    attackers = new Attackers(strict.api.port, account);
+    await attack();
+    await attackers.untilNoConnections();
+    const { clients } = attackers;
     // A slow reader has not read up to the end yet.
     if (attack !== readLongListsSlowly)
       await until('the clients to notice', () => clients.every(({ isClosed }) => isClosed()));

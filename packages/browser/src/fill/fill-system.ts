@@ -1,14 +1,15 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { until } from '@tocsin/embedded/testing/until';
+import { bearer, fetchApi } from '@tocsin/lab/api-client';
 import { acceptInvitation, type DashboardSystem, type DashboardUser } from '../dashboard-system.ts';
 import { insertHistory } from './history.ts';
 import {
+  areSettled,
   createMonitors,
   DOWN,
   IN_MAINTENANCE,
-  MONITORS,
   SERVED_REGIONS,
   UNSERVED_REGION,
 } from './monitors.ts';
@@ -31,19 +32,21 @@ export interface Filled {
  * maintenance windows, users and keys. Starts a checker and a notifier, which continue to run.
  */
 export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUser): Promise<Filled> {
+  const { system } = dashboard;
   const monitors = await createMonitors(dashboard);
   const idOf = (name: string): string => monitors.get(name)?.id ?? '';
   const served = [...monitors.values()].filter(({ regions }) => !regions.includes(UNSERVED_REGION));
   await insertHistory(
-    dashboard.system.databaseUrl,
+    system,
     served.map(({ id }) => id),
   );
   const { working, disabled } = await createChannels(dashboard, owner, idOf(DOWN));
   const window = await createWindows(owner, idOf(IN_MAINTENANCE), [idOf('Shop'), idOf('Checkout')]);
   await createPeople(dashboard, owner);
-  await Promise.all([dashboard.startChecker(SERVED_REGIONS), dashboard.startNotifier()]);
+  const checker = system.service('checker', { REGION: SERVED_REGIONS });
+  await Promise.all([checker.start(), system.service('notifier').start()]);
   await until('every status', async () =>
-    hasEveryStatus((await owner.call('GET /api/dashboard/monitors')).monitors),
+    areSettled((await owner.call('GET /api/dashboard/monitors')).monitors),
   );
   await until('the deliveries', async () => {
     const request = { id: working.id, query: { state: 'delivered' } } as const;
@@ -54,21 +57,7 @@ export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUse
     return channel.disabledReason !== null;
   });
   const { token } = await owner.call('POST /api/dashboard/invitations', { body: { role: 'member' } });
-  return {
-    monitorId: idOf(DOWN),
-    channelId: working.id,
-    windowId: window.id,
-    invitationToken: token,
-  };
-}
-
-function hasEveryStatus(monitors: readonly Pick<Monitor, 'name' | 'status'>[]): boolean {
-  const statuses = new Map(monitors.map(({ name, status }) => [name, status]));
-  return MONITORS.every(({ name, target, regions }) => {
-    if (regions.includes(UNSERVED_REGION)) return statuses.get(name) === 'PENDING';
-    if (name === IN_MAINTENANCE) return statuses.get(name) === 'MAINTENANCE';
-    return statuses.get(name) === target.toUpperCase();
-  });
+  return { monitorId: idOf(DOWN), channelId: working.id, windowId: window.id, invitationToken: token };
 }
 
 async function createChannels(
@@ -95,16 +84,14 @@ async function createWindows(
   activeId: string,
   otherIds: string[],
 ): Promise<MaintenanceWindow> {
-  const now = Date.now();
   const create = async (
     name: string,
     fromHours: number,
     monitorIds: string[],
     recurrence: { rrule?: string; timeZone?: string } = {},
   ): Promise<MaintenanceWindow> => {
-    const startsAt = new Date(now + fromHours * HOUR_MS).toISOString();
-    const endsAt = new Date(now + (fromHours + 2) * HOUR_MS).toISOString();
-    const body = { name, startsAt, endsAt, monitorIds, ...recurrence };
+    const times = { startsAt: inHours(fromHours), endsAt: inHours(fromHours + 2) };
+    const body = { name, ...times, monitorIds, ...recurrence };
     return (await owner.call('POST /api/dashboard/maintenance-windows', { body })).maintenanceWindow;
   };
   await create('Move to the new racks', -1, [activeId]);
@@ -115,25 +102,22 @@ async function createWindows(
 
 /** Creates a member, two open invitations, and two keys of which one is used. */
 async function createPeople({ api }: DashboardSystem, owner: DashboardUser): Promise<void> {
-  const invite = async (role: 'owner' | 'member', email?: string): Promise<string> => {
-    const body = { role, ...(email !== undefined && { email }) };
-    return (await owner.call('POST /api/dashboard/invitations', { body })).token;
-  };
-  await acceptInvitation(api.port, await invite('member', 'grace@example.com'), {
-    name: 'Grace Hopper',
-    email: 'grace@example.com',
-    password: 'nanoseconds matter',
-  });
-  await invite('owner', 'katherine@example.com');
-  await invite('member');
+  const invite = async (body: { role: UserRole; email?: string }): Promise<string> =>
+    (await owner.call('POST /api/dashboard/invitations', { body })).token;
+  const grace = { name: 'Grace Hopper', email: 'grace@example.com', password: 'nanoseconds matter' };
+  await acceptInvitation(api.port, await invite({ role: 'member', email: grace.email }), grace);
+  await invite({ role: 'owner', email: 'katherine@example.com' });
+  await invite({ role: 'member' });
 
-  const production = { body: { name: 'terraform production' } };
-  const { key } = await owner.call('POST /api/dashboard/api-keys', production);
-  const expiresAt = new Date(Date.now() + 90 * 24 * HOUR_MS).toISOString();
-  await owner.call('POST /api/dashboard/api-keys', { body: { name: 'CI of the shop', expiresAt } });
-  const used = await fetch(`http://127.0.0.1:${api.port}/api/cli/monitors`, {
-    headers: { Authorization: `Bearer ${key}` },
-  });
-  if (!used.ok) throw new Error(`a new key got ${used.status}`);
-  await used.body?.cancel();
+  const createKey = async (body: { name: string; expiresAt?: string }): Promise<string> =>
+    (await owner.call('POST /api/dashboard/api-keys', { body })).key;
+  const used = await createKey({ name: 'terraform production' });
+  await createKey({ name: 'CI of the shop', expiresAt: inHours(90 * 24) });
+  const target = { baseUrl: `http://127.0.0.1:${api.port}`, headers: bearer(used) };
+  const { status } = await fetchApi(target, { method: 'GET', path: '/api/cli/monitors' });
+  if (status !== 200) throw new Error(`a new key got ${status}`);
+}
+
+function inHours(hours: number): string {
+  return new Date(Date.now() + hours * HOUR_MS).toISOString();
 }

@@ -1,20 +1,23 @@
 import { LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
-import { Client } from 'pg';
+import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
+import type { System } from '@tocsin/lab/system';
 
 const DAYS = 90;
+const DAYS_WITHIN_A_MONTH = 28;
 const DAY_MS = 86_400_000;
 
 /**
  * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents. Each monitor fails at
  * fixed times, and is slower by day.
  */
-export async function insertHistory(databaseUrl: string, monitorIds: readonly string[]): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
+export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
+  // The api creates only the partitions that it needs.
+  for (let days = 0; days <= DAYS; days += DAYS_WITHIN_A_MONTH)
+    await ensureRollupPartition(database.db, new Date(Date.now() - days * DAY_MS));
+  const client = await database.pool.connect();
   try {
-    await client.query("set time zone 'UTC'");
     await client.query('begin');
-    await createPartitions(client);
+    await client.query("set local time zone 'UTC'");
     await client.query(EVENTS, [monitorIds]);
     await client.query(ROLLUPS, [monitorIds, LATENCY_BOUNDS, DAYS]);
     await client.query(ROLLED);
@@ -22,32 +25,8 @@ export async function insertHistory(databaseUrl: string, monitorIds: readonly st
     await client.query('commit');
     await client.query('analyze events, check_rollups, incidents');
   } finally {
-    await client.end();
+    client.release();
   }
-}
-
-/** Creates the past months' partitions of the figures: the api creates only those that it needs. */
-async function createPartitions(client: Client): Promise<void> {
-  const months = new Set(
-    Array.from({ length: DAYS + 1 }, (_, day) =>
-      new Date(Date.now() - day * DAY_MS).toISOString().slice(0, 7),
-    ),
-  );
-  for (const month of months) {
-    const name = `check_rollups_${month.replace('-', '_')}`;
-    const { rows } = await client.query('select to_regclass($1) as found', [name]);
-    if ((rows as { found: string | null }[])[0]?.found !== null) continue;
-    await client.query(`create table ${name} (like check_rollups including all)`);
-    await client.query(
-      `alter table check_rollups attach partition ${name}
-       for values from ('${month}-01 00:00:00+00') to ('${nextMonth(month)}-01 00:00:00+00')`,
-    );
-  }
-}
-
-function nextMonth(month: string): string {
-  const [year = 0, number = 1] = month.split('-').map(Number);
-  return new Date(Date.UTC(year, number)).toISOString().slice(0, 7);
 }
 
 /** A curve over the day, with noise that differs per monitor. */

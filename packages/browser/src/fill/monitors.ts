@@ -1,109 +1,90 @@
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { Client } from 'pg';
+import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { DashboardSystem } from '../dashboard-system.ts';
 
-/** A monitor of a filled system. */
-interface MonitorPlan {
-  readonly name: string;
-  readonly target: 'up' | 'down';
-  readonly regions: readonly string[];
-  /** The URL in screenshots. */
-  readonly address: string;
-  readonly settings?: Partial<
-    Pick<Monitor, 'runbookUrl' | 'headers' | 'assertions' | 'externalId' | 'source'>
-  >;
-}
+/** The status that a monitor reaches, and its URL in screenshots. */
+type MonitorPlan = readonly [
+  name: string,
+  status: MonitorStatus,
+  regions: readonly string[],
+  address: string,
+  settings?: MonitorUpdate,
+];
 
 const EU = ['eu-west'];
-const BOTH = ['eu-west', 'us-east'];
+const US = ['us-east'];
+const BOTH = [...EU, ...US];
 /** A region without a checker. */
 export const UNSERVED_REGION = 'ap-south';
 export const SERVED_REGIONS = 'default,eu-west,us-east';
 
-/** Every status, several regions, and every field at least once. */
-export const MONITORS: readonly MonitorPlan[] = [
-  {
-    name: 'Shop',
-    target: 'up',
-    regions: BOTH,
-    address: 'https://shop.example.com/health',
-    settings: {
-      runbookUrl: 'https://wiki.example.com/shop-is-down',
-      headers: { 'X-Probe': 'tocsin', Authorization: 'Bearer not-a-secret' },
-      assertions: { statusCode: 200, bodyContains: 'ok', maxLatency: 2_000 },
-      externalId: 'shop',
-      source: 'platform',
-    },
-  },
-  {
-    name: 'Payments',
-    target: 'down',
-    regions: BOTH,
-    address: 'https://pay.example.com/health',
-    settings: {
-      runbookUrl: 'https://wiki.example.com/payments-are-down',
-      externalId: 'payments',
-      source: 'platform',
-    },
-  },
-  { name: 'Checkout', target: 'up', regions: BOTH, address: 'https://shop.example.com/checkout/health' },
-  { name: 'Search', target: 'up', regions: EU, address: 'https://search.example.com/ready' },
-  { name: 'Sign-in', target: 'up', regions: BOTH, address: 'https://id.example.com/.well-known/health' },
-  { name: 'Image proxy', target: 'up', regions: EU, address: 'https://img.example.com/status' },
-  { name: 'Mail gateway', target: 'up', regions: EU, address: 'https://mail.example.com/health' },
-  {
-    name: 'Partner feed, nightly export of prices and stock',
-    target: 'down',
-    regions: ['us-east'],
-    address: 'https://feed.example.net/export',
-  },
-  { name: 'Warehouse', target: 'up', regions: EU, address: 'https://warehouse.example.com/health' },
-  { name: 'Public website', target: 'up', regions: BOTH, address: 'https://www.example.com/' },
-  { name: 'Status page', target: 'up', regions: ['us-east'], address: 'https://status.example.com/' },
-  {
-    name: 'Support desk, Mumbai',
-    target: 'up',
-    regions: [UNSERVED_REGION],
-    address: 'https://support.example.in/health',
-  },
-];
+const SHOP: MonitorUpdate = {
+  runbookUrl: 'https://wiki.example.com/shop-is-down',
+  headers: { 'X-Probe': 'tocsin', Authorization: 'Bearer not-a-secret' },
+  assertions: { statusCode: 200, bodyContains: 'ok', maxLatency: 2_000 },
+  externalId: 'shop',
+  source: 'platform',
+};
+const PAYMENTS: MonitorUpdate = {
+  runbookUrl: 'https://wiki.example.com/payments-are-down',
+  externalId: 'payments',
+  source: 'platform',
+};
+
 /** The monitor of the active maintenance window. */
 export const IN_MAINTENANCE = 'Warehouse';
 /** The monitor with an open incident and deliveries. */
 export const DOWN = 'Payments';
 
-/** Creates `MONITORS`. @returns them by name */
+/** Every status, several regions, and every field at least once. */
+const MONITORS: readonly MonitorPlan[] = [
+  ['Shop', 'UP', BOTH, 'https://shop.example.com/health', SHOP],
+  [DOWN, 'DOWN', BOTH, 'https://pay.example.com/health', PAYMENTS],
+  ['Checkout', 'UP', BOTH, 'https://shop.example.com/checkout/health'],
+  ['Search', 'UP', EU, 'https://search.example.com/ready'],
+  ['Sign-in', 'UP', BOTH, 'https://id.example.com/.well-known/health'],
+  ['Image proxy', 'UP', EU, 'https://img.example.com/status'],
+  ['Mail gateway', 'UP', EU, 'https://mail.example.com/health'],
+  ['Partner feed, nightly export of prices and stock', 'DOWN', US, 'https://feed.example.net/export'],
+  [IN_MAINTENANCE, 'MAINTENANCE', EU, 'https://warehouse.example.com/health'],
+  ['Public website', 'UP', BOTH, 'https://www.example.com/'],
+  ['Status page', 'UP', US, 'https://status.example.com/'],
+  ['Support desk, Mumbai', 'PENDING', [UNSERVED_REGION], 'https://support.example.in/health'],
+];
+
+/** Creates the monitors of a team. @returns them by name */
 export async function createMonitors({
   system,
   target,
   broken,
 }: DashboardSystem): Promise<ReadonlyMap<string, Monitor>> {
   const monitors = new Map<string, Monitor>();
-  for (const [number, { name, target: wanted, regions, settings }] of MONITORS.entries()) {
-    const url = (wanted === 'up' ? target : broken).url(`/${number}`);
+  for (const [number, [name, status, regions, , settings]] of MONITORS.entries()) {
+    const url = (status === 'DOWN' ? broken : target).url(`/${number}`);
     const fields = { name, url, interval: 10, timeout: 4, regions, ...settings };
     monitors.set(name, await system.createMonitor(fields));
   }
   return monitors;
 }
 
+/** Whether every monitor has reached its status. */
+export function areSettled(monitors: readonly Pick<Monitor, 'name' | 'status'>[]): boolean {
+  const statuses = new Map(monitors.map(({ name, status }) => [name, status]));
+  return MONITORS.every(([name, status]) => statuses.get(name) === status);
+}
+
 /** Shows presentable URLs in screenshots. Checkers keep the real ones: they read a monitor again only when its revision changes. */
 export async function showAddresses({ system }: DashboardSystem): Promise<void> {
-  const client = new Client({ connectionString: system.databaseUrl });
-  await client.connect();
-  try {
-    await client.query(
-      `update monitors m set url = shown.url from unnest($1::text[], $2::text[]) as shown (name, url)
-       where m.name = shown.name`,
-      [MONITORS.map(({ name }) => name), MONITORS.map(({ address }) => address)],
-    );
-    await client.query(
-      `update channels set url = 'https://hooks.example.com' || regexp_replace(url, '^https://[^/]*', '')`,
-    );
-    await client.query(
-      `update monitor_regions set certificate_expires_at = date_trunc('milliseconds', now()) + interval '41 days'`,
-    );
-  } finally {
-    await client.end();
-  }
+  const { pool } = system.database;
+  await pool.query(
+    `update monitors m set url = shown.url from unnest($1::text[], $2::text[]) as shown (name, url)
+     where m.name = shown.name`,
+    [MONITORS.map(([name]) => name), MONITORS.map(([, , , address]) => address)],
+  );
+  await pool.query(
+    `update channels set url = 'https://hooks.example.com' || regexp_replace(url, '^https://[^/]*', '')`,
+  );
+  await pool.query(
+    `update monitor_regions set certificate_expires_at = date_trunc('milliseconds', now()) + interval '41 days'`,
+  );
 }

@@ -44,7 +44,7 @@ async function measure(dashboard: DashboardSystem, { monitors, rate, seconds }: 
   say(`Creating ${monitors} monitors …`);
   const ids = await insertCheckedMonitors(system, monitors);
   const { context, problems } = await openContext(browser, { viewport: DESKTOP });
-  await context.addCookies([...owner.cookies]);
+  await context.addCookies(owner.cookies);
   await installProbes(context);
   const page = await context.newPage();
   say('The list …');

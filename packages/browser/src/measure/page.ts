@@ -15,15 +15,15 @@ interface Probes {
   longTasks: number[];
 }
 
-interface WithProbes {
-  readonly probes: Probes;
+declare global {
+  /** Set by `installProbes`. */
+  var probes: Probes;
 }
 
 /** Installs the probes in every page of the context, before its own scripts. */
 export async function installProbes(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
-    const probes: Probes = { firstRowAt: 0, records: 0, longTasks: [] };
-    Object.assign(globalThis, { probes });
+    globalThis.probes = { firstRowAt: 0, records: 0, longTasks: [] };
     new PerformanceObserver((list) => {
       for (const { duration } of list.getEntries()) probes.longTasks.push(duration);
     }).observe({ type: 'longtask', buffered: true });
@@ -48,12 +48,11 @@ export async function installProbes(context: BrowserContext): Promise<void> {
 const SCROLL_MS = 5_000;
 const PIXELS_PER_FRAME = 240;
 
-/** Opens the list: from the last byte of its data until one can work with it. */
+/** Opens the list, and measures the time from the last byte of its data until it is usable. */
 export async function measureList(page: Page): Promise<Figure[]> {
   await page.goto('/');
-  await page.waitForFunction(() => (globalThis as unknown as WithProbes).probes.firstRowAt > 0);
+  await page.waitForFunction(() => probes.firstRowAt > 0);
   const { dataAt, firstRowAt, bytes, longest } = await page.evaluate(() => {
-    const { probes } = globalThis as unknown as WithProbes;
     const data = performance
       .getEntriesByType('resource')
       .find(({ name }) => new URL(name).pathname === '/api/dashboard/monitors') as
@@ -73,7 +72,7 @@ export async function measureList(page: Page): Promise<Figure[]> {
   ];
 }
 
-/** Scrolls the list for some seconds, and how long each frame took. */
+/** Scrolls the list for some seconds, and measures how long each frame takes. */
 export async function measureScroll(page: Page): Promise<Figure[]> {
   await settle(page);
   const frames = await page.evaluate(
@@ -108,12 +107,12 @@ export async function measureScroll(page: Page): Promise<Figure[]> {
 
 const RUNS = 7;
 
-/** First paint of what a browser sees for the first time: nothing is cached. */
+/** First paint without a cache. */
 export async function measurePaint(browser: Browser, owner: DashboardUser): Promise<Figure[]> {
   const paints: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     const { context } = await openContext(browser);
-    await context.addCookies([...owner.cookies]);
+    await context.addCookies(owner.cookies);
     const page = await context.newPage();
     await page.goto('/');
     await settle(page);
@@ -132,10 +131,10 @@ export async function measurePaint(browser: Browser, owner: DashboardUser): Prom
 }
 
 const SAMPLE_EVERY_MS = 5_000;
-/** What comes after the last record was written: the stream looks about once a second. */
+/** The stream looks for records about once a second. */
 const LAST_RECORDS_MS = 3_000;
 
-/** The page's memory, and how free its thread is, while `record` records events. */
+/** The page's memory, and how busy its thread is, while `record` records events. */
 export async function measureLive(
   page: Page,
   seconds: number,
@@ -144,30 +143,26 @@ export async function measureLive(
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.enable');
   await page.evaluate(() => {
-    const { probes } = globalThis as unknown as WithProbes;
     probes.longTasks.length = 0;
     probes.records = 0;
   });
   const heap = [await heapMegabytes(session)];
-  const recording = record().then((count) => ({ count }));
-  let recorded: { count: number } | null = null;
+  const recording = record();
+  let recorded: number | null = null;
   while (recorded === null) {
     recorded = await Promise.race([recording, wait(SAMPLE_EVERY_MS, null)]);
     heap.push(await heapMegabytes(session));
   }
   await wait(LAST_RECORDS_MS);
-  const { records, longTasks } = await page.evaluate(() => {
-    const { probes } = globalThis as unknown as WithProbes;
-    return { records: probes.records, longTasks: probes.longTasks };
-  });
+  const { records, longTasks } = await page.evaluate(() => probes);
   heap.push(await heapMegabytes(session));
   const blocked = longTasks.reduce((sum, ms) => sum + ms, 0);
   const half = heap[Math.floor(heap.length / 2)] ?? Number.NaN;
   const last = heap.at(-1) ?? Number.NaN;
   return [
-    figure('live-poured', 'events recorded', recorded.count / seconds, '/s'),
+    figure('live-poured', 'events recorded', recorded / seconds, '/s'),
     {
-      ...figure('live-lost', 'events that did not reach the page', recorded.count - records, ''),
+      ...figure('live-lost', 'events that did not reach the page', recorded - records, ''),
       bar: { atMost: 0 },
     },
     figure('live-heap-before', 'JS heap before', heap[0] ?? Number.NaN, 'MB'),
@@ -179,7 +174,7 @@ export async function measureLive(
   ];
 }
 
-/** Of what is in use after a collection. */
+/** Heap in use after a collection. */
 async function heapMegabytes(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage');
   const { usedSize } = await session.send('Runtime.getHeapUsage');

@@ -29,7 +29,7 @@ export async function main(args: readonly string[]): Promise<void> {
   await runWithSystem(async (dashboard) => {
     const owner = await dashboard.createOwner();
     const signedIn = await openContext(dashboard.browser);
-    await signedIn.context.addCookies([...owner.cookies]);
+    await signedIn.context.addCookies(owner.cookies);
     const signedOut = await openContext(dashboard.browser);
     const take = async (pages: readonly DashboardPage[], filled: Filled, prefix: string): Promise<void> => {
       for (const one of pages.filter(wanted)) {

@@ -1,11 +1,10 @@
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { loadSets, type FileSet } from '../files/load-sets.ts';
 import { invalidFiles } from '../files/yaml-file.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain } from '../terminal/text.ts';
 import { planText, resultText } from './plan-text.ts';
 
@@ -18,65 +17,46 @@ export interface ApplyFlags {
   readonly json?: boolean;
 }
 
-/** A set and the API's result for it. */
+/** The API's result for a set. */
 interface Plan {
-  readonly set: FileSet;
   readonly result: MonitorSetResult;
   readonly etag: string | null;
   /** Whether the set was applied by a request whose response was lost. */
   readonly responseWasLost: boolean;
 }
 
+type Api = Pick<ApiClient, 'putSet' | 'listMonitors'>;
+
 /**
  * Makes the monitors match the files: shows the plan, asks for confirmation on a terminal and applies it. Each source is one request,
  * which the API applies as a whole or not at all.
  * @returns `negative` if a dry run finds differences
  */
-export async function apply(api: ApiClient, terminal: Terminal, flags: ApplyFlags): Promise<ExitCode> {
+export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Promise<ExitCode> {
   const { prune = false, dryRun = false, yes = false, json = false } = flags;
   const sets = await loadSets(flags.file ?? [], flags.source, terminal);
-  const plans: Plan[] = [];
+  const plans = new Map<FileSet, Plan>();
   await forEachSet(terminal, 'Comparing', sets, async (set) => {
-    plans.push(await sendSet(api, set, { prune, dryRun: true }, null));
+    plans.set(set, await sendSet(api, set, { prune, dryRun: true }, null));
   });
-  const changes = plans.filter(({ result }) => result.changed);
+  const changed = sets.filter((set) => plans.get(set)?.result.changed);
   const asks = terminal.isInteractive && !yes && !dryRun;
-  if (!json) await showPlans(api, terminal, plans, terminal.print);
-  else if (asks) await showPlans(api, terminal, plans, terminal.note);
-  if (dryRun || changes.length === 0) {
+  if (!json || asks) await showPlans(api, terminal, plans, json ? terminal.note : terminal.print);
+  if (dryRun || changed.length === 0) {
     if (json) printJson(terminal, plans);
-    return changes.length > 0 ? EXIT.negative : EXIT.ok;
+    return changed.length > 0 ? EXIT.negative : EXIT.ok;
   }
   if (asks && !(await terminal.confirm('Apply these changes?'))) {
     terminal.note('Nothing was changed.');
     return EXIT.failed;
   }
-  await applyChanges(api, terminal, plans, { prune, json, onlyAsShown: asks });
-  return EXIT.ok;
-}
-
-interface ApplyOptions {
-  readonly prune: boolean;
-  readonly json: boolean;
-  /** Whether a user confirmed the plans: then nothing else may be applied. */
-  readonly onlyAsShown: boolean;
-}
-
-/** Applies the plans with changes. Whatever ends it, the results so far are printed; in JSON, the other plans are dry runs. */
-async function applyChanges(
-  api: ApiClient,
-  terminal: Terminal,
-  plans: readonly Plan[],
-  { prune, json, onlyAsShown }: ApplyOptions,
-): Promise<void> {
-  const planOf = new Map(plans.map((plan) => [plan.set, plan]));
-  const remaining = new Set(plans.filter(({ result }) => result.changed).map(({ set }) => set));
-  const count = remaining.size;
+  const remaining = new Set(changed);
   try {
-    await forEachSet(terminal, 'Applying', [...remaining], async (set) => {
-      const etag = onlyAsShown ? (planOf.get(set)?.etag ?? null) : null;
+    await forEachSet(terminal, 'Applying', changed, async (set) => {
+      // A user who confirmed the plans wants nothing else to be applied.
+      const etag = asks ? (plans.get(set)?.etag ?? null) : null;
       const applied = await sendSet(api, set, { prune, dryRun: false }, etag);
-      planOf.set(set, applied);
+      plans.set(set, applied);
       remaining.delete(set);
       const text = applied.responseWasLost
         ? plain(`source ${set.source}: applied; the first response was lost`)
@@ -86,11 +66,13 @@ async function applyChanges(
     });
   } catch (error) {
     const names = [...remaining].map(({ source }) => source).join(', ');
-    if (count > 1) terminal.note(plain(`Not applied: ${names}.`));
+    if (changed.length > 1) terminal.note(plain(`Not applied: ${names}.`));
     throw error;
   } finally {
-    if (json) printJson(terminal, [...planOf.values()]);
+    // Also after an error. Sets that were not applied have the result of their dry run.
+    if (json) printJson(terminal, plans);
   }
+  return EXIT.ok;
 }
 
 /** Shows a progress bar by monitors if there are several sets. */
@@ -101,34 +83,30 @@ async function forEachSet(
   work: (set: FileSet) => Promise<void>,
 ): Promise<void> {
   const total = sets.reduce((sum, { monitors }) => sum + monitors.length, 0);
-  const progress = terminal.progress(`${verb} …`, sets.length > 1 ? total : undefined);
-  let done = 0;
-  try {
+  await withProgress(terminal, `${verb} …`, sets.length > 1 ? total : undefined, async (update) => {
+    let done = 0;
     for (const set of sets) {
-      progress.update(plain(`${verb} ${set.monitors.length} monitors of ${set.source} …`), done);
+      update(plain(`${verb} ${set.monitors.length} monitors of ${set.source} …`), done);
       await work(set);
       done += set.monitors.length;
     }
-  } finally {
-    progress.stop();
-  }
+  });
 }
 
 async function showPlans(
-  api: ApiClient,
+  api: Api,
   { colors }: Terminal,
-  plans: readonly Plan[],
+  plans: ReadonlyMap<FileSet, Plan>,
   show: (text: string) => void,
 ): Promise<void> {
-  const showsValues = plans.some(({ result }) => result.updated.length > 0);
-  const before = new Map<string, Monitor>(
-    showsValues ? (await api.listMonitors()).map((monitor) => [monitor.id, monitor]) : [],
-  );
-  for (const { set, result } of plans) show(planText(result, set, before, colors));
+  const showsValues = [...plans.values()].some(({ result }) => result.updated.length > 0);
+  const monitors = showsValues ? await api.listMonitors() : [];
+  const before = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
-function printJson(terminal: Terminal, plans: readonly Plan[]): void {
-  terminal.print(jsonText({ sets: plans.map(({ result }) => result) }, 2));
+function printJson(terminal: Terminal, plans: ReadonlyMap<FileSet, Plan>): void {
+  terminal.print(jsonText({ sets: [...plans.values()].map(({ result }) => result) }, 2));
 }
 
 /**
@@ -137,7 +115,7 @@ function printJson(terminal: Terminal, plans: readonly Plan[]): void {
  * @throws CliError with the positions in the files of what the API refuses
  */
 async function sendSet(
-  api: ApiClient,
+  api: Api,
   set: FileSet,
   options: { prune: boolean; dryRun: boolean },
   etag: string | null,
@@ -145,7 +123,7 @@ async function sendSet(
   const { source, monitors } = set;
   const request = { source, monitors: monitors.map(({ fields }) => fields), ...options };
   try {
-    return { set, ...(await api.putSet(request, etag)), responseWasLost: false };
+    return { ...(await api.putSet(request, etag)), responseWasLost: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status !== 412) throw atPositions(error, monitors);
@@ -159,7 +137,7 @@ async function sendSet(
   try {
     const now = await api.putSet({ ...request, dryRun: true }, null);
     if (!now.result.changed)
-      return { set, result: { ...now.result, dryRun: false }, etag: now.etag, responseWasLost: true };
+      return { result: { ...now.result, dryRun: false }, etag: now.etag, responseWasLost: true };
   } catch (error) {
     cause = error;
   }

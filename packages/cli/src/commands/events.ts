@@ -2,12 +2,13 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Colors } from 'picocolors/types.js';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain, statusText } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
 /** The maximum of one request. */
 const PAGE_SIZE = 500;
+const READING = 'Reading events …';
 
 export interface EventsFlags {
   readonly limit: number;
@@ -25,16 +26,12 @@ export async function listEvents(
   if (since === undefined) requireOnePage(limit);
   const [monitor] = await findMonitors(api, [word]);
   const id = monitor?.id ?? '';
-  const progress = terminal.progress('Reading events …', since === undefined ? undefined : limit);
-  let events: Event[];
-  try {
-    events =
-      since === undefined
-        ? await api.listEvents(id, { limit })
-        : await eventsAfter(api, id, since, limit, (count) => progress.update('Reading events …', count));
-  } finally {
-    progress.stop();
-  }
+  const total = since === undefined ? undefined : limit;
+  const events = await withProgress(terminal, READING, total, async (update) =>
+    since === undefined
+      ? api.listEvents(id, { limit })
+      : eventsAfter(api, id, since, limit, (count) => update(READING, count)),
+  );
   if (json) terminal.print(jsonText({ events }, 2));
   else for (const event of events) terminal.print(eventText(event, terminal.colors));
   return EXIT.ok;

@@ -3,8 +3,8 @@ import { keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { requireNewFile, writeOutput } from '../terminal/output-file.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import { requireNewFile, writeOutput } from '../terminal/text-file.ts';
+import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 
 export interface ExportFlags {
@@ -23,29 +23,24 @@ export async function exportMonitors(
   terminal: Terminal,
   flags: ExportFlags,
 ): Promise<ExitCode> {
+  const { adopt: adopts = false, secrets = false } = flags;
   await requireNewFile(flags.output, terminal);
   const all = await api.listMonitors();
   const source = flags.source ?? onlySource(all);
   const owned = all.filter((monitor) => monitor.source === source);
-  const unowned = flags.adopt === true ? all.filter((monitor) => monitor.source === null) : [];
+  const unowned = adopts ? all.filter((monitor) => monitor.source === null) : [];
   const unkeyed = owned.filter(({ externalId }) => externalId === null);
   if (owned.length + unowned.length === 0) throw new CliError(`There are no monitors of source "${source}".`);
-  const adopted =
-    flags.adopt === true ? await adopt(api, terminal, source, all, [...unowned, ...unkeyed]) : [];
-  if (flags.adopt !== true && unkeyed.length > 0)
+  const adopted = adopts ? await adopt(api, terminal, source, all, [...unowned, ...unkeyed]) : [];
+  if (!adopts && unkeyed.length > 0)
     terminal.note(
       `Skipped monitors without an externalId: ${unkeyed.length}. --adopt gives each monitor an externalId.`,
     );
-  const adoptedIds = new Set(adopted.map(({ id }) => id));
-  const monitors = [...owned.filter(({ id }) => !adoptedIds.has(id)), ...adopted]
-    .flatMap((monitor) =>
-      monitor.externalId === null ? [] : [{ externalId: monitor.externalId, fields: { ...monitor } }],
-    )
+  // Those of `owned` without an externalId are in `adopted`, with one.
+  const monitors = [...owned, ...adopted]
+    .flatMap(({ externalId, ...fields }) => (externalId === null ? [] : [{ externalId, fields }]))
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
-  const { text, variables } = writeMonitors(source, monitors, {
-    withSecrets: flags.secrets === true,
-    schemaOf: api.url,
-  });
+  const { text, variables } = writeMonitors(source, monitors, { withSecrets: secrets, schemaOf: api.url });
   await writeOutput(text, flags.output, terminal);
   noteVariables(variables, terminal);
   return EXIT.ok;
@@ -77,18 +72,15 @@ async function adopt(
   monitors: readonly Monitor[],
 ): Promise<Monitor[]> {
   const taken = new Set(all.flatMap(({ externalId }) => externalId ?? []));
-  const progress = terminal.progress('Adopting …', monitors.length);
   const adopted: Monitor[] = [];
-  try {
+  await withProgress(terminal, 'Adopting …', monitors.length, async (update) => {
     for (const [index, { id, name, externalId }] of monitors.entries()) {
-      progress.update(plain(`Adopting ${name} …`), index);
+      update(plain(`Adopting ${name} …`), index);
       const { etag } = await api.getMonitor(id);
       const key = externalId ?? keyFor(name, taken);
       adopted.push(await adoptOne(api, id, { name, source, externalId: key }, etag));
     }
-  } finally {
-    progress.stop();
-  }
+  });
   if (adopted.length > 0) terminal.note(`Adopted by source "${plain(source)}": ${adopted.length}.`);
   return adopted;
 }

@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { noteVariables, writeMonitors } from '../files/write-monitors.ts';
 import { parseYaml } from '../files/yaml-file.ts';
 import { fromGatus, withStandIns } from '../import/gatus.ts';
 import { validateTranslations, type Translation } from '../import/translation.ts';
 import { fromUptimeKuma } from '../import/uptime-kuma.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { writeOutput } from '../terminal/output-file.ts';
+import { readText, writeOutput } from '../terminal/text-file.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 
@@ -42,12 +40,7 @@ export async function importMonitors(
 }
 
 async function readContent(tool: Tool, file: string, cwd: string): Promise<unknown> {
-  let text: string;
-  try {
-    text = await readFile(resolve(cwd, file), 'utf8');
-  } catch (error) {
-    throw new CliError(`Could not read ${file}.`, [], error);
-  }
+  const text = await readText(file, cwd);
   if (tool === 'gatus') return parseYaml(file, text).value;
   try {
     return JSON.parse(text);

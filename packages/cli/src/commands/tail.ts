@@ -4,7 +4,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import type { Terminal } from '../terminal/terminal.ts';
+import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain } from '../terminal/text.ts';
 import { eventsAfter, eventText, requireOnePage } from './events.ts';
 import { findMonitors } from './monitors.ts';
@@ -35,11 +35,9 @@ export async function tail(
   flags: TailFlags,
 ): Promise<ExitCode> {
   if (flags.since === undefined) requireOnePage(flags.limit);
+  const named = words.length === 0 ? null : await findMonitors(api, words);
   /** The names of the wanted monitors by id; null: all monitors. */
-  const wanted =
-    words.length === 0
-      ? null
-      : new Map((await findMonitors(api, words)).map(({ id, name }) => [id, name] as const));
+  const wanted = named && new Map(named.map(({ id, name }) => [id, name]));
   /** By monitor: the time of the last printed event, or the time after which its events are printed. */
   const cursors = new Map<string, string>();
   const isWanted = ({ id }: Monitor): boolean => wanted === null || wanted.has(id);
@@ -52,9 +50,9 @@ export async function tail(
   const poll = async (): Promise<boolean> => {
     const all = await api.listMonitors();
     if (wanted !== null) forgetDeleted(wanted, all, terminal);
-    const monitors = all
-      .filter(isWanted)
-      .filter((monitor) => wanted !== null || hasNewEvents(monitor, cursors.get(monitor.id)));
+    const monitors = all.filter((monitor) =>
+      wanted === null ? hasNewEvents(monitor, cursors.get(monitor.id)) : isWanted(monitor),
+    );
     print(await readAll(monitors, ({ id, createdAt }) => eventsAfter(api, id, cursors.get(id) ?? createdAt)));
     return wanted === null || wanted.size > 0;
   };
@@ -72,18 +70,17 @@ async function readFirst(
   cursors: Map<string, string>,
   { limit, since }: TailFlags,
 ): Promise<Event[]> {
-  const progress = terminal.progress('Reading events …', monitors.length);
-  const onProgress: OnProgress = (done) => progress.update('Reading events …', done);
-  try {
-    if (since !== undefined) {
-      for (const { id } of monitors) cursors.set(id, since);
-      return await readAll(monitors, ({ id }) => eventsAfter(api, id, since), onProgress);
-    }
-    for (const { id, lastCheckedAt } of monitors) if (lastCheckedAt !== null) cursors.set(id, lastCheckedAt);
-    return limit === 0 ? [] : await readLatest(api, monitors, cursors, limit, onProgress);
-  } finally {
-    progress.stop();
+  for (const { id, lastCheckedAt } of monitors) {
+    const cursor = since ?? lastCheckedAt;
+    if (cursor !== null) cursors.set(id, cursor);
   }
+  if (since === undefined && limit === 0) return [];
+  return withProgress(terminal, 'Reading events …', monitors.length, (update) => {
+    const onProgress: OnProgress = (done) => update('Reading events …', done);
+    return since === undefined
+      ? readLatest(api, monitors, cursors, limit, onProgress)
+      : readAll(monitors, ({ id }) => eventsAfter(api, id, since), onProgress);
+  });
 }
 
 /** The latest events of all monitors together. Only monitors that may have one of them are asked, those checked last first. */

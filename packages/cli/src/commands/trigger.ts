@@ -4,7 +4,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import type { Progress, Terminal } from '../terminal/terminal.ts';
+import { withProgress, type Progress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain } from '../terminal/text.ts';
 import { eventText } from './events.ts';
 import { findMonitors } from './monitors.ts';
@@ -44,16 +44,16 @@ export async function trigger(
   const until = wait > 0 ? performance.now() + wait * 1_000 : undefined;
   const monitors = await findMonitors({ listMonitors: () => api.listMonitors(until) }, words);
   const checks = monitors.map((monitor): Check => ({ monitor, event: null }));
-  const progress = terminal.progress('Checking …', checks.length);
   try {
-    for (let remaining = checks; ;) {
-      await runChecks(api, remaining, checks, { url, until }, progress);
-      remaining = remaining.filter(({ event }) => event?.status !== 'UP');
-      if (remaining.length === 0 || performance.now() + retryAfterMs >= (until ?? 0)) break;
-      await delay(retryAfterMs, undefined, { signal: terminal.signal });
-    }
+    await withProgress(terminal, 'Checking …', checks.length, async (update) => {
+      for (let remaining = checks; ;) {
+        await runChecks(api, remaining, checks, { url, until }, update);
+        remaining = remaining.filter(({ event }) => event?.status !== 'UP');
+        if (remaining.length === 0 || performance.now() + retryAfterMs >= (until ?? 0)) break;
+        await delay(retryAfterMs, undefined, { signal: terminal.signal });
+      }
+    });
   } finally {
-    progress.stop();
     // Results are printed even if a later check failed.
     const events = checks.flatMap(({ event }) => event ?? []);
     if (!json) for (const event of events) terminal.print(eventText(event, terminal.colors));
@@ -71,16 +71,16 @@ async function runChecks(
   remaining: readonly Check[],
   all: readonly Check[],
   { url, until }: { url: string | null; until: number | undefined },
-  progress: Progress,
+  update: Progress['update'],
 ): Promise<void> {
   for (const check of remaining) {
     if (until !== undefined && performance.now() >= until) return;
     const { name, id } = check.monitor;
-    progress.update(plain(`Checking ${name} …`), all.filter(({ event }) => event !== null).length);
+    update(plain(`Checking ${name} …`), all.filter(({ event }) => event !== null).length);
     try {
       check.event = await api.trigger(id, url, until);
       if (check.event.status !== 'UP' && until !== undefined)
-        progress.update(plain(`${name} is ${check.event.status} (${check.event.errorReason ?? ''}) …`));
+        update(plain(`${name} is ${check.event.status} (${check.event.errorReason ?? ''}) …`));
     } catch (error) {
       // The checker itself may be part of the deployment, and respond later.
       if (until === undefined || !(error instanceof ApiError) || !error.isTemporary) throw error;

@@ -4,12 +4,13 @@ import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-se
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
+import { readText } from '../terminal/text-file.ts';
 import { findFiles } from './find-files.ts';
 import { containsVariable, interpolate, mapTexts } from './interpolate.ts';
 import {
   invalidFiles,
   positionText,
-  readYamlFile,
+  parseYaml,
   type FileError,
   type Position,
   type YamlFile,
@@ -47,7 +48,7 @@ export async function loadSets(
   { cwd, env }: Pick<Terminal, 'cwd' | 'env'>,
 ): Promise<FileSet[]> {
   const names = await findFiles(paths, cwd);
-  const files = await Promise.all(names.map((name) => readYamlFile(name, cwd)));
+  const files = await Promise.all(names.map(async (name) => parseYaml(name, await readText(name, cwd))));
   const errors: FileError[] = [];
   const sets = new Map<string, FileMonitor[]>();
   for (const file of files) {

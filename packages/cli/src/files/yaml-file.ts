@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { CliError } from '../terminal/cli-error.ts';
@@ -41,17 +39,6 @@ export interface YamlFile {
   /** The position of the deepest existing part of the path. */
   position(path: readonly string[]): Position;
   has(path: readonly string[]): boolean;
-}
-
-/** @throws CliError if the file cannot be read or is not valid YAML */
-export async function readYamlFile(name: string, cwd: string): Promise<YamlFile> {
-  let text: string;
-  try {
-    text = await readFile(resolve(cwd, name), 'utf8');
-  } catch (error) {
-    throw new CliError(`Could not read ${name}.`, [], error);
-  }
-  return parseYaml(name, text);
 }
 
 /** Ten for each monitor of the largest set. Nested aliases that expand to more than the memory exceed this by far. */

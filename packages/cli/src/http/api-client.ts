@@ -21,30 +21,6 @@ export interface ApiClientOptions {
 }
 
 type Routes = typeof monitorRoutes & typeof monitorSetRoutes;
-type SetRequest = z.input<typeof monitorSetSchema>;
-
-/** The part of the API that the commands use. */
-export interface ApiClient {
-  readonly url: string;
-  /** @param until when to stop trying and waiting, by `performance.now()` */
-  listMonitors(until?: number): Promise<Monitor[]>;
-  getMonitor(id: string): Promise<{ monitor: Monitor; etag: string }>;
-  /** @param etag the update is refused if the monitor has another one, also if a lost response hid that the update was applied */
-  updateMonitor(id: string, update: MonitorUpdate, etag: string): Promise<Monitor>;
-  /**
-   * Not repeated if the first request may have started a check.
-   * @param url checked instead of the monitor's own; null: the monitor's own
-   * @param until when to stop trying and waiting, by `performance.now()`
-   */
-  trigger(id: string, url: string | null, until?: number): Promise<Event>;
-  /** The first `limit` events after `since`, or the latest without it. Oldest first. */
-  listEvents(id: string, query: { limit: number; since?: string }): Promise<Event[]>;
-  /**
-   * @param etag of a dry run: the set is refused if the plan has changed since, also if a lost response hid that the set was applied;
-   *   null: no condition
-   */
-  putSet(set: SetRequest, etag: string | null): Promise<{ result: MonitorSetResult; etag: string | null }>;
-}
 
 const RETRIES = 4;
 const BACKOFF_MS = 1_000;
@@ -60,64 +36,85 @@ interface RequestContext extends Record<string, unknown> {
   lostResponse?: boolean;
 }
 
-/** A client that retries temporary failures, after the time that the server names. Its methods throw `ApiError`. */
-export function createApiClient(options: ApiClientOptions): ApiClient {
-  const send = createGot(options);
-  const serverUrl = options.url.replace(/\/+$/, '');
-  /** A typed client for one request. */
-  const api = (until?: number, onEtag: (etag: string | null) => void = () => undefined): Client<Routes> =>
-    createClient<Routes>(async ({ method, path, body, headers }) => {
-      try {
-        const context: RequestContext = { until };
-        const response = await send(`${serverUrl}${path}`, {
-          method,
-          headers,
-          context,
-          ...(body !== undefined && { json: body }),
-        });
-        onEtag(response.headers.etag ?? null);
-        const parsed = parseJson(response.body);
-        if (typeof parsed === 'object' && parsed !== null) return parsed;
-      } catch (error) {
-        throw translate(error, options.url);
-      }
-      throw new ApiError(`${options.url} did not respond with JSON. Check TOCSIN_URL.`, 200);
-    });
-  const withEtag = async <Result>(
-    request: (client: Client<Routes>) => Promise<Result>,
-  ): Promise<{ result: Result; etag: string | null }> => {
+/**
+ * The part of the API that the commands use. Retries temporary failures, after the time that the server names. Methods throw `ApiError`.
+ * `until` is when to stop trying and waiting, by `performance.now()`. With an `etag`, a change is refused if the resource has another
+ * one, also if a lost response hid that the change was applied.
+ */
+export class ApiClient {
+  readonly url: string;
+  readonly #got: Got;
+
+  constructor(options: ApiClientOptions) {
+    this.url = options.url;
+    this.#got = createGot(options);
+  }
+
+  async listMonitors(until?: number): Promise<Monitor[]> {
+    const { monitors } = await this.#api(until)('GET /api/cli/monitors');
+    if (Array.isArray(monitors)) return monitors;
+    throw new ApiError(`The server at ${this.url} is not Tocsin. Check TOCSIN_URL.`, 200);
+  }
+
+  async getMonitor(id: string): Promise<{ monitor: Monitor; etag: string }> {
+    let etag = '';
+    const api = this.#api(undefined, (sent) => (etag = String(sent)));
+    const { monitor } = await api('GET /api/cli/monitors/:id', { id });
+    return { monitor, etag };
+  }
+
+  async updateMonitor(id: string, body: MonitorUpdate, etag: string): Promise<Monitor> {
+    const headers = { 'If-Match': etag };
+    return (await this.#api()('PUT /api/cli/monitors/:id', { id, body, headers })).monitor;
+  }
+
+  /**
+   * Not repeated if the first request may have started a check.
+   * @param url checked instead of the monitor's own; null: the monitor's own
+   */
+  async trigger(id: string, url: string | null, until?: number): Promise<Event> {
+    const body = url === null ? {} : { body: { url } };
+    return (await this.#api(until)('POST /api/cli/monitors/:id/trigger', { id, ...body })).event;
+  }
+
+  /** The first `limit` events after `since`, or the latest without it. Oldest first. */
+  async listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
+    const query = { limit: String(limit), ...(since !== undefined && { since }) };
+    return (await this.#api()('GET /api/cli/monitors/:id/events', { id, query })).events;
+  }
+
+  /** @param ifMatch the etag of a dry run: the plan that may be applied; null: any plan */
+  async putSet(
+    body: z.input<typeof monitorSetSchema>,
+    ifMatch: string | null,
+  ): Promise<{ result: MonitorSetResult; etag: string | null }> {
     let etag: string | null = null;
-    const result = await request(api(undefined, (sent) => (etag = sent)));
+    const headers = ifMatch === null ? {} : { 'If-Match': ifMatch };
+    const api = this.#api(undefined, (sent) => (etag = sent));
+    const result = await api('PUT /api/cli/monitors', { body, headers });
     return { result, etag };
-  };
-  return {
-    url: options.url,
-    async listMonitors(until) {
-      const { monitors } = await api(until)('GET /api/cli/monitors');
-      if (Array.isArray(monitors)) return monitors;
-      throw new ApiError(`The server at ${options.url} is not Tocsin. Check TOCSIN_URL.`, 200);
-    },
-    async getMonitor(id) {
-      const { result, etag } = await withEtag((client) => client('GET /api/cli/monitors/:id', { id }));
-      return { monitor: result.monitor, etag: String(etag) };
-    },
-    async updateMonitor(id, body, etag) {
-      const headers = { 'If-Match': etag };
-      return (await api()('PUT /api/cli/monitors/:id', { id, body, headers })).monitor;
-    },
-    async trigger(id, url, until) {
-      const body = url === null ? {} : { body: { url } };
-      return (await api(until)('POST /api/cli/monitors/:id/trigger', { id, ...body })).event;
-    },
-    async listEvents(id, { limit, since }) {
-      const query = { limit: String(limit), ...(since !== undefined && { since }) };
-      return (await api()('GET /api/cli/monitors/:id/events', { id, query })).events;
-    },
-    putSet: (body, etag) =>
-      withEtag((client) =>
-        client('PUT /api/cli/monitors', { body, headers: etag === null ? {} : { 'If-Match': etag } }),
-      ),
-  };
+  }
+
+  /** A typed client for one request. */
+  #api(until?: number, onEtag: (etag: string | null) => void = () => undefined): Client<Routes> {
+    const serverUrl = this.url.replace(/\/+$/, '');
+    return createClient<Routes>(async ({ method, path, body, headers }) => {
+      const context: RequestContext = { until };
+      const json = body === undefined ? {} : { json: body };
+      const { headers: received, body: text } = await this.#got(`${serverUrl}${path}`, {
+        method,
+        headers,
+        context,
+        ...json,
+      }).catch((error: unknown) => {
+        throw translate(error, this.url);
+      });
+      onEtag(received.etag ?? null);
+      const parsed = parseJson(text);
+      if (typeof parsed === 'object' && parsed !== null) return parsed;
+      throw new ApiError(`${this.url} did not respond with JSON. Check TOCSIN_URL.`, 200);
+    });
+  }
 }
 
 function createGot(options: ApiClientOptions): Got {

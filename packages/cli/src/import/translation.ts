@@ -40,12 +40,8 @@ export function validateTranslations(
     remarks.push(...own.map((remark) => `${name}: ${remark}`));
     if (fields === null) continue;
     const externalId = keyFor(name, taken);
-    const { url } = fields;
-    const validated =
-      replaceVariables !== null && typeof url === 'string'
-        ? { ...fields, url: replaceVariables(url) }
-        : fields;
-    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...validated });
+    const url = replaceVariables === null ? fields['url'] : replaceVariables(String(fields['url']));
+    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...fields, url });
     if (errors.length === 0) monitors.push({ externalId, fields });
     else remarks.push(...errors.map(({ path, message }) => `${name}: skipped: ${path} ${message}`));
   }
@@ -67,10 +63,8 @@ export function seconds(
 
 /** Null if Tocsin supports the method. */
 export function unsupportedMethod(method: string | null | undefined): string | null {
-  const known: readonly string[] = HTTP_METHODS;
-  return known.includes(method ?? 'GET')
-    ? null
-    : `method ${method} is not supported; use ${known.join(', ')}`;
+  const isSupported = (HTTP_METHODS as readonly string[]).includes(method ?? 'GET');
+  return isSupported ? null : `method ${method} is not supported; use ${HTTP_METHODS.join(', ')}`;
 }
 
 /** The body that a monitor with this method may have. */

@@ -134,20 +134,18 @@ function assertionsOf(kuma: KumaMonitor, remarks: string[]): object | null {
 function lossesOf(kuma: KumaMonitor): string[] {
   const { interval, maxretries, retryInterval } = kuma;
   const retriesDiffer = maxretries && retryInterval && interval && retryInterval !== interval;
-  return [
-    ...(kuma.ignoreTls === true ? ['TLS errors are no longer ignored'] : []),
-    ...(kuma.expiryNotification === true
-      ? [
-          'not imported: certificate expiry notification; to get DOWN instead, add `assertions: { certificateMinDays: 14 }`',
-        ]
-      : []),
-    ...(kuma.maxredirects === 0 ? ['redirects are followed, unless `statusCode` is 3xx'] : []),
-    ...(retriesDiffer ? [`retry interval changed from ${retryInterval} s to ${interval} s`] : []),
-    ...(kuma.proxyId ? ['not imported: proxy'] : []),
-    ...(kuma.description ? ['not imported: description'] : []),
-    ...(kuma.parent ? ['not imported: group'] : []),
-    ...(kuma.tags && kuma.tags.length > 0 ? ['not imported: tags'] : []),
+  const losses = [
+    kuma.ignoreTls && 'TLS errors are no longer ignored',
+    kuma.expiryNotification &&
+      'not imported: certificate expiry notification; to get DOWN instead, add `assertions: { certificateMinDays: 14 }`',
+    kuma.maxredirects === 0 && 'redirects are followed, unless `statusCode` is 3xx',
+    retriesDiffer && `retry interval changed from ${retryInterval} s to ${interval} s`,
+    kuma.proxyId && 'not imported: proxy',
+    kuma.description && 'not imported: description',
+    kuma.parent && 'not imported: group',
+    kuma.tags?.length && 'not imported: tags',
   ];
+  return losses.flatMap((loss) => loss || []);
 }
 
 function parseJson(json: string): unknown {

@@ -7,6 +7,21 @@ export interface Progress {
   readonly stop: () => void;
 }
 
+/** Shows progress during some work. @param total of the work, if it is known */
+export async function withProgress<Result>(
+  { progress }: Pick<Terminal, 'progress'>,
+  text: string,
+  total: number | undefined,
+  work: (update: Progress['update']) => Promise<Result>,
+): Promise<Result> {
+  const { update, stop } = progress(text, total);
+  try {
+    return await work(update);
+  } finally {
+    stop();
+  }
+}
+
 /** The environment of a command. Data goes to stdout, everything else to stderr. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -41,9 +41,7 @@ export async function runCampaign(
       runLane(system, tally, { ...options, seed: seed + lane * 100_003, requests: requests / lanes }),
     ),
   );
-  const errors = (await system.newLogLines())
-    .filter(({ level }) => level === 'error')
-    .map((line) => `the api logged an error: ${JSON.stringify(line).slice(0, 2_000)}`);
+  const errors = (await system.newErrors()).map((line) => `the api logged an error: ${line.slice(0, 2_000)}`);
   return [...new Set(failures.flat()), ...tally.neverSucceeded(), ...errors];
 }
 

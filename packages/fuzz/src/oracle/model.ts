@@ -1,180 +1,171 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { monitorSetResultSchema, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { Route } from '../requests/routes.ts';
+import { ROUTES } from '../requests/routes.ts';
 import type { Kind } from '../requests/values.ts';
-import { assert, assertFields } from './responses.ts';
+import { assert } from './responses.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
+
+interface Resource {
+  readonly kind: Kind;
+  readonly id: string;
+  /** As the api last showed them; null if they are not compared. */
+  readonly fields: Fields | null;
+  isDeleted: boolean;
+}
 
 /** The resources of one account, as far as responses show them: the model that the api is compared with. */
 export class Model {
   readonly secrets = new Set<string>();
-  readonly #resources = new Map<Kind, Map<string, Fields | null>>();
-  readonly #deleted = new Map<Kind, string[]>();
+  readonly #resources = new Map<string, Resource>();
 
-  /** @param fields as the api last showed them; null if they are not compared */
   add(kind: Kind, id: string, fields: Fields | null = null): void {
-    this.#of(kind).set(id, fields);
+    this.#resources.set(`${kind} ${id}`, { kind, id, fields, isDeleted: false });
   }
 
   remove(kind: Kind, id: string): void {
-    if (this.#of(kind).delete(id)) this.#deleted.set(kind, [...(this.#deleted.get(kind) ?? []), id]);
+    const resource = this.#resources.get(`${kind} ${id}`);
+    if (resource !== undefined) resource.isDeleted = true;
   }
 
   has(kind: Kind, id: string): boolean {
-    return this.#of(kind).has(id);
-  }
-
-  fieldsOf(kind: Kind, id: string): Fields | null {
-    return this.#of(kind).get(id) ?? null;
+    return this.#resources.get(`${kind} ${id}`)?.isDeleted === false;
   }
 
   /** Newest last. */
-  ids(kind: Kind): string[] {
-    return [...this.#of(kind).keys()];
+  ids(kind: Kind, deleted = false): string[] {
+    const found = [...this.#resources.values()].filter(
+      (one) => one.kind === kind && one.isDeleted === deleted,
+    );
+    return found.map(({ id }) => id);
   }
 
   /** One of them, counted from the newest; a new id if there is none. */
-  pick(kind: Kind, index: number): string {
-    return pick(this.ids(kind), index);
+  pick(kind: Kind, index: number, deleted = false): string {
+    const ids = this.ids(kind, deleted);
+    return ids.at(-1 - (index % Math.max(ids.length, 1))) ?? randomUUID();
   }
 
-  pickDeleted(kind: Kind, index: number): string {
-    return pick(this.#deleted.get(kind) ?? [], index);
+  /** The last known fields that users write. */
+  inputOf(kind: Kind, id: unknown): Fields {
+    const { fields } = this.#resources.get(`${kind} ${String(id)}`) ?? {};
+    return Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => INPUT_FIELDS.has(name)));
   }
 
   clear(): void {
     this.#resources.clear();
-    this.#deleted.clear();
     this.secrets.clear();
   }
-
-  #of(kind: Kind): Map<string, Fields | null> {
-    const resources = this.#resources.get(kind) ?? new Map<string, Fields | null>();
-    this.#resources.set(kind, resources);
-    return resources;
-  }
 }
-
-function pick(ids: readonly string[], index: number): string {
-  return ids.at(-1 - (index % Math.max(ids.length, 1))) ?? randomUUID();
-}
-
-/** The resources whose fields are compared, by the first part of the path below the root. Keys of responses have the name of the kind. */
-const COMPARED: Readonly<Record<string, Kind>> = {
-  monitors: 'monitor',
-  channels: 'channel',
-  'maintenance-windows': 'maintenanceWindow',
-  'api-keys': 'apiKey',
-  users: 'user',
-  invitations: 'invitation',
-};
-/** Lists of these show all resources and no other. */
-const COMPLETE_LISTS: ReadonlySet<Kind> = new Set(['monitor', 'channel']);
-/** `GET` of one of these by its id is possible. */
-const READABLE: ReadonlySet<Kind> = new Set(['monitor', 'channel', 'maintenanceWindow']);
 
 /** The fields that users write. Others, such as the status, change on their own. */
 const INPUT_FIELDS = new Set(
-  [
-    Object.keys(createMonitorSchema.shape),
-    ['monitorIds', 'allMonitors', 'enabled', 'startsAt', 'endsAt', 'rrule', 'timeZone', 'createdAt'],
-    ['role', 'email', 'expiresAt'],
-  ].flat(),
+  'monitorIds allMonitors enabled startsAt endsAt rrule timeZone createdAt role email expiresAt'
+    .split(' ')
+    .concat(Object.keys(createMonitorSchema.shape)),
 );
 
+/** The resources whose fields are compared, by their path below the root. Keys of responses have the name of the kind. */
+const COMPARED = new Map<string, Kind>([
+  ['monitors', 'monitor'],
+  ['channels', 'channel'],
+  ['maintenance-windows', 'maintenanceWindow'],
+  ['api-keys', 'apiKey'],
+  ['users', 'user'],
+  ['invitations', 'invitation'],
+]);
+
+/** A request that succeeded, and its response. */
 export interface Exchange {
-  readonly method: string;
-  /** Below its root, such as `/monitors/:id`. */
-  readonly pattern: string;
+  readonly endpoint: string;
+  /** The `:id` of the path. */
   readonly id: string;
-  /** The schema of the request's body. */
-  readonly schema: Route['body'];
   readonly sent: unknown;
   readonly received: unknown;
 }
 
 /**
  * Applies a success to the model, and compares what it shows with what was written before and now.
- * @returns the path below the root that must now return the same resource; null if there is none
+ * @returns the endpoint and id that must now show the same resource; null if there are none
  * @throws Finding
  */
-export function applyExchange(model: Model, exchange: Exchange): string | null {
-  const { method, pattern, id, schema, sent } = exchange;
-  const received = (exchange.received ?? {}) as Record<string, unknown>;
-  const [, collection = '', parameter, more] = pattern.split('/');
+export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 'endpoint' | 'id'> | null {
+  const { endpoint, id, sent } = exchange;
+  const received = (exchange.received ?? {}) as Fields;
+  const [method, root, collection = '', parameter = null, more] =
+    /^(\w+) (\/api\/(?:cli|dashboard))\/([^/]+)(?:\/([^/]+)(\/.*)?)?$/.exec(endpoint)?.slice(1) ?? [];
+  if (root === undefined) return null;
   addSecrets(model, received);
   // The invitation may be that of the other account.
   const { token } = (sent ?? {}) as { token?: string };
-  if (pattern === '/invitations/accept' && token !== undefined && model.has('token', token))
+  if (parameter === 'accept' && token !== undefined && model.has('token', token))
     model.add('user', (received['user'] as { id: string }).id);
-  const kind = Object.hasOwn(COMPARED, collection) ? COMPARED[collection] : undefined;
-  if (kind === undefined || more !== undefined || (parameter ?? ':id') !== ':id') return null;
-  if (parameter === undefined && method === 'PUT') applySet(model, sent, received);
-  else if (method === 'DELETE') model.remove(kind, id);
-  else if (parameter === undefined && method === 'GET') compareList(model, kind, received);
+  const kind = COMPARED.get(collection);
+  if (kind === undefined || more !== undefined || (parameter !== null && parameter !== ':id')) return null;
+  if (method === 'DELETE') model.remove(kind, id);
+  else if (parameter === null && method === 'PUT') applySet(model, sent, received);
+  else if (parameter === null && method === 'GET') compareList(model, kind, received);
   else {
     const shown = received[kind] as Fields | undefined;
     assert(shown !== undefined, `no ${kind} in the response`);
     const shownId = String(shown['id']);
-    const before = method === 'POST' ? {} : inputOf(model.fieldsOf(kind, shownId));
-    const written = method === 'GET' || schema === undefined ? {} : (schema.parse(sent) as object);
-    assertFields(
-      `${method} ${pattern}`,
-      comparable(model, shown),
-      comparable(model, { ...before, ...written }),
-    );
+    const before = method === 'POST' ? {} : model.inputOf(kind, shownId);
+    const written = method === 'GET' ? {} : (ROUTES[endpoint]?.body?.parse(sent) ?? {});
+    assertShows(model, endpoint, shown, { ...before, ...written });
     model.add(kind, shownId, shown);
-    if (method !== 'GET' && READABLE.has(kind)) return `/${collection}/${shownId}`;
+    const readable = `GET ${root}/${collection}/:id`;
+    if (method !== 'GET' && ROUTES[readable] !== undefined) return { endpoint: readable, id: shownId };
   }
   return null;
 }
 
-function inputOf(fields: Fields | null): Fields {
-  return Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => INPUT_FIELDS.has(name)));
-}
-
-/** Fields as the api shows them: instants as text; ids of monitors in one order, without deleted ones. */
-function comparable(model: Model, fields: Fields): Fields {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => {
-      if (value instanceof Date) return [name, value.toISOString()];
-      if (name !== 'monitorIds' || !Array.isArray(value)) return [name, value ?? null];
-      const ids = value.map(String).filter((id) => model.has('monitor', id));
-      return [name, ids.toSorted()];
-    }),
-  );
-}
-
-function compareList(model: Model, kind: Kind, received: Record<string, unknown>): void {
-  const shown = (received[`${kind}s`] ?? []) as Fields[];
-  for (const one of shown) {
-    const known = inputOf(model.fieldsOf(kind, String(one['id'])));
-    assertFields(`a list of ${kind}s`, comparable(model, one), comparable(model, known));
+/** @throws Finding if a field differs; further fields of `actual` are ignored */
+function assertShows(model: Model, what: string, actual: Fields, expected: Fields): void {
+  for (const [name, value] of Object.entries(expected)) {
+    const [shown, wanted] = [comparable(model, name, actual[name]), comparable(model, name, value)];
+    const isEqual = isDeepStrictEqual(shown, wanted);
+    assert(isEqual, `${what}: ${name} is ${JSON.stringify(shown)}, not ${JSON.stringify(wanted)}`);
   }
-  if (!COMPLETE_LISTS.has(kind)) return;
+}
+
+/** As the api shows it: instants as text; ids of monitors in one order, without deleted ones. */
+function comparable(model: Model, name: string, value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (name !== 'monitorIds' || !Array.isArray(value)) return value ?? null;
+  const ids = value.map(String).filter((id) => model.has('monitor', id));
+  return ids.toSorted();
+}
+
+function compareList(model: Model, kind: Kind, received: Fields): void {
+  const shown = (received[`${kind}s`] ?? []) as Fields[];
+  for (const one of shown) assertShows(model, `a list of ${kind}s`, one, model.inputOf(kind, one['id']));
+  // Other lists have pages, or resources that the model does not know.
+  if (kind !== 'monitor' && kind !== 'channel') return;
   const ids = shown.map(({ id }) => String(id)).toSorted();
   const expected = model.ids(kind).toSorted();
   assert(ids.join() === expected.join(), `a list of ${kind}s has ${ids.join()}, not ${expected.join()}`);
 }
 
 function applySet(model: Model, sent: unknown, received: unknown): void {
-  const set = monitorSetSchema.parse(sent);
-  const result = monitorSetResultSchema.parse(received);
-  const entries = [...result.created, ...result.updated, ...result.unchanged];
+  const { source, monitors } = monitorSetSchema.parse(sent);
+  const { dryRun, created, updated, unchanged, deleted } = monitorSetResultSchema.parse(received);
+  const entries = [...created, ...updated, ...unchanged];
   const ids = new Map(entries.map(({ id, externalId }) => [externalId, id]));
+  const isComplete = monitors.every(({ externalId }) =>
+    dryRun ? ids.has(externalId) : typeof ids.get(externalId) === 'string',
+  );
   assert(
-    entries.length === set.monitors.length && set.monitors.every(({ externalId }) => ids.has(externalId)),
+    isComplete && entries.length === monitors.length,
     `the result of a set has ${[...ids.keys()].join()}`,
   );
-  if (result.dryRun) return;
-  for (const entry of set.monitors) {
-    const id = ids.get(entry.externalId);
-    assert(typeof id === 'string', `no id of ${entry.externalId}`);
-    model.add('monitor', id, { id, ...entry, source: set.source });
+  if (dryRun) return;
+  for (const entry of monitors) {
+    const id = String(ids.get(entry.externalId));
+    model.add('monitor', id, { id, ...entry, source });
   }
-  for (const { id } of result.deleted) model.remove('monitor', id);
+  for (const { id } of deleted) model.remove('monitor', id);
 }
 
 function addSecrets(model: Model, received: Fields): void {

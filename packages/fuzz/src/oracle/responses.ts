@@ -1,8 +1,7 @@
 import { parse as parseQuery } from 'node:querystring';
-import { isDeepStrictEqual } from 'node:util';
 import { ERRORS, problemSchema } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Caller } from '../requests/plan.ts';
+import { hasRefusedKey, type ResolvedPlan } from '../requests/plan.ts';
 import type { Route } from '../requests/routes.ts';
 import type { WireResponse } from '../wire/send.ts';
 
@@ -16,17 +15,6 @@ export function assert(condition: boolean, otherwise: string): asserts condition
   if (!condition) throw new Finding(otherwise);
 }
 
-/** @throws Finding if a field differs; further fields of `actual` are ignored */
-export function assertFields(what: string, actual: object, expected: object): void {
-  for (const [name, value] of Object.entries(expected)) {
-    const given = (actual as Record<string, unknown>)[name];
-    assert(
-      isDeepStrictEqual(given, value),
-      `${what}: ${name} is ${JSON.stringify(given)}, not ${JSON.stringify(value)}`,
-    );
-  }
-}
-
 /** Statuses with which Node.js refuses a request before it reaches a handler. */
 const PROTOCOL_STATUSES = new Set([400, 408, 431]);
 const STATUS_BY_TYPE = new Map(
@@ -38,12 +26,12 @@ const STATUS_BY_TYPE = new Map(
 
 /**
  * Checks each response: no 5xx, a request id, a documented status, and a body that matches its schema.
- * @param route null if the twist may have sent the request to another route
+ * @param route null if another route than planned may have responded
  * @returns the parsed body, undefined if it is not JSON
  * @throws Finding
  */
 export function checkResponse(
-  route: Route | null,
+  route: Pick<Route, 'status' | 'response'> | null,
   { status, headers, text }: WireResponse,
   isHead: boolean,
 ): unknown {
@@ -71,23 +59,22 @@ export function checkResponse(
 }
 
 function checkProblem(status: number, headers: WireResponse['headers'], text: string): unknown {
-  const type = headers['content-type'];
+  const excerpt = text.slice(0, 500);
+  const contentType = headers['content-type'];
   assert(
-    type === 'application/problem+json; charset=utf-8',
-    `an error of type ${type}: ${text.slice(0, 200)}`,
+    contentType === 'application/problem+json; charset=utf-8',
+    `an error of type ${contentType}: ${excerpt}`,
   );
   const body = parseJson(text);
   const { data, error } = problemSchema.safeParse(body);
-  assert(
-    data !== undefined,
-    `an error that does not match its schema: ${error?.message}\n${text.slice(0, 500)}`,
-  );
+  assert(data !== undefined, `an error that does not match its schema: ${error?.message}\n${excerpt}`);
+  const { type, instance } = data;
   assert(data.status === status, `a problem of status ${data.status} in a ${status}`);
-  assert(data.instance === headers['x-request-id'], 'a problem that names another request');
+  assert(instance === headers['x-request-id'], 'a problem that names another request');
+  const isProtocolError = type === 'about:blank' && PROTOCOL_STATUSES.has(status);
   assert(
-    STATUS_BY_TYPE.get(data.type) === status ||
-      (data.type === 'about:blank' && PROTOCOL_STATUSES.has(status)),
-    `a problem of an unknown type: ${data.type} ${status}`,
+    STATUS_BY_TYPE.get(type) === status || isProtocolError,
+    `a problem of an unknown type: ${type} ${status}`,
   );
   const isUnauthorized = status === 401 && text.includes('unauthorized');
   assert(!isUnauthorized || headers['www-authenticate'] !== undefined, 'a 401 without WWW-Authenticate');
@@ -103,19 +90,22 @@ function parseJson(text: string): unknown {
   }
 }
 
-export interface Secrets {
-  /** Of the account that sends the requests. */
-  readonly own: Iterable<string>;
-  /** Part of the fields of every resource of the other account. */
-  readonly otherMarker: string;
-}
-
-/** @param sent the request: an error message may repeat it. @throws Finding */
-export function checkSecrets(route: Route | null, text: string, sent: string, secrets: Secrets): void {
-  const { own, otherMarker } = secrets;
+/**
+ * @param sent the request: an error message may repeat it
+ * @param own secrets of the account that sent the request
+ * @param otherMarker part of the fields of every resource of the other account
+ * @throws Finding
+ */
+export function checkSecrets(
+  { showsSecret }: Pick<Route, 'showsSecret'>,
+  text: string,
+  sent: string,
+  own: Iterable<string>,
+  otherMarker: string,
+): void {
   const leaks = (secret: string): boolean => text.includes(secret) && !sent.includes(secret);
   assert(!leaks(otherMarker), `something of another account: ${text.slice(0, 500)}`);
-  if (route?.showsSecret === true) return;
+  if (showsSecret) return;
   for (const secret of own)
     assert(!leaks(secret), `a secret (${secret.slice(0, 12)}…): ${text.slice(0, 300)}`);
   assert(
@@ -124,39 +114,27 @@ export function checkSecrets(route: Route | null, text: string, sent: string, se
   );
 }
 
-/** What decides the status of the response. */
-export interface SentRequest {
-  readonly route: Route;
-  readonly caller: Caller;
-  /** Whether the account has what `:id` names; null: unknown, or the path has no `:id`. */
-  readonly idExists: boolean | null;
-  /** The text of the body; null: none. */
-  readonly body: string | null;
-  /** Whether an object in the body has a key twice, or `__proto__`. */
-  readonly hasRefusedKey: boolean;
-  readonly query: string;
-}
-
-/** The possible statuses of the response to a request without a twist, by the order of errors in docs/reference/api.md. */
-export function possibleStatuses(request: SentRequest): readonly number[] {
-  const { route, caller, body, idExists, query } = request;
+/**
+ * The possible statuses of the response to a request without a twist, by the order of errors in docs/reference/api.md.
+ * @param idExists whether the account has what `:id` names; null: unknown, or the path has no `:id`
+ */
+export function possibleStatuses(
+  { plan, route, body, query }: Pick<ResolvedPlan, 'plan' | 'route' | 'body' | 'query'>,
+  idExists: boolean | null,
+): readonly number[] {
+  const { caller } = plan;
   if (route.access !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
-  if (route.body !== undefined) {
-    const maxBytes = route.maxBodyBytes ?? LIMITS.apiBodyBytes;
-    if (body !== null && Buffer.byteLength(body) > maxBytes) return [413];
-    if (request.hasRefusedKey) return [400];
-  }
-  const fields: unknown = route.body !== undefined && body !== null ? JSON.parse(body) : {};
-  if (caller === 'lesser' && needsMoreThanRead(route, fields)) return [403];
+  const isRead = route.body !== undefined && body !== null;
+  if (isRead && Buffer.byteLength(body) > (route.maxBodyBytes ?? LIMITS.apiBodyBytes)) return [413];
+  if (isRead && hasRefusedKey(plan.body ?? [])) return [400];
+  const fields = (isRead ? JSON.parse(body) : {}) as Readonly<Record<string, unknown>>;
+  const needsMore =
+    route.access === 'write key' || route.access === 'owner' || route.requiresWriteScope?.(fields);
+  if (caller === 'lesser' && needsMore) return [403];
   if (idExists === false) return [404];
   const notFound = idExists === null && route.resource !== undefined ? [404] : [];
   const isValid =
     (route.body?.safeParse(fields).success ?? true) &&
     (route.query?.safeParse(parseQuery(query)).success ?? true);
   return isValid ? [route.status, ...(route.errorStatuses ?? []), ...notFound] : [400, ...notFound];
-}
-
-function needsMoreThanRead({ access, requiresWriteScope }: Route, fields: unknown): boolean {
-  if (access === 'write key' || access === 'owner') return true;
-  return requiresWriteScope?.(fields as Readonly<Record<string, unknown>>) ?? false;
 }

@@ -5,26 +5,27 @@ const OF_ACCOUNT = 'account_id = any($1)';
 const OF_MONITORS = `monitor_id in (select id from monitors where ${OF_ACCOUNT})`;
 const OF_USERS = `user_id in (select id from users where ${OF_ACCOUNT})`;
 
-/** The tables of an account, without columns that something else than the request may write. */
-const TABLES: readonly (readonly [table: string, condition: string, ignored?: string])[] = [
-  ...['monitors', 'idempotency_keys', 'channels', 'deliveries', 'status_changes', 'maintenance_windows'].map(
-    (table) => [table, OF_ACCOUNT] as const,
-  ),
-  ...['invitations', 'users', 'user_tombstones'].map((table) => [table, OF_ACCOUNT] as const),
-  ...['events', 'triggers', 'channel_monitors', 'incidents', 'maintenance_window_monitors'].map(
-    (table) => [table, OF_MONITORS] as const,
-  ),
-  ['monitor_regions', OF_MONITORS, 'scheduled_revision'],
-  ['api_keys', OF_ACCOUNT, 'last_used_at'],
-  ['user_logins', OF_USERS],
-  // Signing in and reading the session prolong it.
-  ['sessions', OF_USERS, 'updated_at,expires_at'],
+/** The tables of an account, by the condition for their rows. */
+const TABLES: readonly (readonly [condition: string, tables: string])[] = [
+  [OF_ACCOUNT, 'monitors idempotency_keys channels deliveries status_changes maintenance_windows api_keys'],
+  [OF_ACCOUNT, 'invitations users user_tombstones'],
+  [OF_MONITORS, 'events triggers channel_monitors incidents maintenance_window_monitors monitor_regions'],
+  [OF_USERS, 'user_logins sessions'],
 ];
+/** Columns that something else than the request may write. Signing in and reading the session prolong it. */
+const IGNORED: Readonly<Record<string, string>> = {
+  monitor_regions: 'scheduled_revision',
+  api_keys: 'last_used_at',
+  sessions: 'updated_at,expires_at',
+};
 
-const DIGEST = TABLES.map(
-  ([table, condition, ignored = '']) =>
-    `select '${table}' as name, md5(string_agg(row, E'\\n' order by row)) as digest
-    from (select (to_jsonb(t) - '{${ignored}}'::text[])::text as row from ${table} t where ${condition}) rows`,
+const DIGEST = TABLES.flatMap(([condition, tables]) =>
+  tables.split(' ').map(
+    (table) =>
+      `select '${table}' as name, md5(string_agg(row, E'\\n' order by row)) as digest
+      from (select (to_jsonb(t) - '{${IGNORED[table] ?? ''}}'::text[])::text as row from ${table} t
+        where ${condition}) rows`,
+  ),
 ).join(' union all ');
 
 /** A hash of the rows of accounts, by table. */
@@ -43,30 +44,18 @@ export function changedTables(before: Digest, after: Digest): string[] {
   return Object.keys(after).filter((table) => before[table] !== after[table]);
 }
 
-/** Deletes everything of an account except these users and keys. */
+/** Deletes the resources of an account except these users and keys. */
 export async function emptyAccount(
   { pool }: OpenDatabase,
   accountId: string,
   actors: readonly string[],
 ): Promise<void> {
-  const ofAccount = 'account_id = $1';
-  for (const [table, condition] of [
-    ['maintenance_windows', ofAccount],
-    ['deliveries', ofAccount],
-    ['channels', ofAccount],
-    ['events', `monitor_id in (select id from monitors where ${ofAccount})`],
-    ['incidents', ofAccount],
-    ['status_changes', ofAccount],
-    ['monitors', ofAccount],
-    ['invitations', ofAccount],
-    ['user_tombstones', ofAccount],
-    ['api_keys', `${ofAccount} and id <> all($2)`],
-    ['users', `${ofAccount} and id <> all($2)`],
-  ] as const)
-    await pool.query(
-      `delete from ${table} where ${condition}`,
-      condition.includes('$2') ? [accountId, actors] : [accountId],
-    );
+  const monitors = 'select id from monitors where account_id = $1';
+  await pool.query(`delete from events where monitor_id in (${monitors})`, [accountId]);
+  await pool.query('delete from user_tombstones where account_id = $1', [accountId]);
+  const tables = 'maintenance_windows channels incidents status_changes monitors invitations api_keys users';
+  for (const table of tables.split(' '))
+    await pool.query(`delete from ${table} where account_id = $1 and id <> all($2)`, [accountId, actors]);
 }
 
 /** Queries for rows that contradict each other: what the api must write together. */

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import type { z } from 'zod';
+import type { WireRequest } from '../wire/send.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { twists, type Twist } from './twist.ts';
-import { fieldValuesOf, toJsonSchema, validValuesOf, valuesOf } from './schema-values.ts';
-import { anyJson, hostileText, mostly, oddJson, referenceTo } from './values.ts';
+import { fieldValuesOf, validValuesOf, valuesOf } from './schema-values.ts';
+import { anyJson, hostileText, mostly, oddJson, oneOf, referenceTo, REPEATED_KEY } from './values.ts';
 
 /** Who sends the request. `stale`: with a deleted key or an ended session. `other kind`: a session for the CLI API, a key for the dashboard API. */
 const CALLERS = ['full', 'lesser', 'anonymous', 'garbage', 'stale', 'other kind'] as const;
@@ -24,48 +25,54 @@ export interface Plan {
   readonly twist: Twist | null;
 }
 
-const ODD_KEYS = [
-  ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '', ' ', 'Name', 'NAME', 'id'],
-  ['accountId', '\0', '\ud800', 'a.b', '$where'],
-].flat();
-const ODD_IDS = [
-  ['x', '%00', '%FF', '%', '%2e%2e', '..%2f..%2fusers', '__proto__', 'constructor', '0', '-1', 'null'],
-  ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '%F0%9F%98%80'],
-  ['019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c', '019a9f0e5d2e7c118f5a1c1f4d1b2a3c'],
-  [
-    '%7B019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%7D',
-    '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%0A',
-    'a'.repeat(2_000),
-  ],
-].flat();
-const ODD_PARAMETERS = ['__proto__', 'limit[]', 'limit[a]', 'constructor', '', 'LIMIT', 'x'];
+/** A plan with ids in place of references. */
+export interface ResolvedPlan {
+  readonly plan: Plan;
+  readonly route: Route;
+  readonly method: string;
+  readonly id: string;
+  readonly query: string;
+  readonly body: string | null;
+  readonly wire: WireRequest;
+}
 
-/** Mostly bodies that the schema accepts field by field; else at the bounds of the schema, or with a few mistakes. @param schema null for any */
-function bodiesFor(schema: z.ZodObject | null): fc.Arbitrary<BodyPlan> {
-  if (schema === null) return fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 3 }).map(toPlan);
+const oddKey = oneOf(
+  '__proto__ constructor prototype toString hasOwnProperty Name NAME id accountId a.b $where',
+  ['', ' ', '\0', '\ud800'],
+);
+const oddId = oneOf(
+  `x 0 -1 null __proto__ constructor % %00 %FF %2e%2e ..%2f..%2fusers %F0%9F%98%80
+  00000000-0000-0000-0000-000000000000 ffffffff-ffff-ffff-ffff-ffffffffffff
+  019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c 019a9f0e5d2e7c118f5a1c1f4d1b2a3c
+  %7B019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%7D 019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%0A`,
+  'a'.repeat(2_000),
+);
+const oddParameter = oneOf('__proto__ limit[] limit[a] constructor LIMIT x', '');
+
+/** Mostly bodies that the schema accepts field by field; else at the bounds of the schema, or with a few mistakes. */
+function bodiesFor(schema: z.ZodObject): fc.Arbitrary<BodyPlan> {
   const valid = validValuesOf(schema).map(toPlan);
+  const mistaken = fc
+    .tuple(valid, fc.array(mutations, { minLength: 1, maxLength: 3 }))
+    .map(([body, changes]) => changes.reduce(mutate, body));
   return fc.oneof(
     { weight: 3, arbitrary: valid },
-    { weight: 1, arbitrary: valuesOf(toJsonSchema(schema)).map(toPlan) },
-    {
-      weight: 2,
-      arbitrary: fc
-        .tuple(valid, fc.array(mutations, { minLength: 1, maxLength: 3 }))
-        .map(([body, changes]) => changes.reduce(mutate, body)),
-    },
+    { weight: 1, arbitrary: valuesOf(schema).map(toPlan) },
+    { weight: 2, arbitrary: mistaken },
   );
 }
 
+const anyBody = fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 3 }).map(toPlan);
+
 function toPlan(value: unknown): BodyPlan {
-  return Object.entries(value as object).flatMap(([key, part]) =>
-    part === undefined ? [] : [[key, JSON.stringify(part)] as const],
-  );
+  const fields = Object.entries(value as object).filter(([, part]) => part !== undefined);
+  return fields.map(([key, part]) => [key, JSON.stringify(part)]);
 }
 
 const mutations = fc.record({
   kind: fc.constantFrom('replace', 'replace', 'remove', 'add', 'repeat'),
   at: fc.nat(),
-  key: fc.constantFrom(...ODD_KEYS),
+  key: oddKey,
   json: mostly(
     anyJson.map((value) => JSON.stringify(value)),
     oddJson,
@@ -76,16 +83,21 @@ type Mutation = typeof mutations extends fc.Arbitrary<infer Value> ? Value : nev
 function mutate(body: BodyPlan, { kind, at, key, json }: Mutation): BodyPlan {
   const chosen = at % Math.max(body.length, 1);
   const name = body[chosen]?.[0] ?? key;
-  switch (kind) {
-    case 'replace':
-      return body.map((entry, index) => (index === chosen ? [name, json] : entry));
-    case 'remove':
-      return body.toSpliced(chosen, 1);
-    case 'repeat':
-      return [...body, [name, json]];
-    case 'add':
-      return [...body, [key, json]];
-  }
+  if (kind === 'replace') return body.map((entry, index) => (index === chosen ? [name, json] : entry));
+  if (kind === 'remove') return body.toSpliced(chosen, 1);
+  return [...body, [kind === 'add' ? key : name, json]];
+}
+
+/** The text of a body. */
+export function textOf(body: BodyPlan): string {
+  return `{${body.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(',')}}`;
+}
+
+/** Whether an object in the body has a key twice, or `__proto__`. */
+export function hasRefusedKey(body: BodyPlan): boolean {
+  const keys = new Set(body.map(([key]) => key));
+  if (keys.size < body.length || keys.has('__proto__')) return true;
+  return body.some(([, json]) => json === REPEATED_KEY || json.includes('"__proto__":'));
 }
 
 /** The head of a request has room for 16 KiB. */
@@ -96,7 +108,7 @@ function short(values: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
 /** Parameters of the route, and others: repeated, nested and unknown ones, with hostile values. */
 function queriesFor({ query }: Route): fc.Arbitrary<Query> {
   const none = fc.constant<Query>([]);
-  const odd = fc.array(fc.tuple(fc.constantFrom(...ODD_PARAMETERS), short(hostileText)), { maxLength: 3 });
+  const odd = fc.array(fc.tuple(oddParameter, short(hostileText)), { maxLength: 3 });
   const ids = fc.array(referenceTo('monitor'), { maxLength: 3 });
   const pairs = Object.entries(query === undefined ? {} : fieldValuesOf(query)).map(([name, values]) =>
     fc.tuple(fc.constant(name), short(mostly<unknown>(name === 'monitorIds' ? ids : values, hostileText))),
@@ -112,7 +124,7 @@ function queriesFor({ query }: Route): fc.Arbitrary<Query> {
 function idsFor({ resource: kind }: Route): fc.Arbitrary<string> {
   if (kind === undefined) return fc.constant('');
   const upperCase = referenceTo(kind).map((reference) => `${reference}:upper`);
-  return mostly(referenceTo(kind), upperCase, fc.constantFrom(...ODD_IDS));
+  return mostly(referenceTo(kind), upperCase, oddId);
 }
 
 function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
@@ -127,7 +139,7 @@ function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
     id: idsFor(route),
     query: queriesFor(route),
     // Now and then, a body is missing, or sent to a route that reads none.
-    body: body === undefined ? oneIn(20, bodiesFor(null)) : fc.option(bodiesFor(body), { freq: 20 }),
+    body: body === undefined ? oneIn(20, anyBody) : fc.option(bodiesFor(body), { freq: 20 }),
     twist: oneIn(6, twists),
   });
 }

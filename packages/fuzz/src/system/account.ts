@@ -1,178 +1,171 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { checkOf } from '@tocsin/api/testing/monitors';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { createApiKey, deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { getChannel } from '@tocsin/db/channels/read-channels';
-import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
-import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
-import type { Model } from '../oracle/model.ts';
-import type { WireClient } from '../wire/send.ts';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
+import { Model } from '../oracle/model.ts';
+import type { Caller } from '../requests/plan.ts';
+import { WireClient } from '../wire/send.ts';
 import type { FuzzSystem } from './system.ts';
 
 const PASSWORD = 'correct horse battery staple';
 
-interface Actor {
-  readonly id: string;
-  readonly cookie: string;
-}
+/** The API keys or session cookies of an account, by caller. */
+type Credentials = Readonly<Record<Exclude<Caller, 'anonymous' | 'other kind'>, string>>;
 
 /** An account with everyone who sends requests for it. */
 export interface Account {
   readonly id: string;
-  readonly key: string;
-  readonly readKey: string;
-  readonly deletedKey: string;
-  readonly owner: Actor;
-  readonly member: Actor;
-  /** Of an ended session. */
-  readonly staleCookie: string;
+  readonly model: Model;
+  readonly keys: Credentials;
+  readonly cookies: Credentials;
   /** Ids of the users and keys that remain when the account is emptied. */
   readonly actors: readonly string[];
   /** What no response may contain. */
   readonly secrets: readonly string[];
 }
 
-export async function openAccount(system: FuzzSystem, client: WireClient): Promise<Account> {
+export async function openAccount(system: FuzzSystem): Promise<Account> {
   const { context, database, env } = system;
-  const accountId = randomUUID();
-  await database.pool.query('insert into accounts (id, name) values ($1, $2)', [accountId, 'Fuzz']);
-  const founder = await createUser(context.db, {
-    accountId,
-    role: 'owner',
-    name: 'Founder',
-    email: `${randomUUID()}@founder.example`,
-    emailVerified: true,
-    passwordHash: null,
-  });
-  const join = async (role: UserRole): Promise<Actor> => {
-    const invitation = { accountId, role, createdBy: founder.id, email: null };
+  const id = randomUUID();
+  await database.pool.query('insert into accounts (id, name) values ($1, $2)', [id, 'Fuzz']);
+  const founder = await newUser(system, id, 'owner', 'founder');
+  const client = new WireClient(system.api.port);
+  const join = async (role: UserRole): Promise<{ id: string; cookie: string }> => {
+    const invitation = { accountId: id, role, createdBy: founder, email: null };
     return acceptInvitation(client, (await createInvitation(context.db, invitation)).token);
   };
   const [owner, member, former] = [await join('owner'), await join('member'), await join('member')];
   await database.pool.query('delete from sessions where user_id = $1', [former.id]);
   const [full, read, deleted] = [
-    await createApiKey(context.db, { accountId, name: 'full' }),
-    await createApiKey(context.db, { accountId, name: 'read', scopes: 'read' }),
-    await createApiKey(context.db, { accountId, name: 'deleted' }),
+    await createApiKey(context.db, { accountId: id, name: 'full' }),
+    await createApiKey(context.db, { accountId: id, name: 'read', scopes: 'read' }),
+    await createApiKey(context.db, { accountId: id, name: 'deleted' }),
   ];
   // Used before it is deleted, so that a cache of keys knows it.
-  const used = await client.send({
-    method: 'GET',
-    path: '/api/cli/monitors',
-    headers: { Authorization: `Bearer ${deleted.key}` },
-    body: null,
-    isChunked: false,
-  });
-  if (used.status !== 200) throw new Error(`a new key got ${used.status}`);
-  await deleteApiKey(context.db, accountId, deleted.apiKey.id);
+  const headers = { Authorization: `Bearer ${deleted.key}` };
+  const { status } = await client.send({ method: 'GET', path: '/api/cli/monitors', headers });
+  if (status !== 200) throw new Error(`a new key got ${status}`);
+  client.close();
+  await deleteApiKey(context.db, id, deleted.apiKey.id);
   const tokens = [owner, member].map(({ cookie }) => cookie.split('=')[1] ?? '');
   return {
-    id: accountId,
-    key: full.key,
-    readKey: read.key,
-    deletedKey: deleted.key,
-    owner,
-    member,
-    staleCookie: former.cookie,
-    actors: [founder.id, owner.id, member.id, former.id, full.apiKey.id, read.apiKey.id],
+    id,
+    model: new Model(),
+    keys: { full: full.key, lesser: read.key, stale: deleted.key, garbage: 'tocsin_live_nonsense' },
+    cookies: {
+      full: owner.cookie,
+      lesser: member.cookie,
+      stale: former.cookie,
+      garbage: owner.cookie.replace(/\.[^.]*$/, '.bm9uc2Vuc2U%3D'),
+    },
+    actors: [founder, owner.id, member.id, former.id, full.apiKey.id, read.apiKey.id],
     secrets: [full.key, read.key, PASSWORD, env['SECRETS_KEY'] ?? '', ...tokens],
   };
 }
 
 /** The response signs in. */
-async function acceptInvitation(client: WireClient, token: string): Promise<Actor> {
+async function acceptInvitation(client: WireClient, token: string): Promise<{ id: string; cookie: string }> {
   const fields = { token, name: 'Actor', email: `${randomUUID()}@actor.example`, password: PASSWORD };
   const { status, text, headers } = await client.send({
     method: 'POST',
     path: '/api/dashboard/invitations/accept',
-    headers: {
-      'Content-Type': 'application/json',
-      'X-Forwarded-For': `10.1.${randomInt(256)}.${randomInt(256)}`,
-    },
+    headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': randomAddress() },
     body: Buffer.from(JSON.stringify(fields)),
-    isChunked: false,
   });
   if (status !== 201) throw new Error(`accepting an invitation: ${status} ${text}`);
-  const [cookie = ''] = headers['set-cookie'] ?? [];
   const { user } = JSON.parse(text) as { user: { id: string } };
-  return { id: user.id, cookie: cookie.split(';', 1)[0] ?? '' };
+  return { id: user.id, cookie: headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '' };
 }
+
+/** Attempts to sign in are limited by address. */
+function randomAddress(): string {
+  return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
+}
+
+/** The headers of a request to a route. @param path of the route, such as `/api/cli/monitors/:id` */
+export function headersOf(
+  account: Account,
+  caller: Caller,
+  method: string,
+  path: string,
+  hasBody: boolean,
+): Record<string, string> {
+  const isCli = path.startsWith('/api/cli');
+  // A request that ends a session must not end one that the account still needs.
+  const mayEndSession = path.startsWith('/api/auth') && method !== 'GET';
+  return {
+    'X-Forwarded-For': randomAddress(),
+    ...credentialOf(account, mayEndSession ? 'stale' : caller, isCli),
+    ...(!isCli && method !== 'GET' && { Origin: PUBLIC_URL }),
+    ...(hasBody && { 'Content-Type': 'application/json' }),
+  };
+}
+
+function credentialOf({ keys, cookies }: Account, caller: Caller, isCli: boolean): Record<string, string> {
+  if (caller === 'anonymous') return {};
+  const sendsKey = isCli !== (caller === 'other kind');
+  const kind = caller === 'other kind' ? 'full' : caller;
+  return sendsKey ? { Authorization: `Bearer ${keys[kind]}` } : { Cookie: cookies[kind] };
+}
+
+/** Sends an ordinary request to create a resource, and adds it to the model of the account. */
+type Create = (endpoint: string, body: object) => Promise<void>;
 
 /**
  * Gives an empty account two monitors and one resource of each other kind.
  * @param marker is part of the fields of all of them
  */
 export async function populate(
-  { context, database }: FuzzSystem,
-  account: Account,
-  model: Model,
+  system: FuzzSystem,
+  { id: accountId, model }: Account,
+  create: Create,
   marker: string,
 ): Promise<void> {
-  const { db } = context;
-  const accountId = account.id;
-  for (const headers of [null, { Authorization: `Bearer ${marker}` }]) {
-    const input = createMonitorSchema.parse({ name: marker, url: `https://${marker}.invalid/`, headers });
-    const { monitor } = await createMonitor(context, accountId, input, 'default');
-    model.add('monitor', monitor.id, { ...monitor });
-  }
-  const [monitorId = ''] = model.ids('monitor');
+  const { pool, db } = system.database;
+  for (const headers of [null, { Authorization: `Bearer ${marker}` }])
+    await create('POST /api/cli/monitors', { name: marker, url: `https://${marker}.invalid/`, headers });
+  const monitorIds = model.ids('monitor').slice(0, 1);
+  const [monitorId = ''] = monitorIds;
   const url = `https://${marker}.invalid/hook`;
-  const channel = await createChannel(context, { accountId, name: marker, url, monitorIds: [monitorId] });
-  model.add('channel', channel.id, { ...(await getChannel(db, accountId, channel.id)) });
+  await create('POST /api/dashboard/channels', { name: marker, url, monitorIds });
+  await create('POST /api/dashboard/api-keys', { name: marker });
+  await create('POST /api/dashboard/invitations', { role: 'member' });
+  const [startsAt, endsAt] = [inHours(1), inHours(2)];
+  await create('POST /api/dashboard/maintenance-windows', { name: marker, startsAt, endsAt, monitorIds });
+  model.add('user', await newUser(system, accountId, 'member', marker));
 
   await recordChecks(db, [checkOf(monitorId, { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' })]);
-  const { rows } = await database.pool.query<{ id: string }>(
-    'select id from incidents where account_id = $1',
-    [accountId],
-  );
+  const { rows } = await pool.query<{ id: string }>('select id from incidents where account_id = $1', [
+    accountId,
+  ]);
   for (const { id } of rows) model.add('incident', id);
   // Dispatching the status change would dispatch those of other accounts, too.
   const deliveryId = randomUUID();
-  await database.pool.query(
+  await pool.query(
     `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state)
      values ($1, $2, $3, $1, $4, 'monitor.down', date_trunc('milliseconds', now()), '{}', 'failed')`,
-    [deliveryId, accountId, channel.id, monitorId],
+    [deliveryId, accountId, model.pick('channel', 0), monitorId],
   );
   model.add('delivery', deliveryId);
+}
 
-  const { apiKey, key } = await createApiKey(db, { accountId, name: marker });
-  model.add('apiKey', apiKey.id);
-  const user = await createUser(db, {
-    accountId,
-    role: 'member',
-    name: marker,
-    email: `${randomUUID()}@${marker}.example`,
-    emailVerified: false,
-    passwordHash: null,
-  });
-  model.add('user', user.id);
-  const { invitation, token } = await createInvitation(db, {
-    accountId,
-    role: 'member',
-    email: null,
-    createdBy: account.owner.id,
-  });
-  model.add('invitation', invitation.id);
-  model.add('token', token);
-  for (const secret of [channel.secret, key, token]) model.secrets.add(secret);
-
-  const window = await createMaintenanceWindow(db, accountId, {
-    name: marker,
-    startsAt: inHours(1),
-    endsAt: inHours(2),
-    monitorIds: [monitorId],
-    rrule: null,
-    timeZone: 'UTC',
-  });
-  model.add('maintenanceWindow', window.id, { ...window });
+/** @returns the id of a user who cannot sign in */
+async function newUser(
+  { database }: FuzzSystem,
+  accountId: string,
+  role: UserRole,
+  name: string,
+): Promise<string> {
+  const email = `${randomUUID()}@${name}.example`;
+  const fields = { accountId, role, name, email, emailVerified: false, passwordHash: null };
+  return (await createUser(database.db, fields)).id;
 }
 
 /** On a whole second. */
-function inHours(hours: number): Date {
-  return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000);
+function inHours(hours: number): string {
+  return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000).toISOString();
 }

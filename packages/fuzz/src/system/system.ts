@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { startFakeChecker } from '@tocsin/api/testing/fake-checker';
-import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import { attempt } from '@tocsin/api/testing/fake-notifier';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
@@ -22,8 +21,8 @@ const API_ENV: Env = {
 
 export interface FuzzApi {
   readonly api: ServiceProcess;
-  /** The lines that the api has logged since the last call. */
-  newLogLines(): Promise<Record<string, unknown>[]>;
+  /** The errors that the api has logged since the last call, as lines of its log. */
+  newErrors(): Promise<string[]>;
 }
 
 /** An api process on stores of its own, with fake checkers and a fake notifier. */
@@ -39,7 +38,7 @@ export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
   const startApi = async (settings: Env): Promise<FuzzApi> => {
     const api = system.service('api', settings);
     await api.start();
-    return { api, newLogLines: readerOf(api.logFile) };
+    return { api, newErrors: errorsOf(api.logFile) };
   };
   const first = await startApi(env);
   const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
@@ -62,51 +61,34 @@ export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
 }
 
 /** Delivers test events, because their requests wait for the result. Sends nothing, and leaves other deliveries alone. */
-function startFakeNotifier(stores: QueueStores, { context, database }: System): JobWorker {
+function startFakeNotifier(stores: QueueStores, system: System): JobWorker {
   return startJobWorker(stores.main, {
     kind: 'delivery',
     region: null,
     concurrency: 5,
     process: async ({ deliveryId }) => {
       const query = 'select from deliveries where id = $1 and test';
-      if ((await database.pool.query(query, [deliveryId])).rowCount !== 1) return;
-      const [claimed] = await claimDeliveries(context, { deliveryId });
-      if (claimed === undefined) return;
-      const { leaseToken, channelId, url, test } = claimed;
-      await recordAttempt(context.db, {
-        deliveryId,
-        leaseToken,
-        channelId,
-        url,
-        test,
-        startedAt: new Date(),
-        durationMs: 12,
-        statusCode: 204,
-        error: null,
-        responseExcerpt: 'thanks',
-        outcome: { kind: 'delivered' },
-      });
+      const { rowCount } = await system.database.pool.query(query, [deliveryId]);
+      if (rowCount === 1) await attempt(system, [deliveryId], 204);
     },
     onFailed: () => undefined,
   });
 }
 
-function readerOf(logFile: string): FuzzApi['newLogLines'] {
+function errorsOf(logFile: string): FuzzApi['newErrors'] {
   let position = 0;
   return async () => {
     const text = await readFile(logFile, 'utf8');
     const end = text.lastIndexOf('\n') + 1;
     const lines = text.slice(position, end).split('\n').filter(Boolean);
     position = end;
-    return lines.map(parseLine);
+    // A line that is not JSON comes from Node.js itself, when the process crashes.
+    return lines.filter((line) => !line.startsWith('{"') || line.includes('"level":"error"'));
   };
 }
 
-/** A line that is not JSON comes from Node.js itself, when the process crashes. */
-function parseLine(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return { level: 'error', message: text };
-  }
+/** Resident memory of a process in MB; 0 after it has ended. */
+export async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
 }

@@ -1,10 +1,10 @@
+import type { DbContext } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
-import type { TestApi } from './test-api.ts';
 
 /** Makes the one attempt of each of these deliveries that may be made now, without sending anything. */
 export async function attempt(
-  { context }: TestApi,
+  { context }: { readonly context: DbContext },
   ids: readonly string[],
   statusCode: number,
 ): Promise<void> {

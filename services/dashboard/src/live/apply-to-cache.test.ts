@@ -32,7 +32,7 @@ afterEach(() => {
 /** A cached list and a stream that the test controls. */
 function newCache(updatedAt: number): {
   queryClient: QueryClient;
-  say: (batch: LiveBatch) => void;
+  deliver: (batch: LiveBatch) => void;
   /** Opens the stream without resuming. */
   open: () => void;
   isInvalidated: () => boolean | undefined;
@@ -56,7 +56,7 @@ function newCache(updatedAt: number): {
   stop = applyToCache(stream as unknown as LiveStream, queryClient);
   return {
     queryClient,
-    say: (batch) => listeners.forEach((listener) => listener(batch)),
+    deliver: (batch) => listeners.forEach((listener) => listener(batch)),
     open: () => openings.forEach((listener) => listener()),
     isInvalidated: () => queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated,
   };
@@ -85,53 +85,53 @@ test('ignores replayed records that are older than the list', () => {
 });
 
 test('an update of the stream keeps the age of the list', () => {
-  const { queryClient, say } = newCache(1_000);
-  say(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
+  const { queryClient, deliver } = newCache(1_000);
+  deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
   const state = queryClient.getQueryState(monitorsQuery.queryKey);
   expect(state?.data?.[0]?.lastCheckedAt).toBe(LATER);
   expect([state?.dataUpdatedAt, state?.isInvalidated]).toEqual([1_000, false]);
 });
 
 test('an update of the stream changes a cached monitor and keeps its age', () => {
-  const { queryClient, say } = newCache(1_000);
+  const { queryClient, deliver } = newCache(1_000);
   const { queryKey } = monitorQuery('b');
   queryClient.setQueryData(queryKey, { monitor: monitorOf('b'), events: [] }, { updatedAt: 2_000 });
-  say(batchOf({ checks: [{ monitorId: 'b', timestamp: LATER }] }));
+  deliver(batchOf({ checks: [{ monitorId: 'b', timestamp: LATER }] }));
   const state = queryClient.getQueryState(queryKey);
   expect([state?.data?.monitor.lastCheckedAt, state?.dataUpdatedAt]).toEqual([LATER, 2_000]);
 });
 
 test('a monitor that enters or leaves maintenance reloads the maintenance windows', () => {
   jest.useFakeTimers();
-  const { queryClient, say } = newCache(1_000);
+  const { queryClient, deliver } = newCache(1_000);
   const queryKey = ['maintenance-windows', 'all'];
   queryClient.setQueryData(queryKey, []);
   const change = { monitorId: 'a', timestamp: LATER, previousStatus: 'UP' } as const;
-  say(batchOf({ statusChanges: [{ ...change, status: 'DOWN' }] }));
+  deliver(batchOf({ statusChanges: [{ ...change, status: 'DOWN' }] }));
   jest.advanceTimersByTime(10_000);
   expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(false);
-  say(batchOf({ statusChanges: [{ ...change, status: 'MAINTENANCE' }] }));
+  deliver(batchOf({ statusChanges: [{ ...change, status: 'MAINTENANCE' }] }));
   jest.advanceTimersByTime(10_000);
   expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
 });
 
 test('an unknown monitor reloads the list once', () => {
   jest.useFakeTimers();
-  const { queryClient, say, isInvalidated } = newCache(1_000);
+  const { queryClient, deliver, isInvalidated } = newCache(1_000);
   const unknown = batchOf({ checks: [{ monitorId: 'new', timestamp: LATER }] });
-  say(unknown);
+  deliver(unknown);
   jest.advanceTimersByTime(10_000);
   expect(isInvalidated()).toBe(true);
   queryClient.setQueryData(monitorsQuery.queryKey, [monitorOf('a')]);
-  say(unknown);
+  deliver(unknown);
   jest.advanceTimersByTime(10_000);
   expect(isInvalidated()).toBe(false);
 });
 
 test('an update keeps the list invalidated', () => {
-  const { say, isInvalidated } = newCache(1_000);
-  say(batchOf({ reset: true }));
-  say(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
+  const { deliver, isInvalidated } = newCache(1_000);
+  deliver(batchOf({ reset: true }));
+  deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
   expect(isInvalidated()).toBe(true);
 });
 
@@ -142,12 +142,12 @@ test('a stream that did not resume reloads the list', () => {
 });
 
 test('a list that was read before a change does not undo it', async () => {
-  const { queryClient, say } = newCache(1_000);
+  const { queryClient, deliver } = newCache(1_000);
   const { queryKey } = monitorsQuery;
   const loading = queryClient.fetchQuery({
     queryKey,
     queryFn: async () => {
-      say(batchOf({ statusChanges: [{ monitorId: 'a', status: 'DOWN', timestamp: LATER }] }));
+      deliver(batchOf({ statusChanges: [{ monitorId: 'a', status: 'DOWN', timestamp: LATER }] }));
       return [monitorOf('a')];
     },
   });

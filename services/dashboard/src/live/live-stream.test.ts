@@ -20,7 +20,7 @@ class FakeSource extends EventTarget {
     this.readyState = FakeSource.CLOSED;
   }
 
-  say(type: string, data: object = {}, lastEventId = AT): void {
+  send(type: string, data: object = {}, lastEventId = AT): void {
     this.dispatchEvent(Object.assign(new Event(type), { data: JSON.stringify(data), lastEventId }));
   }
 }
@@ -49,37 +49,37 @@ function open(): { stream: LiveStream; batches: LiveBatch[] } {
   return { stream, batches };
 }
 
-test('the first stream does not resume; one that the browser reopens does', () => {
+test('a stream resumes only when the browser reopens it', () => {
   const { stream } = open();
-  latest().say('open');
+  latest().send('open');
   expect([stream.state, stream.resumed]).toEqual(['live', false]);
-  latest().say('error');
+  latest().send('error');
   expect(stream.state).toBe('lost');
-  latest().say('open');
+  latest().send('open');
   expect([stream.state, stream.resumed]).toEqual(['live', true]);
 });
 
-test('after a response that is no event stream it opens another at the last position', () => {
+test('opens another stream at the last position after an invalid response', () => {
   const { stream } = open();
   const refuse = (): void => {
     latest().close();
-    latest().say('error');
+    latest().send('error');
     jest.advanceTimersByTime(5_000);
-    latest().say('open');
+    latest().send('open');
   };
   refuse();
   expect([FakeSource.opened.length, stream.resumed]).toEqual([2, false]);
-  latest().say('check', { id: '1' });
+  latest().send('check', { id: '1' });
   refuse();
   expect(latest().url).toContain(encodeURIComponent(AT));
   expect(stream.resumed).toBe(true);
 });
 
-test('after two missed heartbeats the stream is lost and another resumes', () => {
+test('two missed heartbeats end the stream, and another resumes', () => {
   const { stream } = open();
-  latest().say('open');
+  latest().send('open');
   jest.advanceTimersByTime(30_000);
-  latest().say('heartbeat');
+  latest().send('heartbeat');
   jest.advanceTimersByTime(34_000);
   expect([FakeSource.opened.length, stream.state]).toEqual([1, 'live']);
   jest.advanceTimersByTime(2_000);
@@ -87,7 +87,7 @@ test('after two missed heartbeats the stream is lost and another resumes', () =>
   expect([FakeSource.opened.length, stream.state]).toEqual([2, 'lost']);
   expect(latest().url).toContain(encodeURIComponent(AT));
   expect(Date.now() - stream.heardAt).toBe(36_000);
-  latest().say('open');
+  latest().send('open');
   expect([stream.state, stream.resumed]).toEqual(['live', true]);
 });
 
@@ -95,7 +95,7 @@ test('a stream that never opens is replaced, and only one is open at a time', ()
   open();
   jest.advanceTimersByTime(36_000);
   latest().close();
-  latest().say('error');
+  latest().send('error');
   jest.advanceTimersByTime(80_000);
   const alive = FakeSource.opened.filter(({ readyState }) => readyState !== FakeSource.CLOSED);
   expect([FakeSource.opened.length, alive]).toEqual([5, [latest()]]);
@@ -103,8 +103,8 @@ test('a stream that never opens is replaced, and only one is open at a time', ()
 
 test('delivers a repeated record once', () => {
   const { batches } = open();
-  latest().say('check', { id: '1' });
-  latest().say('check', { id: '1' });
+  latest().send('check', { id: '1' });
+  latest().send('check', { id: '1' });
   jest.advanceTimersByTime(250);
   expect(batches.map(({ checks }) => checks.length)).toEqual([1]);
 });
@@ -117,11 +117,11 @@ test('a page that is hidden for a minute disconnects, and resumes when it is vis
     page.visibilityState = visibilityState;
     page.dispatchEvent(new Event('visibilitychange'));
   };
-  latest().say('check', { id: '1' });
+  latest().send('check', { id: '1' });
   const listen = (seconds: number): void => {
     for (let second = 0; second < seconds; second += 1) {
       jest.advanceTimersByTime(1_000);
-      if (latest().readyState !== FakeSource.CLOSED) latest().say('heartbeat');
+      if (latest().readyState !== FakeSource.CLOSED) latest().send('heartbeat');
     }
   };
   see('hidden');
@@ -134,7 +134,7 @@ test('a page that is hidden for a minute disconnects, and resumes when it is vis
   expect(batches).toHaveLength(1);
   see('visible');
   expect(FakeSource.opened).toHaveLength(2);
-  latest().say('open');
+  latest().send('open');
   expect(stream.resumed).toBe(true);
   end();
   stream.close();

@@ -1,9 +1,10 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
 import { queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
-import { api, isStatus } from '../api/request.ts';
+import { api } from '../api/request.ts';
 import { liveList } from '../live/live-query.ts';
 import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 
@@ -34,18 +35,12 @@ export const monitorStatsQuery = (id: string, window: StatsWindow) =>
     staleTime: 30_000,
   });
 
-/** The current state of a monitor in each region, or null if the API does not know it. */
+/** The current state of a monitor in each region. */
 export const monitorRegionsQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id, 'regions'],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await api('GET /api/dashboard/monitors/:id/regions', { id, signal })).regions;
-      } catch (error) {
-        if (isStatus(error, 404)) return null;
-        throw error;
-      }
-    },
+    queryFn: async ({ signal }) =>
+      (await api('GET /api/dashboard/monitors/:id/regions', { id, signal })).regions,
     refetchInterval: refreshEvery(REFRESH_MS),
   });
 

@@ -1,11 +1,11 @@
-import { Alert, Skeleton, Stack } from '@mantine/core';
+import { Alert } from '@mantine/core';
 import { IconCode } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/request.ts';
-import { FailureNotice, NotFoundPage, useFailure } from '../../components/load-states.tsx';
+import { FailureNotice, NotFoundPage, Placeholder, useFailure } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorQuery } from '../queries.ts';
@@ -38,11 +38,9 @@ export function EditMonitorPage(): ReactNode {
       <PageHeader title="Edit monitor" hint="Loading" />
       <FailureNotice query={{ ...query, data: undefined }} />
       {failure === null && (
-        <Stack maw={760} role="status" aria-label="Loading the monitor">
-          <Skeleton height={330} />
-          <Skeleton height={240} />
-          <Skeleton height={420} />
-        </Stack>
+        <div role="status" aria-label="Loading the monitor" style={{ maxWidth: 760 }}>
+          <Placeholder heights={[330, 240, 420]} />
+        </div>
       )}
     </>
   );

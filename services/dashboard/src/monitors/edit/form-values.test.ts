@@ -47,17 +47,17 @@ function bodyOf(change: Partial<MonitorFormValues>, stored: Monitor | null = MON
 }
 
 describe('the form of a monitor', () => {
-  test('hold every field: their body equals the monitor', () => {
+  test('makes a body that equals the monitor', () => {
     expect(bodyOf({})).toEqual(FIELDS);
   });
 
-  test('have the defaults of the API for a new monitor', () => {
+  test('starts a new monitor with the defaults of the API', () => {
     const body = bodyOf({ name: 'a', url: 'https://a.example' }, null);
     const byApi = createMonitorSchema.parse({ name: 'a', url: 'https://a.example' });
     expect({ type: 'HTTP', ...body }).toEqual(byApi);
   });
 
-  test('an emptied field is cleared', () => {
+  test('clears a field that is emptied', () => {
     const emptied = {
       headers: [],
       body: '',
@@ -84,7 +84,7 @@ describe('the form of a monitor', () => {
     });
   });
 
-  test('an empty row of headers does not count', () => {
+  test('ignores an empty header row', () => {
     const headers = [
       { key: '1', name: ' ', value: '' },
       { key: '2', name: ' Accept ', value: ' text/plain' },
@@ -92,7 +92,7 @@ describe('the form of a monitor', () => {
     expect(bodyOf({ headers })).toMatchObject({ headers: { Accept: ' text/plain' } });
   });
 
-  test('a body that the method does not send stays unchanged', () => {
+  test('keeps a body that the method does not send', () => {
     expect(bodyOf({ method: 'GET', body: 'typed before' })).toMatchObject({ body: MONITOR.body });
     expect(bodyOf({ method: 'GET', body: 'typed before' }, null)).toMatchObject({ body: null });
     expect(bodyOf({ method: 'PUT', body: 'typed' })).toMatchObject({ body: 'typed' });
@@ -102,11 +102,11 @@ describe('the form of a monitor', () => {
 describe('changesBetween', () => {
   const before = toBody(toValues(MONITOR), MONITOR);
 
-  test('are empty if nothing has changed', () => {
+  test('is empty if nothing has changed', () => {
     expect(changesBetween(before, toBody(toValues(MONITOR), MONITOR))).toEqual({});
   });
 
-  test('have only changed fields, with objects and lists as a whole', () => {
+  test('has only changed fields, with whole objects and lists', () => {
     const values = toValues(MONITOR);
     const changed = {
       ...values,
@@ -154,19 +154,19 @@ describe('findErrors', () => {
     ['an interval that is too short', { interval: 4 }, ['interval']],
     ['no interval', { interval: '' }, ['interval']],
     ['a timeout that is not a number', { timeout: '-' }, ['timeout']],
-    ['a status code that is none', withAssertions({ statusCode: 99 }), ['assertions.statusCode']],
+    ['an invalid status code', withAssertions({ statusCode: 99 }), ['assertions.statusCode']],
     ['a body that is too long', { method: 'POST', body: 'a'.repeat(65_537) }, ['body']],
-    ['a region that is no code', { regions: ['eu', 'US'] }, ['regions']],
-    ['a runbook that is no URL', { runbookUrl: 'wiki' }, ['runbookUrl']],
-    ['a name of a header that is none', { headers: rowsOf(['A', '1'], ['b c', '1']) }, ['headers.1.name']],
+    ['an invalid region code', { regions: ['eu', 'US'] }, ['regions']],
+    ['an invalid runbook URL', { runbookUrl: 'wiki' }, ['runbookUrl']],
+    ['an invalid header name', { headers: rowsOf(['A', '1'], ['b c', '1']) }, ['headers.1.name']],
     ['a header without a name', { headers: rowsOf(['', 'secret']) }, ['headers.0.name']],
-    ['a header of the connection', { headers: rowsOf(['Upgrade', 'x']) }, ['headers.0.name']],
-    ['a value that no header may have', { headers: rowsOf(['A', '€']) }, ['headers.0.value']],
-    ['rows that count after an empty one', { headers: rowsOf(['', ''], ['A.B', '€']) }, ['headers.1.value']],
-    ['a header given twice', { headers: rowsOf(['A', '1'], ['A', '2']) }, ['headers.1.name']],
-    ['a header given twice in another case', { headers: rowsOf(['a', '1'], ['A', '2']) }, ['headers.1.name']],
-    ['two things', { name: '', timeout: 61 }, ['name', 'timeout']],
-  ])('%s', (_, change, paths) => {
+    ['a connection header', { headers: rowsOf(['Upgrade', 'x']) }, ['headers.0.name']],
+    ['an invalid header value', { headers: rowsOf(['A', '€']) }, ['headers.0.value']],
+    ['an invalid row after an empty one', { headers: rowsOf(['', ''], ['A.B', '€']) }, ['headers.1.value']],
+    ['a duplicate header', { headers: rowsOf(['A', '1'], ['A', '2']) }, ['headers.1.name']],
+    ['a duplicate header in another case', { headers: rowsOf(['a', '1'], ['A', '2']) }, ['headers.1.name']],
+    ['two invalid fields', { name: '', timeout: 61 }, ['name', 'timeout']],
+  ])('finds %s', (_, change, paths) => {
     expect(pathsOf(change)).toEqual(paths);
   });
 
@@ -186,7 +186,7 @@ describe('findErrors', () => {
   });
 });
 
-describe('toFormField: what the server says', () => {
+describe('toFormField', () => {
   const values = { ...RIGHT, headers: rowsOf(['', ''], ['X-Key', 'a']), regions: ['eu'] };
   test.each([
     ['url', 'url', 'no'],
@@ -197,7 +197,7 @@ describe('toFormField: what the server says', () => {
     ['regions', 'regions', 'no'],
     ['regions.0', 'regions', 'eu: no'],
     ['regions.7', 'regions', 'no'],
-  ])('%s stands at %s', (path, control, message) => {
+  ])('shows an error of %s at %s', (path, control, message) => {
     expect(toFormField({ path, message: 'no' }, values)).toEqual({ path: control, message });
   });
 });

@@ -63,9 +63,9 @@ export function useLatencies(enabled: boolean): Latencies {
 /** Rows beyond the screen, for the Tab key and fast scrolling. */
 const OVERSCAN = 10;
 
-interface VirtualRows<Container extends HTMLElement> {
-  /** For the element around the rows. */
-  readonly containerRef: RefObject<Container | null>;
+interface VirtualRows {
+  /** For the table around the rows. */
+  readonly containerRef: RefObject<HTMLTableElement | null>;
   /** The rows to render. */
   readonly indexes: readonly number[];
   /** The heights of the gaps before and after the rows, in pixels. */
@@ -77,11 +77,8 @@ interface VirtualRows<Container extends HTMLElement> {
  * The rows of a long list that are on screen while the window scrolls.
  * @param rowHeight in pixels, the same for all rows
  */
-export function useVirtualRows<Container extends HTMLElement>(
-  count: number,
-  rowHeight: number,
-): VirtualRows<Container> {
-  const containerRef = useRef<Container>(null);
+export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
+  const containerRef = useRef<HTMLTableElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   // Content above the list may change its height, and with it that of the body.
   useLayoutEffect(() => {

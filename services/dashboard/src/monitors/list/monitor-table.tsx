@@ -6,12 +6,11 @@ import { useDefaultRegion } from '../../session/session.ts';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';
 import { useMonitor, useVirtualRows } from './list-hooks.ts';
-import cardClasses from './monitor-cards.module.css';
 import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
 /** The same as in monitor-table.module.css. */
-export const ROW_HEIGHT = 60;
+export const ROW_HEIGHTS = { desktop: 60, phone: 72 } as const;
 
 const COLUMNS = [
   { key: 'status', label: 'Status' },
@@ -22,10 +21,15 @@ const COLUMNS = [
   { key: 'checked', label: 'Last check' },
 ] as const;
 
-/** The list on a wide screen. Only the rows on screen are in the document. */
-export function MonitorTable({ ids }: { readonly ids: readonly string[] }): ReactNode {
+interface MonitorTableProps {
+  readonly ids: readonly string[];
+  readonly rowHeight: number;
+}
+
+/** The list; on a phone, each row becomes two lines. Only the rows on screen are in the document. */
+export function MonitorTable({ ids, rowHeight }: MonitorTableProps): ReactNode {
   const defaultRegion = useDefaultRegion();
-  const { containerRef, indexes, before, after } = useVirtualRows<HTMLTableElement>(ids.length, ROW_HEIGHT);
+  const { containerRef, indexes, before, after } = useVirtualRows(ids.length, rowHeight);
   return (
     <table ref={containerRef} className={classes['table']} aria-rowcount={ids.length + 1}>
       <caption className={classes['caption']}>Monitors</caption>
@@ -121,61 +125,3 @@ function CheckCells({ id }: { readonly id: string }): ReactNode {
     </>
   );
 }
-
-/** The same as in monitor-cards.module.css. */
-export const CARD_HEIGHT = 72;
-
-/** The list on a phone, with two lines for each monitor. */
-export function MonitorCards({ ids }: { readonly ids: readonly string[] }): ReactNode {
-  const { containerRef, indexes, before, after } = useVirtualRows<HTMLUListElement>(ids.length, CARD_HEIGHT);
-  return (
-    <ul
-      ref={containerRef}
-      className={cardClasses['cards']}
-      aria-label="Monitors"
-      style={{ paddingTop: before, paddingBottom: after }}
-    >
-      {indexes.map((index) => {
-        const id = ids[index];
-        return id === undefined ? null : (
-          <MonitorCard key={id} id={id} position={index + 1} count={ids.length} />
-        );
-      })}
-    </ul>
-  );
-}
-
-interface MonitorCardProps {
-  readonly id: string;
-  readonly position: number;
-  readonly count: number;
-}
-
-const MonitorCard = memo(function MonitorCard({ id, position, count }: MonitorCardProps) {
-  const monitor = useMonitor(id);
-  const checks = useRecentChecks(id);
-  if (monitor === undefined) return null;
-  const latency = latestLatency(checks ?? []);
-  return (
-    <li
-      className={cardClasses['card']}
-      data-status={monitor.status}
-      aria-setsize={count}
-      aria-posinset={position}
-    >
-      <div className={cardClasses['line']}>
-        <Link to="/monitors/$monitorId" params={{ monitorId: id }} className={cardClasses['name']}>
-          {monitor.name}
-        </Link>
-        <StatusBadge status={monitor.status} />
-      </div>
-      <div className={cardClasses['line']}>
-        <div className={cardClasses['bars']}>
-          <CheckBars checks={checks} />
-        </div>
-        <span className={cardClasses['figure']}>{latency === null ? '–' : formatLatency(latency)}</span>
-        <Time value={monitor.statusSince} as="for" />
-      </div>
-    </li>
-  );
-});

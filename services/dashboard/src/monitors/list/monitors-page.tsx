@@ -12,7 +12,7 @@ import type { MonitorsSearch } from '../monitors-search.ts';
 import { monitorsQuery } from '../queries.ts';
 import { type Arrangement, createArranger, describeTotals } from './arrange-monitors.ts';
 import { useLatencies } from './list-hooks.ts';
-import { CARD_HEIGHT, MonitorCards, MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
+import { MonitorTable, ROW_HEIGHTS } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
 
 /** Loaded separately, because most accounts have monitors. */
@@ -26,6 +26,7 @@ const PHONE = '(max-width: 48em)';
 export function MonitorsPage(): ReactNode {
   const search = route.useSearch();
   const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
+  const rowHeight = ROW_HEIGHTS[isPhone ? 'phone' : 'desktop'];
   const latencies = useLatencies(search.order === 'latency');
   const defaultRegion = useDefaultRegion();
   const arrange = useMemo(() => createArranger(defaultRegion), [defaultRegion]);
@@ -45,8 +46,8 @@ export function MonitorsPage(): ReactNode {
           </Button>
         }
       />
-      <Loaded query={query} pending={<ListSkeleton rowHeight={isPhone ? CARD_HEIGHT : ROW_HEIGHT} />}>
-        {(arrangement) => <MonitorList arrangement={arrangement} search={search} isPhone={isPhone} />}
+      <Loaded query={query} pending={<ListSkeleton rowHeight={rowHeight} />}>
+        {(arrangement) => <MonitorList arrangement={arrangement} search={search} rowHeight={rowHeight} />}
       </Loaded>
     </>
   );
@@ -55,10 +56,10 @@ export function MonitorsPage(): ReactNode {
 interface MonitorListProps {
   readonly arrangement: Arrangement;
   readonly search: MonitorsSearch;
-  readonly isPhone: boolean;
+  readonly rowHeight: number;
 }
 
-function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactNode {
+function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): ReactNode {
   const navigate = route.useNavigate();
   const { ids, totals } = arrangement;
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
@@ -68,7 +69,6 @@ function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactN
         <NoMonitorsYet />
       </Suspense>
     );
-  const Rows = isPhone ? MonitorCards : MonitorTable;
   return (
     <>
       <MonitorsToolbar
@@ -97,7 +97,7 @@ function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactN
           No monitor matches all filters.
         </EmptyState>
       ) : (
-        <Rows ids={ids} />
+        <MonitorTable ids={ids} rowHeight={rowHeight} />
       )}
     </>
   );

@@ -22,6 +22,7 @@ import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf, silentUntil } from './figures.ts';
 import { PhaseList } from './phases.tsx';
+import { EventError } from './tail/event-table.tsx';
 
 interface MonitorProps {
   readonly monitor: Monitor;
@@ -112,7 +113,7 @@ interface CheckResultProps {
 
 /** The result of "Check now". */
 function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
-  const { timestamp, status, statusCode, latency, region, errorReason, errorDetail, timings } = event;
+  const { timestamp, status, statusCode, latency, region, timings } = event;
   return (
     <Alert
       color={status === 'UP' ? 'green' : 'red'}
@@ -134,17 +135,8 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
               {formatLatency(latency)}
             </Text>
           )}
-          {errorReason !== null && (
-            <Text size="sm" component="span">
-              <b>{describeCause(errorReason)}</b> <code>{errorReason}</code>
-            </Text>
-          )}
         </Group>
-        {errorDetail !== null && (
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {errorDetail}
-          </Text>
-        )}
+        <EventError event={event} />
         <PhaseList timings={timings} />
       </Stack>
     </Alert>

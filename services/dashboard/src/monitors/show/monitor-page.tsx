@@ -1,11 +1,11 @@
-import { Skeleton, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/request.ts';
-import { Loaded, NotFoundPage } from '../../components/load-states.tsx';
+import { Loaded, NotFoundPage, Placeholder } from '../../components/load-states.tsx';
 import { monitorQuery } from '../queries.ts';
 import { LatencyPanel } from './chart/latency-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
@@ -54,11 +54,8 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
 /** As high as the panels. */
 function MonitorSkeleton(): ReactNode {
   return (
-    <Stack gap="md" role="status" aria-label="Loading the monitor">
-      <Skeleton height={96} />
-      <Skeleton height={120} />
-      <Skeleton height={372} />
-      <Skeleton height={160} />
-    </Stack>
+    <div role="status" aria-label="Loading the monitor">
+      <Placeholder heights={[96, 120, 372, 160]} />
+    </div>
   );
 }

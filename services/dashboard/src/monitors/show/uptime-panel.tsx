@@ -38,77 +38,76 @@ interface UptimeProps {
 }
 
 function Uptime({ monitorId, window }: UptimeProps): ReactNode {
-  const { data: stats, error } = useQuery(monitorStatsQuery(monitorId, window));
-  const label = WINDOW_NAMES[window];
-  if (stats === undefined) return <MissingFigure label={label} error={error} />;
-  const { uptime, checks, gaps } = stats;
+  const query = useQuery(monitorStatsQuery(monitorId, window));
   return (
     <Figure
-      label={label}
-      value={uptime === null ? 'No checks' : formatUptime(uptime)}
-      note={checks > 0 || gaps > 0 ? describeChecks(stats) : 'None in this period'}
+      label={WINDOW_NAMES[window]}
+      query={query}
+      describe={(stats) => ({
+        value: stats.uptime === null ? 'No checks' : formatUptime(stats.uptime),
+        note: stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'None in this period',
+      })}
     />
   );
 }
 
 function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data: regions, error } = useQuery(monitorRegionsQuery(monitorId));
+  const query = useQuery(monitorRegionsQuery(monitorId));
   const now = useNow();
-  const label = 'Certificate';
-  if (regions === undefined) return <MissingFigure label={label} error={error} />;
-  const expiry = soonestExpiry(regions ?? [], now);
-  if (expiry === null)
-    return <Figure label={label} look="quiet" value="Unknown" note="Known after the next HTTPS check" />;
-  const { state, expiresAt } = expiry;
   return (
     <Figure
-      label={label}
-      look={state}
-      value={
-        <>
-          {state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
-        </>
-      }
-      note={
-        <>
-          {state === 'expired' ? 'Since' : 'Until'} <Time value={expiresAt} />
-        </>
-      }
+      label="Certificate"
+      query={query}
+      describe={(regions) => {
+        const expiry = soonestExpiry(regions, now);
+        if (expiry === null)
+          return { look: 'quiet', value: 'Unknown', note: 'Known after the next HTTPS check' };
+        const { state, expiresAt } = expiry;
+        return {
+          look: state,
+          value: (
+            <>
+              {state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
+            </>
+          ),
+          note: (
+            <>
+              {state === 'expired' ? 'Since' : 'Until'} <Time value={expiresAt} />
+            </>
+          ),
+        };
+      }}
     />
   );
 }
 
-interface FigureProps {
+interface FigureProps<Data> {
   readonly label: string;
-  /** A class of the value. */
-  readonly look?: string;
-  readonly value: ReactNode;
-  readonly note: ReactNode;
+  readonly query: { readonly data: Data | undefined; readonly error: unknown };
+  /** `look` is a class of the value. */
+  readonly describe: (data: Data) => {
+    readonly look?: string;
+    readonly value: ReactNode;
+    readonly note: ReactNode;
+  };
 }
 
-function Figure({ label, look = '', value, note }: FigureProps): ReactNode {
+function Figure<Data>({ label, query: { data, error }, describe }: FigureProps<Data>): ReactNode {
+  const {
+    look = '',
+    value,
+    note,
+  } = data === undefined
+    ? { value: null, note: error === null ? null : describeError(error) }
+    : describe(data);
   return (
     <div className={classes['figure']}>
       <dt>{label}</dt>
       <dd>
-        <span className={`${classes['value'] ?? ''} ${classes[look] ?? ''} tabular`}>{value}</span>
-        <div className={classes['note']}>{note}</div>
-      </dd>
-    </div>
-  );
-}
-
-/** A figure that is loading or failed to load. */
-function MissingFigure({ label, error }: { readonly label: string; readonly error: unknown }): ReactNode {
-  return (
-    <div className={classes['figure']}>
-      <dt>{label}</dt>
-      <dd>
-        {error === null ? (
-          <Skeleton height={50} mt={4} />
-        ) : (
-          <div className={classes['note']}>{describeError(error)}</div>
+        {value !== null && (
+          <span className={`${classes['value'] ?? ''} ${classes[look] ?? ''} tabular`}>{value}</span>
         )}
+        {note === null ? <Skeleton height={50} mt={4} /> : <div className={classes['note']}>{note}</div>}
       </dd>
     </div>
   );

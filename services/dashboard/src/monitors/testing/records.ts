@@ -1,7 +1,7 @@
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 
-/** A monitor with all defaults but for what is given. */
+/** A monitor with the given fields, and defaults for the others. */
 export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {
   return {
     ...createMonitorSchema.parse({ name: 'Checkout', url: 'https://shop.example.com/health' }),

@@ -7,7 +7,7 @@ const ORIGIN = 'https://tocsin.example.com';
 /** A shell function in curl's place, which prints each argument, with a NUL after each. */
 const FAKE_CURL = String.raw`curl() { printf '%s\0' "$@"; }`;
 
-/** What curl would be given. */
+/** The arguments that curl gets. */
 function argumentsOf(command: string, variables: Record<string, string> = {}): string[] {
   const output = execFileSync('/bin/sh', ['-c', `${FAKE_CURL}\n${command}`], {
     encoding: 'utf8',
@@ -77,17 +77,17 @@ test('nothing is sent if a header value is unset', () => {
 });
 
 test('every text arrives unchanged', () => {
-  const held = NASTY.map((text) => ({
+  const inputs = NASTY.map((text) => ({
     name: text,
     body: text,
     assertions: { bodyContains: text, statusCode: 200 },
     externalId: text,
   }));
-  const commands = held.map((fields) => monitorCurl(monitorWith(fields), ORIGIN));
+  const commands = inputs.map((fields) => monitorCurl(monitorWith(fields), ORIGIN));
   const args = argumentsOf(commands.join('\n'));
   const bodies = args.filter((_, index) => args[index - 1] === '--data-raw');
   expect(bodies.map((body): unknown => JSON.parse(body))).toEqual(
-    held.map((fields): unknown => expect.objectContaining(fields)),
+    inputs.map((fields): unknown => expect.objectContaining(fields)),
   );
 });
 

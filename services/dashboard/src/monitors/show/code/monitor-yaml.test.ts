@@ -85,7 +85,7 @@ test.each(NASTY)('quotes %j', (text) => {
   );
 });
 
-/** What `tocsin apply` reads in it, with a value in each variable. */
+/** The monitors that `tocsin apply` reads, with a value in each variable. */
 async function readBack(monitor: Monitor): Promise<{ source: string; fields: unknown }[]> {
   await writeFile(join(folder, 'tocsin.yaml'), monitorYaml(monitor));
   const env = Object.fromEntries(
@@ -104,7 +104,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test.each(NASTY.map((text) => text.trim()).filter((text) => text !== '' && !/[^\P{Cc}\t\n\r]/u.test(text)))(
-  '`tocsin apply` reads what the monitor is: %j',
+  '`tocsin apply` reads back the same monitor: %j',
   async (text) => {
     const input: MonitorInput = createMonitorSchema.parse({
       name: text.replaceAll(/\s+/g, ' '),

@@ -131,15 +131,10 @@ const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: Ev
 });
 
 function EventDetail({ event }: { readonly event: Event }): ReactNode {
-  const { timestamp, errorReason, errorDetail, url, region, source, timings } = event;
+  const { timestamp, url, region, source, timings } = event;
   return (
     <Stack gap={8}>
-      {errorReason !== null && (
-        <div className={tailClasses['text']}>
-          <b>{describeCause(errorReason)}</b> <code>{errorReason}</code>
-          {errorDetail !== null && `: ${errorDetail}`}
-        </div>
-      )}
+      <EventError event={event} />
       {url !== null && (
         <div className={tailClasses['text']}>
           Checked <b>{url}</b> instead of the monitor’s URL. The status did not change.
@@ -150,5 +145,16 @@ function EventDetail({ event }: { readonly event: Event }): ReactNode {
         <Time value={timestamp} /> · from {region} · {source === 'trigger' ? 'triggered' : 'scheduled'}
       </div>
     </Stack>
+  );
+}
+
+/** Why a check failed. Renders nothing if it passed. */
+export function EventError({ event: { errorReason, errorDetail } }: { readonly event: Event }): ReactNode {
+  if (errorReason === null) return null;
+  return (
+    <div className={tailClasses['text']}>
+      <b>{describeCause(errorReason)}</b> <code>{errorReason}</code>
+      {errorDetail !== null && `: ${errorDetail}`}
+    </div>
   );
 }
