@@ -27,9 +27,9 @@ function twoServers(): string {
 test.each([
   ['one server', oneServer, true],
   ['two servers', twoServers, true],
-  ['two servers of which none answered yet', twoServers, false],
+  ['two servers, none of which has responded', twoServers, false],
 ])(
-  'an abandoned database of %s rejects what waits for a dead connection, then and later, and can be closed',
+  'an abandoned database of %s rejects present and later queries on a dead connection, and can be closed',
   async (_servers, urlOf, connects) => {
     const database = openDatabase({
       url: urlOf(),
@@ -45,7 +45,7 @@ test.each([
     const outcomes = Promise.all(
       queries.map((query) =>
         query.then(
-          () => 'answered',
+          () => 'responded',
           () => 'failed',
         ),
       ),
@@ -55,7 +55,7 @@ test.each([
     expect(await outcomes).toEqual(['failed', 'failed', 'failed']);
     await expect(database.ping()).rejects.toThrow('The service stops');
     await database.close();
-    // An error of a socket that nobody hears comes in a later turn of the event loop, and fails this test.
+    // An unhandled error of a socket comes in a later turn of the event loop, and fails this test.
     await setImmediate();
   },
 );

@@ -17,7 +17,7 @@ async function countRegions(): Promise<Record<string, number>> {
   return Object.fromEntries(await countRegionMonitors(context.db, null));
 }
 
-test('moves the monitors without regions, however many, and no others', async () => {
+test('moves all monitors without regions, and no others', async () => {
   const { id } = await makeMonitor(context);
   await makeMonitor(context, { regions: ['default', 'eu'] });
   await context.db.execute(sql`
@@ -32,7 +32,7 @@ test('moves the monitors without regions, however many, and no others', async ()
   expect(await alignDefaultRegion(context.db, 'ap')).toBe(0);
 });
 
-test('waits for whoever holds a monitor: its regions are not changed under them', async () => {
+test('waits for a locked monitor before it changes its regions', async () => {
   const { id } = await makeMonitor(context);
   let aligning: Promise<number> | undefined;
   await context.db.transaction(async (holder) => {
@@ -46,7 +46,7 @@ test('waits for whoever holds a monitor: its regions are not changed under them'
   expect(outcome).toMatchObject({ kind: 'recorded' });
 });
 
-test('a monitor that is given regions meanwhile is left alone', async () => {
+test('skips a monitor that gets regions of its own meanwhile', async () => {
   const { id } = await makeMonitor(context);
   let aligning: Promise<number> | undefined;
   await context.db.transaction(async (tx) => {

@@ -29,9 +29,9 @@ async function transact(): Promise<unknown> {
   return database.db.transaction((tx) => tx.execute(sql`select 1`));
 }
 
-// A pool of one: a connection that is not given back is missed by the next transaction, and by the end.
+// A pool of one connection: if it is not released, the next transaction and the shutdown wait for it.
 test.each(['begin', 'select 1', 'commit'])(
-  'a connection that breaks at "%s" is given back: the next transaction has another one',
+  'a connection that breaks at "%s" is replaced for the next transaction',
   async (statement) => {
     await transact();
     proxy.failsAt = { text: statement, how: 'close' };
@@ -41,7 +41,7 @@ test.each(['begin', 'select 1', 'commit'])(
   },
 );
 
-test('what a transaction throws comes out of it, and its session goes on', async () => {
+test('a transaction rethrows the error of its work and keeps its session usable', async () => {
   const failing = database.db.transaction(() => Promise.reject(new RangeError('no')));
   await expect(failing).rejects.toThrow(new RangeError('no'));
   const before = await database.pool.query('select pg_backend_pid() as pid');
@@ -49,7 +49,7 @@ test('what a transaction throws comes out of it, and its session goes on', async
   expect((await database.pool.query('select pg_backend_pid() as pid')).rows).toEqual(before.rows);
 });
 
-test('a transaction takes its settings', async () => {
+test('a transaction applies its settings', async () => {
   const read = database.db.transaction((tx) => tx.execute(sql`show transaction_read_only`), {
     accessMode: 'read only',
   });

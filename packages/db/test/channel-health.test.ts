@@ -46,7 +46,7 @@ async function moveChannel(): Promise<void> {
 }
 
 describe('an attempt at a former URL', () => {
-  test('410 does not disable the channel, and the alert goes to the present URL', async () => {
+  test('a 410 does not disable the channel, and the alert is sent to the present URL', async () => {
     const old = await claimAlert();
     await moveChannel();
     expect(await recordOutcome(context, old, { kind: 'gone' })).toBeNull();
@@ -55,7 +55,7 @@ describe('an attempt at a former URL', () => {
     expect(await claimOne(context)).toMatchObject({ id: old.id, url: 'https://hooks.example/new' });
   });
 
-  test('a failure is none of the channel, a success ends no failures of the present URL', async () => {
+  test('neither its failure nor its success changes the health of the channel', async () => {
     const old = await claimAlert();
     await moveChannel();
     await recordOutcome(context, old, RETRY);
@@ -68,7 +68,7 @@ describe('an attempt at a former URL', () => {
   });
 });
 
-test('a failure that comes after its lease was lost, and after the success, leaves the channel healthy', async () => {
+test('a failure that is recorded after its lease was lost and after a success leaves the channel healthy', async () => {
   const late = await claimAlert();
   await endLeases(context);
   await recordOutcome(context, await claimOne(context), { kind: 'delivered' });
@@ -80,7 +80,7 @@ test('a failure that comes after its lease was lost, and after the success, leav
 });
 
 describe('72 h without one success', () => {
-  test('disable the channel by the clock, whether or not one more attempt comes', async () => {
+  test('disables the channel even without another attempt', async () => {
     await recordOutcome(context, await claimAlert(), RETRY);
     await failing(71, 9);
     expect(await disableExhaustedChannels(context.db)).toEqual([]);
@@ -92,7 +92,7 @@ describe('72 h without one success', () => {
     expect(await disableExhaustedChannels(context.db)).toEqual([]);
   });
 
-  test('in which no notifier made attempts say nothing about the channel', async () => {
+  test('does not disable the channel if no notifier made attempts', async () => {
     await recordOutcome(context, await claimAlert(), RETRY);
     expect((await channel()).failingSince).not.toBeNull();
     await context.db.execute(sql`
@@ -102,7 +102,7 @@ describe('72 h without one success', () => {
     expect(await channel()).toMatchObject({ enabled: true });
   });
 
-  test('disable the channel with a failure that comes then, less do not', async () => {
+  test('disables the channel on the next failure, but not before 72 hours have passed', async () => {
     const delivery = await claimAlert();
     await failing(71, 71);
     expect(await recordOutcome(context, delivery, { kind: 'retry', delayMs: 0 })).toBeNull();
@@ -148,7 +148,7 @@ describe('a channel with a long backlog', () => {
   const setEnabled = (enabled: boolean): Promise<Channel> =>
     updateChannel(context.db, context.accountId, channelId, { enabled });
 
-  test('is disabled at once, and enabled when all of the backlog is held', async () => {
+  test('is disabled at once, and enabled only after the whole backlog is held', async () => {
     expect(await setEnabled(false)).toMatchObject({ enabled: false });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     expect(await setEnabled(true)).toMatchObject({ enabled: true });
@@ -156,7 +156,7 @@ describe('a channel with a long backlog', () => {
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
   });
 
-  test('keeps what a request held that could not hold all of it in time', async () => {
+  test('keeps the progress of a request that could not hold all of it in time', async () => {
     await setEnabled(false);
     const tooLate = AbortSignal.abort();
     const enabling = updateChannel(context.db, context.accountId, channelId, { enabled: true }, tooLate);
@@ -167,7 +167,7 @@ describe('a channel with a long backlog', () => {
     expect(await countStates()).toEqual({ held: LONG });
   });
 
-  test('is held although the deliveries of another channel cannot be held', async () => {
+  test('is held even if holding the deliveries of another channel fails', async () => {
     const other = await makeChannel(context, []);
     const ids = [channelId, other];
     await context.db.execute(sql`update channels set enabled = false`);
@@ -195,7 +195,7 @@ describe('a channel with a long backlog', () => {
     }
   });
 
-  test('is disabled after 72 h without one success, and by 410', async () => {
+  test('is disabled after 72 h without a success, and by a 410', async () => {
     await failing(72, 9);
     expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
     await context.db.update(channels).set({ enabled: true, failingSince: null });
@@ -206,7 +206,7 @@ describe('a channel with a long backlog', () => {
     expect(await countStates()).toEqual({ failed: 1, held: LONG - 1 });
   });
 
-  test('is redelivered whole, the oldest event first', async () => {
+  test('is redelivered completely, oldest event first', async () => {
     const ids = await redeliverAll(context, channelId);
     expect(ids).toEqual((await readDeliveryLog(context.db, channelId)).map(({ id }) => id));
   });

@@ -49,8 +49,8 @@ async function states(): Promise<string[]> {
   return (await readDeliveryLog(context.db, channelId)).map((delivery) => delivery.state);
 }
 
-describe('the record', () => {
-  test('is what was written, the latest channel first', async () => {
+describe('a channel record', () => {
+  test('equals the input, and lists are ordered newest first', async () => {
     const other = (await makeMonitor(context)).id;
     const id = await makeChannel(context, [other, monitorId]);
     const listed = await listChannels(context.db, accountId);
@@ -67,7 +67,7 @@ describe('the record', () => {
     expect(JSON.stringify(listed)).not.toMatch(/whsec|sealed|v1\./);
   });
 
-  test('of another account does not exist', async () => {
+  test('is not found by another account', async () => {
     const other = await makeAccount(context);
     const missing = { code: 'not_found' };
     expect(await listChannels(context.db, other)).toEqual([]);
@@ -81,7 +81,7 @@ describe('the record', () => {
 });
 
 describe('monitors of a channel', () => {
-  test('are replaced as a whole', async () => {
+  test('are replaced as a list', async () => {
     const other = (await makeMonitor(context)).id;
     const id = await makeChannel(context, [monitorId]);
     const changed = await updateChannel(context.db, accountId, id, { monitorIds: [other] });
@@ -91,21 +91,21 @@ describe('monitors of a channel', () => {
     });
   });
 
-  test('must be of the account: the one that is not is named, and nothing is written', async () => {
+  test('are refused with their index if they belong to another account, and nothing is written', async () => {
     const stranger = await makeAccount(context);
     const unknown = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
     const fault = { code: 'validation_failed', errors: [expect.objectContaining({ path: 'monitorIds.1' })] };
     const input = { accountId, name: 'x', url: 'https://hooks.example', monitorIds: [monitorId, unknown] };
     await expect(createChannel(context, input)).rejects.toMatchObject(fault);
-    const foreign = { ...input, accountId: stranger, monitorIds: [monitorId] };
-    await expect(createChannel(context, foreign)).rejects.toMatchObject({ code: 'validation_failed' });
+    const ofOther = { ...input, accountId: stranger, monitorIds: [monitorId] };
+    await expect(createChannel(context, ofOther)).rejects.toMatchObject({ code: 'validation_failed' });
     expect(await listChannels(context.db, stranger)).toEqual([]);
     const update = { name: 'y', monitorIds: [monitorId, unknown] };
     await expect(updateChannel(context.db, accountId, channelId, update)).rejects.toMatchObject(fault);
     expect(await getChannel(context.db, accountId, channelId)).toMatchObject({ name: 'ops', monitorIds: [] });
   });
 
-  test('may be deleted while they are assigned: nobody waits for anybody crosswise', async () => {
+  test('can be deleted while they are being assigned, without a deadlock', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [one, two] = [(await makeMonitor(context)).id, (await makeMonitor(context)).id];
       const id = await makeChannel(context, [one, two]);
@@ -122,7 +122,7 @@ describe('monitors of a channel', () => {
 });
 
 describe('disabling and enabling', () => {
-  test('a person’s disabling holds what is pending and gives no reason', async () => {
+  test('disabling by a user holds pending deliveries and sets no reason', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const before = await getChannel(context.db, accountId, channelId);
     const disabled = await updateChannel(context.db, accountId, channelId, { enabled: false });
@@ -132,7 +132,7 @@ describe('disabling and enabling', () => {
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
   });
 
-  test('an attempt under way counts if it succeeds, and only enters the log if not', async () => {
+  test('a running attempt counts if it succeeds, and otherwise only enters the log', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const first = await claimOne(context);
     await updateChannel(context.db, accountId, channelId, { enabled: false });
@@ -145,7 +145,7 @@ describe('disabling and enabling', () => {
     expect(await states()).toEqual(['delivered', 'held']);
   });
 
-  test('enabling, and another URL, forget the failures; anything else does not', async () => {
+  test('enabling the channel or changing its URL resets its failures; other changes do not', async () => {
     const failing = { failingSince: new Date(), enabled: false, disabledReason: 'Every attempt failed.' };
     const fail = async (): Promise<void> => {
       await context.db.update(channels).set(failing).where(eq(channels.id, channelId));
@@ -161,7 +161,7 @@ describe('disabling and enabling', () => {
     expect(moved).toMatchObject({ url: 'https://hooks.example/b', failingSince: null, enabled: false });
   });
 
-  test('a race with the fan-out leaves nothing pending', async () => {
+  test('disabling during a dispatch leaves no delivery pending', async () => {
     for (let round = 0; round < 15; round += 1) {
       await updateChannel(context.db, accountId, channelId, { enabled: true });
       await changeStatus(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
@@ -182,7 +182,7 @@ describe('rotation', () => {
     return (await claimOne(context)).secrets;
   }
 
-  test('signs with both for 24 hours; a second rotation ends the oldest', async () => {
+  test('keeps the previous secret valid for 24 hours, until the next rotation', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const first = await revealChannelSecret(context, accountId, channelId);
     const second = await rotateChannelSecret(context, accountId, channelId);
@@ -198,7 +198,7 @@ describe('rotation', () => {
     expect(await secretsOfNextClaim()).toEqual([third.secret]);
   });
 
-  test('two at once: both new secrets are valid', async () => {
+  test('two concurrent rotations leave both new secrets valid', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const [one, other] = await Promise.all([
       rotateChannelSecret(context, accountId, channelId),
@@ -207,7 +207,7 @@ describe('rotation', () => {
     expect(new Set(await secretsOfNextClaim())).toEqual(new Set([one.secret, other.secret]));
   });
 
-  test('neither secret is stored as it is', async () => {
+  test('stores both secrets encrypted', async () => {
     const { secret } = await rotateChannelSecret(context, accountId, channelId);
     const row = JSON.stringify(await findChannelRow(context.db, accountId, channelId));
     expect(row).not.toContain(secret.slice(6));

@@ -78,15 +78,15 @@ async function recordBatch(): Promise<{ read: number; entered: number }> {
   return { read, entered: rowCount ?? 0 };
 }
 
-describe('what recording a batch reads of maintenance', () => {
-  test('nothing while no window has begun', async () => {
+describe('recording a batch reads', () => {
+  test('no maintenance data while no window has begun', async () => {
     await insertWindows(context.accountId, 200, 'ended', batch);
     const { read, entered } = await recordBatch();
     expect(entered).toBe(0);
     expect(read).toBeLessThanOrEqual(200);
   });
 
-  test('little, however many monitors the windows of other accounts cover', async () => {
+  test('little, regardless of the number of monitors in windows of other accounts', async () => {
     const other = randomUUID();
     await context.db.insert(accounts).values({ id: other, name: 'Other' });
     await insertWindows(other, 100, 'running', await insertMonitors(other, 500));
@@ -96,7 +96,7 @@ describe('what recording a batch reads of maintenance', () => {
     expect(read).toBeLessThan(10 * BATCH);
   });
 
-  test('little, however many windows of the account have begun', async () => {
+  test('little, regardless of the number of windows of the account that have begun', async () => {
     const others = await insertMonitors(context.accountId, 500);
     await insertWindows(context.accountId, 100, 'running', others);
     await insertWindows(context.accountId, 1, 'running', batch.slice(0, 50));
@@ -105,7 +105,7 @@ describe('what recording a batch reads of maintenance', () => {
     expect(read).toBeLessThan(10 * BATCH);
   });
 
-  test('little, however many windows of other accounts have begun', async () => {
+  test('little, regardless of the number of windows of other accounts that have begun', async () => {
     const other = randomUUID();
     await context.db.insert(accounts).values({ id: other, name: 'Other' });
     await insertWindows(other, 5_000, 'running', await insertMonitors(other, 1));
@@ -115,7 +115,7 @@ describe('what recording a batch reads of maintenance', () => {
     expect(read).toBeLessThan(10 * BATCH);
   });
 
-  test('little, however many past windows the monitors were in', async () => {
+  test('little, regardless of the number of past windows of the monitors', async () => {
     await insertWindows(context.accountId, 300, 'ended', batch);
     await insertWindows(context.accountId, 2, 'running', batch.slice(0, 50));
     const { read, entered } = await recordBatch();
@@ -124,7 +124,7 @@ describe('what recording a batch reads of maintenance', () => {
   });
 });
 
-test('a monitor is covered by a window of its own account alone that has begun and is not over', async () => {
+test('only a current window of its own account covers a monitor', async () => {
   const [covered = '', past = '', future = '', alone = ''] = batch;
   await insertWindows(context.accountId, 1, 'running', [covered]);
   await insertWindows(context.accountId, 5, 'ended', [covered, past]);
@@ -138,7 +138,7 @@ test('a monitor is covered by a window of its own account alone that has begun a
 });
 
 // Last: the planner knows the table from here on.
-test('recording a batch reads few windows of an account, however many of them have begun', async () => {
+test('recording a batch reads a bounded number of windows of an account', async () => {
   await insertWindows(context.accountId, 5_000, 'running', await insertMonitors(context.accountId, 1));
   await context.db.execute(sql`analyze maintenance_windows`);
   const { read, entered } = await recordBatch();

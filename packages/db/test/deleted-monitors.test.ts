@@ -58,7 +58,7 @@ async function countDeleted(tx: Database): Promise<number> {
 }
 
 describe('deleting a monitor', () => {
-  test('deletes nothing of its history in the request, however long that is', async () => {
+  test('does not delete its history within the request', async () => {
     expect(await countHistory()).toEqual({ events: 3, check_rollups: 1, incidents: 2 });
     await context.db.transaction(async (tx) => {
       await deleteMonitor(tx, context.accountId, id);
@@ -95,7 +95,7 @@ describe('deleting a monitor', () => {
     expect(lists).toEqual([[], [], [], [], []]);
   });
 
-  test('is for good: a late result brings nothing back, before and after the purge', async () => {
+  test('is final: a late result restores nothing, before or after the purge', async () => {
     await deleteMonitor(context.db, context.accountId, id);
     expect(await recordChecks(context.db, [failureOf(id)])).toEqual([{ kind: 'gone' }]);
     await purgeDeletedMonitors(context.db);
@@ -105,7 +105,7 @@ describe('deleting a monitor', () => {
 });
 
 describe('a purge', () => {
-  test('that is stopped in the middle forgets no monitor; the next one completes it', async () => {
+  test('that is interrupted forgets no monitor, and the next one completes it', async () => {
     await deleteMonitor(context.db, context.accountId, id);
     expect(await purgeDeletedMonitors(context.db, AbortSignal.abort(), 1)).toBe(0);
     expect(await countHistory()).not.toEqual({ events: 0, check_rollups: 0, incidents: 0 });
@@ -113,7 +113,7 @@ describe('a purge', () => {
     expect(await countHistory()).toEqual({ events: 0, check_rollups: 0, incidents: 0 });
   });
 
-  test('survives that a partition is dropped meanwhile', async () => {
+  test('continues if a partition is dropped meanwhile', async () => {
     await deleteMonitor(context.db, context.accountId, id);
     const { rows } = await context.db.execute<{ partition: string }>(
       sql`select tableoid::regclass::text as partition from events where monitor_id = ${id}`,
@@ -132,7 +132,7 @@ describe('a purge', () => {
     expect(await countHistory()).toEqual({ events: 0, check_rollups: 0, incidents: 0 });
   });
 
-  test('leaves the history of other monitors alone', async () => {
+  test('keeps the history of other monitors', async () => {
     const other = (await makeMonitor(context)).id;
     await recordChecks(context.db, [failureOf(other)]);
     await deleteMonitor(context.db, context.accountId, id);

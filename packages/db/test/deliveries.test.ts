@@ -67,7 +67,7 @@ function attemptOf(delivery: ClaimedDelivery, outcome: AttemptOutcome, statusCod
     startedAt: new Date(),
     durationMs: 20,
     statusCode: outcome.kind === 'delivered' ? 200 : statusCode,
-    error: outcome.kind === 'delivered' ? null : `answered ${statusCode}`,
+    error: outcome.kind === 'delivered' ? null : `responded with ${statusCode}`,
     responseExcerpt: null,
     outcome,
   };
@@ -78,7 +78,7 @@ async function setChannel(values: Partial<typeof channels.$inferInsert>): Promis
 }
 
 describe('dispatchStatusChanges', () => {
-  test('makes one delivery per event and channel, however often and by however many it runs', async () => {
+  test('creates one delivery per event and channel, also with repeated and concurrent runs', async () => {
     await makeChannel();
     const statusChangeId = await change('DOWN');
     expect(await outboxAge(context.db)).toMatchObject({ count: 1 });
@@ -93,7 +93,7 @@ describe('dispatchStatusChanges', () => {
     expect(await outboxAge(context.db)).toEqual({ count: 0, oldestSeconds: 0 });
   });
 
-  test('a dispatch that crashed half-way left nothing behind and is made whole', async () => {
+  test('a dispatch that crashes leaves nothing behind and is repeated completely', async () => {
     const statusChangeId = await change('DOWN');
     await expect(
       context.db.transaction(async (tx) => {
@@ -106,7 +106,7 @@ describe('dispatchStatusChanges', () => {
     expect(await readDeliveryLog(context.db, channelId)).toHaveLength(2);
   });
 
-  test('an alert that was due outlives its monitor and the assignment of its channel', async () => {
+  test('a due alert is sent even if its monitor or its assignment is deleted', async () => {
     await change('DOWN');
     await deleteMonitor(context.db, context.accountId, monitorId);
     await setChannel({ allMonitors: false });
@@ -115,14 +115,14 @@ describe('dispatchStatusChanges', () => {
     expect(await claim()).toHaveLength(1);
   });
 
-  test('a channel assigned after the change gets nothing of it', async () => {
+  test('a channel assigned after the status change gets no delivery', async () => {
     await change('DOWN');
     const later = await makeChannel();
     await dispatchStatusChanges(context.db, { limit: 10 });
     expect(await readDeliveryLog(context.db, later)).toEqual([]);
   });
 
-  test('a disabled channel’s deliveries are held', async () => {
+  test('deliveries to a disabled channel are held', async () => {
     await setChannel({ enabled: false });
     await change('DOWN');
     expect(await dispatchStatusChanges(context.db, { limit: 10 })).toMatchObject({ deliveryIds: [] });
@@ -132,7 +132,7 @@ describe('dispatchStatusChanges', () => {
   });
 });
 
-test('a process that is frozen within a transaction loses its locks, and alerts flow again', async () => {
+test('a process that freezes in a transaction loses its locks, and alerts are sent again', async () => {
   await change('DOWN');
   const frozen = openDatabase({
     url: context.url,
@@ -165,7 +165,7 @@ test('a process that is frozen within a transaction loses its locks, and alerts 
 });
 
 describe('claimDeliveries', () => {
-  test('of several who ask one gets the delivery', async () => {
+  test('gives a delivery to one of several concurrent claims', async () => {
     await change('DOWN');
     const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
     const claims = await Promise.all([
@@ -176,7 +176,7 @@ describe('claimDeliveries', () => {
     expect(claims.flat()).toHaveLength(1);
   });
 
-  test('first attempts go in the order of the stamps; a later one waits for a recorded attempt, not for success', async () => {
+  test('starts first attempts in the order of the stamps, each after the previous one is recorded', async () => {
     await change('DOWN');
     await dispatchStatusChanges(context.db, { limit: 10 });
     const seen: string[] = [];
@@ -201,7 +201,7 @@ describe('claimDeliveries', () => {
     expect((await claim()).map((delivery) => delivery.event)).toEqual(['monitor.down']);
   });
 
-  test('a lease that ran out makes the attempt again, with the same id and bytes', async () => {
+  test('repeats an attempt whose lease expired, with the same id and body', async () => {
     await change('DOWN');
     await dispatchStatusChanges(context.db, { limit: 10 });
     const [first] = await claim();
@@ -213,7 +213,7 @@ describe('claimDeliveries', () => {
     expect(again?.leaseToken).not.toBe(first?.leaseToken);
   });
 
-  test('runs at most ten attempts to one channel, so that a hanging receiver holds up no other', async () => {
+  test('runs at most ten attempts to one channel, so that a slow receiver does not delay others', async () => {
     const other = await makeChannel();
     for (let index = 0; index < 15; index += 1) {
       monitorId = (await makeMonitor(context, { externalId: null })).id;
@@ -226,7 +226,7 @@ describe('claimDeliveries', () => {
     expect(await claim()).toEqual([]);
   });
 
-  describe('where many receivers hang', () => {
+  describe('if many receivers hang', () => {
     const HANGING = 25;
 
     /** Each has alerts of as many monitors, older than those of the healthy one. */
@@ -244,7 +244,7 @@ describe('claimDeliveries', () => {
       return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
     }
 
-    test('those whose last attempt failed have their share of the places, the others the rest', async () => {
+    test('failing channels use at most their share of the capacity', async () => {
       await hang(5, new Date());
       const healthy = await makeChannel();
       const deliveryIds = await alert(8);
@@ -261,20 +261,20 @@ describe('claimDeliveries', () => {
       expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toHaveLength(12);
     });
 
-    test('those that fail take turns: one that is mended does not wait for the backlogs of those that hang', async () => {
+    test('failing channels take turns, so that a recovered one does not wait for the others', async () => {
       await hang(3, new Date());
-      const mended = await makeChannel();
+      const recovered = await makeChannel();
       await context.db.update(channels).set({ failingSince: new Date(), lastFailedAt: new Date() });
       await alert(1);
       await context.db.execute(
-        sql`update deliveries set next_attempt_at = now() - interval '1 hour' where channel_id <> ${mended}`,
+        sql`update deliveries set next_attempt_at = now() - interval '1 hour' where channel_id <> ${recovered}`,
       );
-      await context.db.execute(sql`update channels set last_failed_at = now() where id <> ${mended}`);
+      await context.db.execute(sql`update channels set last_failed_at = now() where id <> ${recovered}`);
       const [first] = await claimDeliveries(context, { limit: 10, failingLimit: 1 });
-      expect(first?.channelId).toBe(mended);
+      expect(first?.channelId).toBe(recovered);
     });
 
-    test('before anybody knows of them the first alert of each channel comes before the second of any', async () => {
+    test('the first alert of each channel comes before the second of any', async () => {
       await hang(5, null);
       const healthy = await makeChannel();
       await alert(2);
@@ -289,7 +289,7 @@ describe('claimDeliveries', () => {
     });
   });
 
-  test('a secret that no key opens takes no other channel’s deliveries with it', async () => {
+  test('an unreadable secret does not fail the claim of other deliveries', async () => {
     const other = await makeChannel();
     await setChannel({ sealedSecret: 'v1.00000000.AAAA' });
     await change('DOWN');
@@ -303,7 +303,7 @@ describe('claimDeliveries', () => {
     );
   });
 
-  test('gives both secrets while one is being rotated', async () => {
+  test('returns both secrets during a rotation', async () => {
     await change('DOWN');
     await dispatchStatusChanges(context.db, { limit: 10 });
     await setChannel({
@@ -324,7 +324,7 @@ describe('recordAttempt', () => {
     return delivery;
   }
 
-  test('a success ends the delivery and the channel’s failures', async () => {
+  test('a success completes the delivery and resets the channel’s failures', async () => {
     const delivery = await dispatched();
     await setChannel({ failingSince: new Date() });
     expect(await record(delivery, { kind: 'delivered' })).toBeNull();
@@ -335,15 +335,15 @@ describe('recordAttempt', () => {
     expect(channel?.failingSince).toBeNull();
   });
 
-  test('a claim says when it was made, by Postgres’ clock', async () => {
+  test('a claim returns its time by Postgres’ clock', async () => {
     const before = await readClock(context);
     const { claimedAt } = await dispatched();
-    // Whole milliseconds are told.
+    // It returns whole milliseconds.
     expect(claimedAt.getTime()).toBeGreaterThan(before - 1);
     expect(claimedAt.getTime()).toBeLessThanOrEqual(await readClock(context));
   });
 
-  test('a failure plans the next attempt by Postgres’ clock', async () => {
+  test('a failure schedules the next attempt by Postgres’ clock', async () => {
     const delivery = await dispatched();
     const before = await readClock(context);
     await record(delivery, { kind: 'retry', delayMs: 60_000 });
@@ -355,7 +355,7 @@ describe('recordAttempt', () => {
     expect(log?.nextAttemptAt?.getTime()).toBeLessThanOrEqual(after + 60_000 + 1);
   });
 
-  test('after a lost lease a failure only enters the log, a success counts', async () => {
+  test('after a lost lease, a failure only enters the log and a success counts', async () => {
     const first = await dispatched();
     await context.db.execute(
       sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,
@@ -376,21 +376,24 @@ describe('recordAttempt', () => {
     ['a success', { kind: 'delivered' }],
     ['a failure', { kind: 'retry', delayMs: 60_000 }],
     ['the end of a channel', { kind: 'gone' }],
-  ])('%s whose commit went unanswered is recorded once, however often it is tried', async (_, outcome) => {
-    const attempt = attemptOf(await dispatched(), outcome);
-    await Promise.all([recordAttempt(context.db, attempt), recordAttempt(context.db, attempt)]);
-    const [before] = await readDeliveryLog(context.db, channelId);
-    await setChannel({ enabled: true, disabledReason: null, failingSince: null });
-    await recordAttempt(context.db, attempt);
-    const [log] = await readDeliveryLog(context.db, channelId);
-    expect(log?.attempts.map(({ number }) => number)).toEqual([1]);
-    expect(log).toMatchObject({ attemptCount: 1, roundAttemptCount: 1 });
-    expect(log).toEqual(before);
-    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
-    expect(channel).toMatchObject({ enabled: true, failingSince: null });
-  });
+  ])(
+    '%s is recorded once, even if it is repeated after a lost response to its commit',
+    async (_, outcome) => {
+      const attempt = attemptOf(await dispatched(), outcome);
+      await Promise.all([recordAttempt(context.db, attempt), recordAttempt(context.db, attempt)]);
+      const [before] = await readDeliveryLog(context.db, channelId);
+      await setChannel({ enabled: true, disabledReason: null, failingSince: null });
+      await recordAttempt(context.db, attempt);
+      const [log] = await readDeliveryLog(context.db, channelId);
+      expect(log?.attempts.map(({ number }) => number)).toEqual([1]);
+      expect(log).toMatchObject({ attemptCount: 1, roundAttemptCount: 1 });
+      expect(log).toEqual(before);
+      const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
+      expect(channel).toMatchObject({ enabled: true, failingSince: null });
+    },
+  );
 
-  test('410 disables the channel and holds what it still had to send', async () => {
+  test('a 410 disables the channel and holds its pending deliveries', async () => {
     const delivery = await dispatched();
     expect(await record(delivery, { kind: 'gone' }, 410)).toBe('The receiver answered 410 Gone.');
     const log = await readDeliveryLog(context.db, channelId);

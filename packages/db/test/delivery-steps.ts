@@ -7,7 +7,7 @@ import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status
 import { sql } from 'drizzle-orm';
 import { checkOf, failureOf, type TestContext } from './harness.ts';
 
-/** A channel of the test's account; of all its monitors unless told otherwise. */
+/** A channel of the test's account, by default for all monitors. */
 export async function makeChannel(context: TestContext, monitorIds?: readonly string[]): Promise<string> {
   const channel = await createChannel(context, {
     accountId: context.accountId,
@@ -59,7 +59,7 @@ export async function recordOutcome(
     startedAt: new Date(),
     durationMs: 20,
     statusCode: delivered ? 200 : 500,
-    error: delivered ? null : 'answered 500',
+    error: delivered ? null : 'responded with 500',
     responseExcerpt: null,
     outcome,
   });

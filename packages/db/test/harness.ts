@@ -110,7 +110,7 @@ export function failureOf(monitorId: string, fields: Partial<CheckRecord> = {}):
     status: 'DOWN',
     statusCode: 500,
     errorReason: 'HTTP_500',
-    errorDetail: 'answered 500',
+    errorDetail: 'responded with 500',
     latencyMs: 31,
     ...fields,
   });

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 
 describe('incidents', () => {
-  test('the latest first, open ones until now, by state and by monitor', async () => {
+  test('are listed newest first, and filtered by state and by monitor', async () => {
     const startedAt = performance.now();
     const past = (await makeMonitor(context, { name: 'Past' })).id;
     const now = (await makeMonitor(context, { name: 'Now' })).id;
@@ -55,7 +55,7 @@ describe('incidents', () => {
     expect(await getIncident(context.db, accountId, resolved?.id ?? '')).toEqual(resolved);
   });
 
-  test('of another account do not exist', async () => {
+  test('of another account are not found', async () => {
     const { id } = await makeMonitor(context);
     await changeStatus(context, id, 'DOWN');
     const [incident] = await listIncidents(context.db, accountId, { limit: 10 });
@@ -70,7 +70,7 @@ describe('incidents', () => {
   });
 });
 
-test('monitors are counted by region, of one account or of all', async () => {
+test('counts monitors by region, of one account or of all', async () => {
   await makeMonitor(context, { regions: ['eu', 'us'] });
   await makeMonitor(context, { regions: ['eu'] });
   await makeMonitor(context);

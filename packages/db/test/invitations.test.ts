@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/people/user';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import {
   acceptInvitation,
   acceptInvitationOf,
@@ -47,12 +47,12 @@ function accept(token: string, email: string | null = null): Promise<User> {
   return acceptInvitation(context.db, { token, name: 'Bob', email, passwordHash: 'hash' });
 }
 
-describe('who is removed needs a new invitation', () => {
+describe('a removed user needs a new invitation', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['by the link', async () => accept((await invite()).token)],
     ['by single sign-on', async () => acceptInvitationOf(context.db, BOB, 'Bob')],
-    ['by a link for nobody in particular', async () => accept((await invite(null)).token, 'Bob@Example.com')],
-  ])('one who came %s, invited twice before', async (_, come) => {
+    ['by a link without an address', async () => accept((await invite(null)).token, 'Bob@Example.com')],
+  ])('who joined %s and had two invitations', async (_, come) => {
     const [one, two] = [await invite(), await invite()];
     await come();
     const bob = await findUserByEmail(context.db, BOB);
@@ -62,14 +62,14 @@ describe('who is removed needs a new invitation', () => {
     expect(await findUserByEmail(context.db, BOB)).toBeNull();
   });
 
-  test('one who was invited again while being a user', async () => {
+  test('who was invited again before the removal', async () => {
     const { token } = await invite();
     const bob = await makeUser(BOB);
     await deleteUser(context.db, context.accountId, bob.id);
     await expect(accept(token)).rejects.toMatchObject({ status: 404 });
   });
 
-  test('an invitation made after the removal works; those for others stay', async () => {
+  test('an invitation created after the removal works, and invitations for others stay', async () => {
     const other = await invite('eve@example.com');
     const bob = await accept((await invite()).token);
     await deleteUser(context.db, context.accountId, bob.id);
@@ -78,7 +78,7 @@ describe('who is removed needs a new invitation', () => {
   });
 });
 
-test('an invitation is accepted or taken back, never both', async () => {
+test('an invitation is either accepted or withdrawn, never both', async () => {
   const { id, token } = await invite();
   const atTheUser = await openGate();
   const accepted = accept(token);

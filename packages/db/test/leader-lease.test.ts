@@ -51,8 +51,8 @@ describe('an election', () => {
 
   test.each([
     ['before the connection is made', 'user'],
-    ['before the query is answered', 'pg_try_advisory_lock'],
-  ])('ends when it is aborted, with a network that fails %s', async (_when, text) => {
+    ['before the response to the query', 'pg_try_advisory_lock'],
+  ])('ends when it is aborted while the network fails %s', async (_when, text) => {
     proxy.failsAt = { text, how: 'black hole' };
     const controller = new AbortController();
     const election = acquire(proxy.through(database.url), PATIENT, controller.signal);
@@ -86,7 +86,7 @@ describe('a lease', () => {
     expect(lease.isAlive()).toBe(true);
   });
 
-  test('of a black-holed connection is over before another process can lead, on both sides', async () => {
+  test('ends on a dead connection before another process can become the leader', async () => {
     const first = await lead(proxy.through(database.url), SHORT);
     let lost = 0;
     first.onLost(() => (lost += 1));
@@ -98,7 +98,7 @@ describe('a lease', () => {
     expect(lost).toBe(1);
   });
 
-  test('that was lost already says so to who asks late, one that was released does not', async () => {
+  test('reports its loss to a callback added later, but not its release', async () => {
     const lost = await lead(proxy.through(database.url), SHORT);
     proxy.blackHole();
     const next = await lead(database.url);
@@ -110,7 +110,7 @@ describe('a lease', () => {
     expect(calls).toBe(1);
   });
 
-  test('is released although its connection is dead', async () => {
+  test('can be released on a dead connection', async () => {
     const lease = await lead(proxy.through(database.url));
     proxy.blackHole();
     await lease.release();

@@ -50,7 +50,7 @@ function expectLate(late: readonly number[], seconds: number, moved: number): vo
 }
 
 describe('the life of a window', () => {
-  test('once: scheduled, running, ended', async () => {
+  test('a single window is scheduled, runs and ends', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await tick(context);
@@ -69,7 +69,7 @@ describe('the life of a window', () => {
     expect(await outcomesOf(context, window)).toEqual(['completed']);
   });
 
-  test('recurring: the next occurrence is planned when one ends', async () => {
+  test('a recurring window plans the next occurrence when one ends', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY;COUNT=2' });
     await begin(context, window);
@@ -81,7 +81,7 @@ describe('the life of a window', () => {
     expect(await statusOf(id)).toBe('UP');
   });
 
-  test('overlapping windows end with the last, and one that begins as another ends takes over', async () => {
+  test('maintenance lasts until the last of overlapping or adjacent windows ends', async () => {
     const id = await makeWatched(context, [checkOf]);
     const [first, second, third] = [
       await makeWindow(context, [id]),
@@ -105,7 +105,7 @@ describe('the life of a window', () => {
     expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
   });
 
-  test('occurrences without a gap cover a monitor without a gap', async () => {
+  test('adjacent occurrences cover a monitor without a gap', async () => {
     const id = await makeWatched(context, [checkOf]);
     const startsAt = new Date(Date.now() + HOUR_MS);
     const endsAt = new Date(startsAt.getTime() + DAY_MS);
@@ -123,7 +123,7 @@ describe('the life of a window', () => {
 });
 
 describe('while every service was down', () => {
-  test('an occurrence that passed is noted as missed and sends nothing', async () => {
+  test('a passed occurrence is recorded as missed and sends nothing', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 2 * HOUR_MS);
@@ -133,7 +133,7 @@ describe('while every service was down', () => {
     expect(await statusOf(id)).toBe('UP');
   });
 
-  test('of a recurring window each that passed, and one that runs is entered', async () => {
+  test('each passed occurrence of a recurring window is recorded as missed, and a current one begins', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY' });
     const moved = performance.now();
@@ -147,7 +147,7 @@ describe('while every service was down', () => {
     await tick(context);
   });
 
-  test('an end that passed is carried out late by the same rules', async () => {
+  test('an end is processed late by the same rules', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -164,7 +164,7 @@ describe('while every service was down', () => {
     ]);
   });
 
-  test('a start found late but before the end is entered late', async () => {
+  test('an occurrence begins late if its end has not passed', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, HOUR_MS - 5_000);
@@ -174,8 +174,8 @@ describe('while every service was down', () => {
   });
 });
 
-describe('while no notifier looks at the windows', () => {
-  test('a check of a window that is due puts its monitor into maintenance and sends no alert', async () => {
+describe('while the maintenance clock is late', () => {
+  test('a check during a due window puts its monitor into maintenance and sends no alert', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
@@ -191,7 +191,7 @@ describe('while no notifier looks at the windows', () => {
     ]);
   });
 
-  test('a new threshold puts no monitor of a window that is due DOWN', async () => {
+  test('a new threshold does not make a monitor of a due window DOWN', async () => {
     const id = await makeWatched(context, [checkOf, failureOf], { failureThreshold: 2 });
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
@@ -202,7 +202,7 @@ describe('while no notifier looks at the windows', () => {
     await end(context, window);
   });
 
-  test('a window that has begun is cut short by an end that is past, and by moving it away', async () => {
+  test('a window that has begun is cut short by an end in the past or by a later start', async () => {
     for (const moved of [false, true]) {
       const id = await makeWatched(context, [checkOf]);
       const window = await makeWindow(context, [id]);
@@ -220,7 +220,7 @@ describe('while no notifier looks at the windows', () => {
     }
   });
 
-  test('a window that has begun goes on with a new end', async () => {
+  test('a window that has begun continues with a new end', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1_000);
@@ -242,7 +242,7 @@ describe('while no notifier looks at the windows', () => {
     expect(await statusOf(id)).toBe('DOWN');
   });
 
-  test('an occurrence that is over is not cut short by a change, but noted as it ended', async () => {
+  test('an occurrence that is over is recorded with its own outcome when the window changes', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -256,7 +256,7 @@ describe('while no notifier looks at the windows', () => {
     await deleteMaintenanceWindow(context.db, context.accountId, window);
   });
 
-  test('an occurrence that is over, but was not ended yet, goes on with its new end', async () => {
+  test('an occurrence that is over, but not yet ended, continues with a later end', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -269,7 +269,7 @@ describe('while no notifier looks at the windows', () => {
     expect(await outcomesOf(context, window)).toEqual(['completed']);
   });
 
-  test('a change of the schedule and the monitors judges an occurrence by the monitors it had', async () => {
+  test('the outcome of an occurrence depends on the monitors that it had before a change', async () => {
     const id = await makeWatched(context, [checkOf]);
     const another = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
@@ -287,7 +287,7 @@ describe('while no notifier looks at the windows', () => {
     await deleteMaintenanceWindow(context.db, context.accountId, window);
   });
 
-  test('a check after the end of a window does not enter it', async () => {
+  test('a check after the end of a window does not enter maintenance', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, HOUR_MS + 1);
@@ -297,7 +297,7 @@ describe('while no notifier looks at the windows', () => {
     expect(await outcomesOf(context, window)).toEqual(['missed']);
   });
 
-  test('an occurrence whose monitors all entered by their checks is completed', async () => {
+  test('an occurrence is completed if all of its monitors entered through their checks', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
@@ -306,7 +306,7 @@ describe('while no notifier looks at the windows', () => {
     expect(await outcomesOf(context, window)).toEqual(['completed']);
   });
 
-  test('the next occurrence is planned by others, who leave to notifiers what has just fallen due', async () => {
+  test('another service plans the next occurrence, and leaves to notifiers what has just become due', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY' });
     await moveWindow(context, window, 10_000);
@@ -321,7 +321,7 @@ describe('while no notifier looks at the windows', () => {
     await tick(context);
   });
 
-  test('an occurrence that was begun, and of which a monitor never entered, is missed', async () => {
+  test('an occurrence is missed if one of its monitors never entered', async () => {
     const ids = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
     const window = await makeWindow(context, ids);
     await moveWindow(context, window, 1);
@@ -373,7 +373,7 @@ describe('changes of a running window', () => {
     expect(await outcomesOf(context, window)).toEqual(['cut_short']);
   });
 
-  test('moving it away ends it, and it comes again', async () => {
+  test('moving it to a later time ends it, and it begins again then', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -400,7 +400,7 @@ describe('changes of a running window', () => {
     expect(again).toMatchObject({ state: 'scheduled' });
   });
 
-  test('deleting it ends it for its monitors, not for those that another window covers', async () => {
+  test('deleting it ends maintenance except for monitors that another window covers', async () => {
     const [alone, shared] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
     const [window, other] = [await makeWindow(context, [alone, shared]), await makeWindow(context, [shared])];
     await begin(context, window);
@@ -413,7 +413,7 @@ describe('changes of a running window', () => {
   });
 });
 
-describe('many at once', () => {
+describe('many monitors and clocks', () => {
   /** Two clocks at once; what each left to the other is brought in line by the next round. */
   async function untilSettled(): Promise<void> {
     await Promise.all([tick(context), tick(context)]);
@@ -424,7 +424,7 @@ describe('many at once', () => {
     return cloneMonitor(await makeWatched(context, [checkOf]), count);
   }
 
-  test('1,000 monitors of one window enter and leave with two clocks, each once; a crash between is mended', async () => {
+  test('1,000 monitors enter and leave once with two clocks, also after a crash', async () => {
     const ids = await insertFleet(1_000);
     const window = await makeWindow(context, ids);
     await moveWindow(context, window, 1);
@@ -444,7 +444,7 @@ describe('many at once', () => {
     expect(rows).toEqual([{ changes: 1_000, monitors: 1_000 }]);
   });
 
-  test('eight clocks at once send nothing twice', async () => {
+  test('eight concurrent clocks send nothing twice', async () => {
     const ids = await insertFleet(30);
     const window = await makeWindow(context, ids, { rrule: 'FREQ=DAILY' });
     await moveWindow(context, window, 1);
@@ -462,7 +462,7 @@ describe('many at once', () => {
     await deleteMaintenanceWindow(context.db, context.accountId, window);
   });
 
-  test('monitors that another process holds, however many, delay no other', async () => {
+  test('locked monitors do not delay the others', async () => {
     const fleet = await insertFleet(SETTLED_AT_ONCE + 5);
     const held = fleet.toSorted().slice(0, SETTLED_AT_ONCE);
     const window = await makeWindow(context, fleet);
@@ -475,7 +475,7 @@ describe('many at once', () => {
     await end(context, window);
   });
 
-  test('a window that is deleted while its monitors are looked for puts none into maintenance', async () => {
+  test('a window deleted during the search for its monitors puts none into maintenance', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
@@ -484,7 +484,7 @@ describe('many at once', () => {
     expect(await statusOf(id)).toBe('UP');
   });
 
-  test('a monitor that another process holds delays no other and is not forgotten', async () => {
+  test('a locked monitor does not delay others and is handled by the next call', async () => {
     const [held, free] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
     const window = await makeWindow(context, [held, free]);
     await moveWindow(context, window, 1);

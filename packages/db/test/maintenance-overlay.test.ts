@@ -43,7 +43,7 @@ async function letResultsGoStale(monitorId: string): Promise<void> {
 }
 
 describe('when maintenance begins', () => {
-  test('the status is covered and one webhook event frozen, stamped by the monitor’s clock', async () => {
+  test('stores the covered status and one webhook event with a stamp of the monitor’s clock', async () => {
     const id = await makeWatched(context, [checkOf]);
     const before = await rowOf(context, id);
     await begin(context, await makeWindow(context, [id]));
@@ -90,7 +90,7 @@ type Check = typeof checkOf;
 describe('when maintenance ends', () => {
   test.each<[string, Check[], Check[], string, string[], { all: number; open: number }]>([
     [
-      'it broke during maintenance',
+      'it failed during maintenance',
       [checkOf],
       [failureOf],
       'DOWN',
@@ -98,7 +98,7 @@ describe('when maintenance ends', () => {
       { all: 1, open: 1 },
     ],
     [
-      'it was mended during maintenance',
+      'it recovered during maintenance',
       [failureOf],
       [checkOf],
       'UP',
@@ -106,15 +106,15 @@ describe('when maintenance ends', () => {
       { all: 1, open: 0 },
     ],
     [
-      'it was broken and still is',
+      'it still fails',
       [failureOf],
       [failureOf],
       'DOWN',
       ['monitor.down MAINTENANCE>DOWN'],
       { all: 1, open: 1 },
     ],
-    ['it is as well as before', [checkOf], [checkOf], 'UP', [], { all: 0, open: 0 }],
-    ['it broke and was mended', [checkOf], [failureOf, checkOf], 'UP', [], { all: 0, open: 0 }],
+    ['it still passes', [checkOf], [checkOf], 'UP', [], { all: 0, open: 0 }],
+    ['it failed and recovered', [checkOf], [failureOf, checkOf], 'UP', [], { all: 0, open: 0 }],
     ['it was not checked', [checkOf], [], 'UP', [], { all: 0, open: 0 }],
     ['it was never checked', [], [], 'PENDING', [], { all: 0, open: 0 }],
     ['its first check passed', [], [checkOf], 'UP', [], { all: 0, open: 0 }],
@@ -178,7 +178,7 @@ describe('when maintenance ends', () => {
     expect(await incidentsOf(id)).toEqual(expected === 'DOWN' ? { all: 1, open: 1 } : { all: 0, open: 0 });
   });
 
-  test('the next check after it is judged as ever', async () => {
+  test('the next check is evaluated normally', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -192,7 +192,7 @@ describe('when maintenance ends', () => {
 });
 
 describe('during maintenance', () => {
-  test('checks are recorded and streaks kept', async () => {
+  test('checks are recorded and streaks continue', async () => {
     const id = await makeWatched(context, [checkOf], { failureThreshold: 2 });
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -216,7 +216,7 @@ describe('during maintenance', () => {
     expect(await rowOf(context, preview)).toMatchObject({ status: 'PENDING' });
   });
 
-  test('a new threshold, list of regions or URL moves no status before the end', async () => {
+  test('a new threshold, list of regions or URL does not change the status before the end', async () => {
     const id = await makeWatched(context, [checkOf], { failureThreshold: 3 });
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -234,7 +234,7 @@ describe('during maintenance', () => {
     expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
   });
 
-  test('a new URL forgets what was said of the old one', async () => {
+  test('a new URL resets the results of the old one', async () => {
     const id = await makeWatched(context, [failureOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
@@ -245,23 +245,23 @@ describe('during maintenance', () => {
   });
 
   test('an edit that resets the streak of a DOWN monitor announces no recovery: only a passed check does', async () => {
-    const [id, mended] = [
+    const [id, recovered] = [
       await makeWatched(context, [failureOf, failureOf, failureOf], { failureThreshold: 3 }),
       await makeWatched(context, [failureOf, failureOf, failureOf], { failureThreshold: 3 }),
     ];
-    const window = await makeWindow(context, [id, mended]);
+    const window = await makeWindow(context, [id, recovered]);
     await begin(context, window);
-    for (const one of [id, mended]) {
+    for (const one of [id, recovered]) {
       await updateMonitor(context, context.accountId, one, { timeout: 11 }, 'default');
       await recordChecks(context.db, [failureOf(one, { revision: 2 })]);
     }
-    await recordChecks(context.db, [checkOf(mended, { revision: 2 })]);
+    await recordChecks(context.db, [checkOf(recovered, { revision: 2 })]);
     await end(context, window);
     expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
     expect((await storyOf(context, id)).slice(1)).toEqual([]);
     expect(await incidentsOf(id)).toEqual({ all: 1, open: 1 });
-    expect(await rowOf(context, mended)).toMatchObject({ status: 'UP' });
-    expect(await incidentsOf(mended)).toEqual({ all: 1, open: 0 });
+    expect(await rowOf(context, recovered)).toMatchObject({ status: 'UP' });
+    expect(await incidentsOf(recovered)).toEqual({ all: 1, open: 0 });
     await recordChecks(context.db, [checkOf(id, { revision: 2 })]);
     expect((await storyOf(context, id)).slice(1)).toEqual([
       'monitor.up DOWN>UP',

@@ -81,7 +81,7 @@ function around(db: Database, before: () => unknown, after: () => unknown = () =
   });
 }
 
-test('no rule is evaluated in a transaction: costly windows that end together are all planned', async () => {
+test('rules are evaluated outside of transactions, and all costly windows that end together are planned', async () => {
   const ids = await insertWindows(4, COSTLY, LONG_AGO_MS);
   let [open, transactions] = [0, 0];
   const evaluatedWithin: number[] = [];
@@ -104,7 +104,7 @@ test('no rule is evaluated in a transaction: costly windows that end together ar
   expect((await outcomesOf(context, ids[0] ?? '')).length).toBeGreaterThan(90);
 });
 
-test('one round is bounded, begins what is due first, and the next one goes on', async () => {
+test('a round is bounded, begins due windows first, and the next round continues', async () => {
   await insertWindows(3, COSTLY, LONG_AGO_MS);
   const cheap = await insertWindows(1, null, HOUR_MS);
   const monitor = await makeMonitor(context);
@@ -134,7 +134,7 @@ test.each([
   ['without a rule', null],
   ['with a cheap rule', 'FREQ=DAILY'],
   ['with a costly rule', COSTLY],
-])('an account with many windows %s that are over delays no other', async (_, rrule) => {
+])('an account with many windows %s that are over does not delay others', async (_, rrule) => {
   await insertWindows(600, rrule, 2 * HOUR_MS);
   const other = randomUUID();
   await context.db.insert(accounts).values({ id: other, name: 'Other' });
@@ -148,7 +148,7 @@ test.each([
   expect(planned.slice(0, 2).toSorted()).toEqual([context.accountId, other].toSorted());
 });
 
-test('occurrences without a costly rule are ended before a costly rule is evaluated', async () => {
+test('occurrences without a costly rule end before a costly rule is evaluated', async () => {
   await insertWindows(1, COSTLY, 2 * HOUR_MS);
   await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
   const steps: string[] = [];
@@ -161,7 +161,7 @@ test('occurrences without a costly rule are ended before a costly rule is evalua
   expect(steps).toEqual(['cheap rule', 'write', 'costly rule', 'write']);
 });
 
-test('after a long absence the next occurrence is found at once, and the first missed ones are noted', async () => {
+test('after a long outage the next occurrence is found at once, and the first missed ones are recorded', async () => {
   const [id = ''] = await insertWindows(1, 'FREQ=HOURLY', 210 * HOUR_MS + HOUR_MS / 2);
   await advanceWindows(context.db);
   const [row] = await context.db.select().from(maintenanceWindows);
@@ -173,7 +173,7 @@ test('after a long absence the next occurrence is found at once, and the first m
   expect(new Set(outcomes)).toEqual(new Set(['missed']));
 });
 
-test('a window that was changed between plan and write keeps the change', async () => {
+test('a window that changes between plan and write keeps the change', async () => {
   const [id = ''] = await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
   const startsAt = new Date(Date.now() + HOUR_MS);
   const db = around(context.db, async () => {
@@ -187,7 +187,7 @@ test('a window that was changed between plan and write keeps the change', async 
   expect(await outcomesOf(context, id)).toEqual(['missed']);
 });
 
-test('a rule that cannot be read ends its window and is told; the others go on', async () => {
+test('a rule that cannot be evaluated ends and reports its window; others continue', async () => {
   const [broken = ''] = await insertWindows(1, 'FREQ=NEVER', HOUR_MS);
   const whole = await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
   expect(await advanceWindows(context.db)).toMatchObject({ brokenIds: [broken] });
@@ -195,7 +195,7 @@ test('a rule that cannot be read ends its window and is told; the others go on',
   expect(await statesOf(whole)).toEqual(['scheduled']);
 });
 
-test('a window that another process holds keeps no other from beginning or ending', async () => {
+test('a locked window does not keep others from beginning or ending', async () => {
   const id = (await makeMonitor(context)).id;
   const [held, starts, ends] = [
     await makeWindow(context, [id]),
@@ -215,7 +215,7 @@ test('a window that another process holds keeps no other from beginning or endin
   expect(await statesOf([held])).toEqual(['running']);
 });
 
-test('a monitor stays covered where the window that takes over cannot begin yet', async () => {
+test('a monitor stays covered while the next window cannot begin yet', async () => {
   const id = await makeWatched(context, [checkOf]);
   const [ends, takesOver] = [await makeWindow(context, [id]), await makeWindow(context, [id])];
   await begin(context, ends);

@@ -19,7 +19,7 @@ const PATIENCE = { lockTimeoutMs: 100, pauseMs: 10, maxWaitMs: 600_000 };
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let context: TestContext;
-/** Somebody else's session, whose transaction stays open. */
+/** Another session, whose transaction stays open. */
 let holder: Client;
 let waits: MigrationWait[];
 const onWait = (wait: MigrationWait): unknown => waits.push(wait);
@@ -105,7 +105,7 @@ async function countApplied(): Promise<number> {
   return rowCount ?? 0;
 }
 
-test('brings an empty database to the schema of this version; again it changes nothing', async () => {
+test('brings an empty database to the schema of this version, and a second run changes nothing', async () => {
   await migrate(context.url);
   await migrate(context.url);
   expect(await countApplied()).toBe(all.length);
@@ -114,14 +114,14 @@ test('brings an empty database to the schema of this version; again it changes n
   expect(rows).toEqual([]);
 });
 
-test('several processes at once take turns', async () => {
+test('concurrent migrators take turns', async () => {
   const folder = await folderWith(LATER);
   await Promise.all([0, 1, 2].map(() => migrate(context.url, { folder })));
   expect(await countApplied()).toBe(all.length + LATER.length);
 });
 
 describe('while another transaction holds a lock that a migration needs', () => {
-  // As whoever has written to the table and not committed holds it.
+  // As a transaction that has written to the table and not committed.
   test.each([
     ['monitors', '9001_monitor-note'],
     ['deliveries', '9002_delivery-index'],
@@ -146,30 +146,33 @@ describe('while another transaction holds a lock that a migration needs', () => 
   test.each([
     ['monitors', 0],
     ['deliveries', 1],
-  ])('of %s for too long: the migration fails, says who, and can be run again', async (table, applied) => {
-    await migrate(context.url);
-    const folder = await folderWith(LATER);
-    await holder.query('begin');
-    await holder.query(`lock table ${table} in row exclusive mode`);
-    const pid = await pidOf(holder);
-    const patience = {
-      ...PATIENCE,
-      /** Too long is as soon as the migrator has seen this session: autovacuum may be in its way before. */
-      get maxWaitMs() {
-        return hasNamed(pid) ? 0 : Infinity;
-      },
-    };
-    await expect(migrate(context.url, { folder, patience, onWait })).rejects.toThrow(
-      /^Migration \d{4}_[a-z-]+ did not get its locks\. They are held by: .*session \d+, a report, idle in transaction, /,
-    );
-    expect(await countApplied()).toBe(all.length + applied);
-    await holder.query('commit');
-    await migrate(context.url, { folder });
-    expect(await countApplied()).toBe(all.length + LATER.length);
-  });
+  ])(
+    'of %s for too long: the migration fails, names the session, and can be run again',
+    async (table, applied) => {
+      await migrate(context.url);
+      const folder = await folderWith(LATER);
+      await holder.query('begin');
+      await holder.query(`lock table ${table} in row exclusive mode`);
+      const pid = await pidOf(holder);
+      const patience = {
+        ...PATIENCE,
+        /** Too long is as soon as the migrator has seen this session: autovacuum may be in its way before. */
+        get maxWaitMs() {
+          return hasNamed(pid) ? 0 : Infinity;
+        },
+      };
+      await expect(migrate(context.url, { folder, patience, onWait })).rejects.toThrow(
+        /^Migration \d{4}_[a-z-]+ did not get its locks\. They are held by: .*session \d+, a report, idle in transaction, /,
+      );
+      expect(await countApplied()).toBe(all.length + applied);
+      await holder.query('commit');
+      await migrate(context.url, { folder });
+      expect(await countApplied()).toBe(all.length + LATER.length);
+    },
+  );
 });
 
-test('all migrations of a run together wait for so long, not each of them', async () => {
+test('the waiting time is limited for a whole run, not for each migration', async () => {
   await migrate(context.url);
   const folder = await folderWith(LATER);
   await holder.query('begin');
@@ -209,13 +212,13 @@ test('all migrations of a run together wait for so long, not each of them', asyn
   expect(await countApplied()).toBe(all.length + 1);
 });
 
-test('a run that has waited too long for its turn fails', async () => {
+test('a run that waits too long for its turn fails', async () => {
   await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
   const patience = { ...PATIENCE, maxWaitMs: 0 };
   await expect(migrate(context.url, { patience })).rejects.toThrow(/^Another migration is still running/);
 });
 
-test('between two tries a migration holds no table', async () => {
+test('a migration locks no table between two tries', async () => {
   await migrate(context.url);
   await holder.query('begin');
   await holder.query('lock table monitors in row exclusive mode');
@@ -269,7 +272,7 @@ describe('a run that is interrupted', () => {
   });
 });
 
-test('an index whose building a deadlock ended is built again', async () => {
+test('an index build that a deadlock ended is repeated', async () => {
   await migrate(context.url);
   const folder = await folderWith([
     { tag: 'last', statements: ['CREATE INDEX CONCURRENTLY "by_name" ON "monitors" ("name")'] },
@@ -332,7 +335,7 @@ describe('a database that', () => {
   const journal = async (): Promise<unknown> =>
     (await context.db.execute(sql`select * from drizzle.__drizzle_migrations order by id`)).rows;
 
-  test('an earlier build made is refused, and nothing in it changes', async () => {
+  test('was made by an earlier build is refused and not changed', async () => {
     const older = await folderWith([]);
     const entries = [{ tag: 'old', when: (all[0]?.createdAt ?? 0) - 1 }];
     await writeFile(join(older, 'old.sql'), 'CREATE TABLE "monitors" ("id" uuid PRIMARY KEY)');
@@ -347,7 +350,7 @@ describe('a database that', () => {
     expect(before).toEqual([[expect.objectContaining({ id: 1 })], [{ name: 'monitors' }]]);
   });
 
-  test('a newer version migrated stays as it is', async () => {
+  test('was migrated by a newer version is not changed', async () => {
     await migrate(context.url, { folder: await folderWith(LATER) });
     const before = [await journal(), await tables()];
     await migrate(context.url);
@@ -361,7 +364,7 @@ async function tables(): Promise<unknown> {
   return rows;
 }
 
-test('an index whose building was interrupted is built again, one that was built is left alone', async () => {
+test('an interrupted index build is repeated, and a valid index is kept', async () => {
   await migrate(context.url);
   await addMonitor();
   await addMonitor();

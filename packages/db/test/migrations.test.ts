@@ -38,7 +38,7 @@ const tableOfIndex = new Map(
 );
 
 /**
- * Why services of this release and the previous one could not go on during a migration and after it; empty: they can
+ * Why services of this release and the previous one cannot run during a migration and after it; empty: they can
  * (docs/runbooks/upgrade.md).
  */
 function faultsOf(
@@ -90,7 +90,7 @@ test('migrations are in the order in which they were generated', () => {
   expect(times).toEqual([...new Set(times)].toSorted((one, other) => one - other));
 });
 
-describe('services could not go on during', () => {
+describe('the rules reject', () => {
   test.each([
     [
       'an index of a large table in a transaction',
@@ -129,7 +129,7 @@ describe('services could not go on during', () => {
   });
 });
 
-test('services go on while something is dropped that the previous release can do without', () => {
+test('the rules allow drops of what the previous release does not need', () => {
   const unneeded = new Set(['deliveries_pending_idx', 'monitors.url']);
   const statements = ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_pending_idx"'];
   expect(faultsOf({ isConcurrent: true, statements }, unneeded)).toEqual([]);
@@ -137,7 +137,7 @@ test('services go on while something is dropped that the previous release can do
   expect(faultsOf({ isConcurrent: false, statements: inTransaction }, unneeded)).toEqual([]);
 });
 
-test('services go on while a small table, or a new one, is changed', () => {
+test('the rules allow changes of small and new tables', () => {
   const statements = [
     'CREATE TABLE "x" (\n\t"id" uuid PRIMARY KEY NOT NULL\n);',
     'ALTER TABLE "x" ADD CONSTRAINT "x_fk" FOREIGN KEY ("id") REFERENCES "public"."monitors"("id")',

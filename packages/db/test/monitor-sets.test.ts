@@ -53,7 +53,7 @@ async function stateOf(source: string): Promise<State[]> {
 const named = (count: number, prefix: string): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(4, '0')}`);
 
-test('a set of more than one statement takes is written whole, and changed whole', async () => {
+test('a set larger than one batch is created and updated completely', async () => {
   const names = named(600, 'whole');
   await apply(
     'whole',
@@ -80,7 +80,7 @@ test('a set of more than one statement takes is written whole, and changed whole
   );
 });
 
-test('many at once for one source: each monitor once, the last set stands', async () => {
+test('concurrent sets of one source create each monitor once, and the last set wins', async () => {
   const names = named(40, 'crowd');
   const sets = Array.from({ length: 6 }, (_, call) =>
     apply(
@@ -98,7 +98,7 @@ test('many at once for one source: each monitor once, the last set stands', asyn
   expect(new Set(after.map((row) => row.interval_seconds)).size).toBe(1);
 });
 
-test('two sources that want the same new keys: one has all of them, the other is told, neither hangs', async () => {
+test('two sources with the same new externalIds: one gets all of them, the other a conflict, without a deadlock', async () => {
   const names = named(300, 'rival');
   const settled = await Promise.allSettled([
     apply(
@@ -119,7 +119,7 @@ test('two sources that want the same new keys: one has all of them, the other is
   expect(counts.toSorted((one, other) => one - other)).toEqual([0, 300]);
 });
 
-test('sets, single updates, deletes and checks at once: all of them end, and the next set makes it whole', async () => {
+test('concurrent sets, updates, deletes and checks all complete, and the next set restores its monitors', async () => {
   const names = named(60, 'storm');
   const wanted = names.map((name) => entry(name, { interval: 20 }));
   await apply(
@@ -149,7 +149,7 @@ function isGone(error: unknown): void {
   expect(error).toMatchObject({ code: 'not_found' });
 }
 
-test('a set whose session ends half-way leaves nothing; the next one completes', async () => {
+test('a set whose session ends halfway leaves nothing, and the next one completes', async () => {
   const names = named(200, 'half');
   await apply('half', [entry('half-0000')]);
   await context.db.execute(sql`
@@ -167,7 +167,7 @@ test('a set whose session ends half-way leaves nothing; the next one completes',
   });
 });
 
-test('what pruned monitors leave is deleted in small steps, and that of others stays', async () => {
+test('the history of pruned monitors is deleted in small steps; that of others stays', async () => {
   await ensureEventPartitions(context.db);
   await purgeDeletedMonitors(context.db);
   await apply('purge', [entry('purge-1'), entry('purge-2'), entry('purge-3')]);

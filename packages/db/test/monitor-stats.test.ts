@@ -52,7 +52,7 @@ async function oneSpan(fields: Partial<Parameters<typeof monitorWithSpans>[1][0]
 }
 
 describe('statistics of a monitor', () => {
-  test('are exact for a set made by hand', async () => {
+  test('match hand-computed values', async () => {
     const span = await oneSpan();
     const id = span.monitorId;
     const slots = slotsOf(span, start, start + HOUR_MS);
@@ -112,55 +112,52 @@ describe('statistics of a monitor', () => {
     });
   });
 
-  test.each([1, 2, 3])(
-    'lose nothing and count nothing twice wherever the rollups end, seed %d',
-    async (seed) => {
-      const spans = await monitorWithSpans(context, [
-        { region: 'a', interval: 60, from: start - HOUR_MS, to: start + 100 * MINUTE_MS },
-        { region: 'a', interval: 20, from: start + 100 * MINUTE_MS, to: start + 4 * HOUR_MS },
-        { region: 'b', interval: 300, from: start, to: start + 3 * HOUR_MS },
-      ]);
-      const id = spans[0]?.monitorId ?? '';
-      const events = randomEvents(spans, start, start + 4 * HOUR_MS, seeded(seed));
-      await insertEvents(context, events);
-      const live = await Promise.all(
-        (['24h', '30d'] as const).map(async (window) => still(await stats(id, window))),
-      );
-      const hours = Array.from({ length: 7 }, (_, index) => start + (index - 1) * HOUR_MS);
-      const rollups = hours.flatMap((hour) =>
-        ['a', 'b'].map((region) => expectedRollup({ monitorId: id, region }, hour, spans, events)),
-      );
-      expect(live[0]).toMatchObject({
-        checks: rollups.reduce((sum, rollup) => sum + (rollup?.checks ?? 0), 0),
-        failures: rollups.reduce((sum, rollup) => sum + (rollup?.failures ?? 0), 0),
-        gaps: rollups.reduce((sum, rollup) => sum + (rollup?.gaps ?? 0), 0),
-      });
-      await setWatermark(context, start - 2 * HOUR_MS);
-      let rolled = 0;
-      while ((await rollUpNextHour(context.db)) !== null) {
-        rolled += 1;
-        expect(still(await stats(id))).toEqual(live[0]);
-        expect(still(await stats(id, '30d'))).toEqual(live[1]);
-      }
-      expect(rolled).toBeGreaterThanOrEqual(6);
-      // Rollups that lie after the watermark are not counted beside their events.
-      await setWatermark(context, start + HOUR_MS);
+  test.each([1, 2, 3])('count everything exactly once wherever the rollups end, seed %d', async (seed) => {
+    const spans = await monitorWithSpans(context, [
+      { region: 'a', interval: 60, from: start - HOUR_MS, to: start + 100 * MINUTE_MS },
+      { region: 'a', interval: 20, from: start + 100 * MINUTE_MS, to: start + 4 * HOUR_MS },
+      { region: 'b', interval: 300, from: start, to: start + 3 * HOUR_MS },
+    ]);
+    const id = spans[0]?.monitorId ?? '';
+    const events = randomEvents(spans, start, start + 4 * HOUR_MS, seeded(seed));
+    await insertEvents(context, events);
+    const live = await Promise.all(
+      (['24h', '30d'] as const).map(async (window) => still(await stats(id, window))),
+    );
+    const hours = Array.from({ length: 7 }, (_, index) => start + (index - 1) * HOUR_MS);
+    const rollups = hours.flatMap((hour) =>
+      ['a', 'b'].map((region) => expectedRollup({ monitorId: id, region }, hour, spans, events)),
+    );
+    expect(live[0]).toMatchObject({
+      checks: rollups.reduce((sum, rollup) => sum + (rollup?.checks ?? 0), 0),
+      failures: rollups.reduce((sum, rollup) => sum + (rollup?.failures ?? 0), 0),
+      gaps: rollups.reduce((sum, rollup) => sum + (rollup?.gaps ?? 0), 0),
+    });
+    await setWatermark(context, start - 2 * HOUR_MS);
+    let rolled = 0;
+    while ((await rollUpNextHour(context.db)) !== null) {
+      rolled += 1;
       expect(still(await stats(id))).toEqual(live[0]);
-      await setWatermark(context, start + 4 * HOUR_MS);
-      // What is rolled up is not read from the events again.
-      await context.db.execute(
-        sql`delete from events where timestamp < ${new Date(start + 2 * HOUR_MS).toISOString()}`,
-      );
-      expect(still(await stats(id))).toEqual(live[0]);
-    },
-  );
+      expect(still(await stats(id, '30d'))).toEqual(live[1]);
+    }
+    expect(rolled).toBeGreaterThanOrEqual(6);
+    // Rollups that lie after the watermark are not counted beside their events.
+    await setWatermark(context, start + HOUR_MS);
+    expect(still(await stats(id))).toEqual(live[0]);
+    await setWatermark(context, start + 4 * HOUR_MS);
+    // What is rolled up is not read from the events again.
+    await context.db.execute(
+      sql`delete from events where timestamp < ${new Date(start + 2 * HOUR_MS).toISOString()}`,
+    );
+    expect(still(await stats(id))).toEqual(live[0]);
+  });
 
   test.each([
     { interval: 60, graceMs: 75_000 },
     { interval: 5, graceMs: 20_000 },
     { interval: 7_200, graceMs: 15 * MINUTE_MS },
   ])(
-    'gaps of the hour that runs: only slots whose check cannot come any more, every $interval s',
+    'count only slots of the current hour whose check can no longer start, every $interval s',
     async ({ interval, graceMs }) => {
       const from = Date.now() - 3 * HOUR_MS;
       const span = await oneSpan({ interval, from, to: null });
@@ -184,11 +181,11 @@ describe('statistics of a monitor', () => {
     ['90d', 90, 24],
   ] as const)('%s has %d buckets of %d h, empty ones too', async (window, buckets, hours) => {
     const { monitorId } = await oneSpan({ from: start, to: start + 1 });
-    const answer = await stats(monitorId, window);
-    const first = Date.parse(answer.from);
+    const response = await stats(monitorId, window);
+    const first = Date.parse(response.from);
     expect(first % (hours * HOUR_MS)).toBe(0);
-    expect(answer).toMatchObject({ window, checks: 0, uptime: null, latency: null, regions: [] });
-    expect(answer.series).toEqual(
+    expect(response).toMatchObject({ window, checks: 0, uptime: null, latency: null, regions: [] });
+    expect(response.series).toEqual(
       Array.from({ length: buckets }, (_, index) => ({
         start: new Date(first + index * hours * HOUR_MS).toISOString(),
         checks: 0,
@@ -199,12 +196,12 @@ describe('statistics of a monitor', () => {
         timings: null,
       })),
     );
-    const behind = Date.parse(answer.to) - Date.parse(answer.series.at(-1)?.start ?? '');
+    const behind = Date.parse(response.to) - Date.parse(response.series.at(-1)?.start ?? '');
     expect(behind).toBeGreaterThanOrEqual(0);
     expect(behind).toBeLessThan(hours * HOUR_MS);
   });
 
-  test('days and quarters of days are UTC', async () => {
+  test('use UTC days and quarters of days', async () => {
     const noon = Math.floor(Date.now() / (24 * HOUR_MS) - 2) * 24 * HOUR_MS + 12 * HOUR_MS;
     const { monitorId } = await oneSpan({ from: start, to: start + 1 });
     // It may be of the month before.

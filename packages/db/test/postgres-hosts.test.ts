@@ -14,7 +14,7 @@ import { connectPostgres } from '@tocsin/runtime/postgres/connect';
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let testDatabase: TestDatabase;
 let standby: PostgresServer;
-/** Of a port where nobody listens: it is the one of a client, so that no other process takes it meanwhile. */
+/** A port without a listener. A client uses it, so that no other process takes it meanwhile. */
 let down: string;
 let reserved: { readonly server: Server; readonly client: Socket };
 const opened: OpenDatabase[] = [];
@@ -66,7 +66,7 @@ async function portOf(url: string): Promise<string | undefined> {
 const portIn = (host: string): string => host.split(':')[1] ?? '';
 
 describe('an address with several hosts', () => {
-  test.each(['read-write', 'primary'])('and %s leads to the primary, in whatever order', async (session) => {
+  test.each(['read-write', 'primary'])('and %s connects to the primary, in any order', async (session) => {
     for (const hosts of [
       [down, hostOf(standby.url), primary()],
       [primary(), hostOf(standby.url)],
@@ -74,12 +74,12 @@ describe('an address with several hosts', () => {
       expect(await portOf(urlOf(hosts, session))).toBe(portIn(primary()));
   });
 
-  test.each([null, 'any'])('and %s leads to the first that answers', async (session) => {
+  test.each([null, 'any'])('and %s connects to the first that responds', async (session) => {
     const ofStandby = hostOf(standby.url);
     expect(await portOf(urlOf([down, ofStandby, primary()], session))).toBe(portIn(ofStandby));
   });
 
-  test('is left for the next host where one does not answer', async () => {
+  test('falls back to the next host if one does not respond', async () => {
     const proxy = await TcpProxy.start(testDatabase.url);
     proxy.blackHole();
     const hosts = [hostOf(proxy.through(testDatabase.url)), primary()];
@@ -87,7 +87,7 @@ describe('an address with several hosts', () => {
     await proxy.stop();
   });
 
-  test('is tried again after a failover, and a transaction of the pool takes the next host', async () => {
+  test('is tried again after a failover, and a transaction of the pool uses the next host', async () => {
     const proxy = await TcpProxy.start(testDatabase.url);
     const database = open(urlOf([hostOf(proxy.through(testDatabase.url)), primary()], 'read-write'));
     await database.db.transaction((tx) => tx.execute('select 1'));
@@ -98,7 +98,7 @@ describe('an address with several hosts', () => {
     await database.db.transaction((tx) => tx.execute('select 1'));
   });
 
-  test('is looked through once: further connections go to the same server at once', async () => {
+  test('is searched once: further connections go to the same server at once', async () => {
     const proxy = await TcpProxy.start(testDatabase.url);
     const { pool } = open(urlOf([down, hostOf(proxy.through(testDatabase.url))], 'read-write'));
     const first = await pool.connect();
@@ -111,7 +111,7 @@ describe('an address with several hosts', () => {
     expect([acceptedForFirst, proxy.accepted]).toEqual([2, 3]);
   });
 
-  test('is looked through within the given time: the hosts share it', async () => {
+  test('is searched within the given time, which the hosts share', async () => {
     const proxy = await TcpProxy.start(testDatabase.url);
     proxy.blackHole();
     const silent = hostOf(proxy.through(testDatabase.url));
@@ -124,7 +124,7 @@ describe('an address with several hosts', () => {
     await proxy.stop();
   });
 
-  test('is looked through again when the host in use stops answering', async () => {
+  test('is searched again when the host in use stops responding', async () => {
     const proxy = await TcpProxy.start(testDatabase.url);
     const host = hostOf(proxy.through(testDatabase.url));
     const { pool } = open(urlOf([host, host], 'read-write'));
@@ -136,19 +136,19 @@ describe('an address with several hosts', () => {
     expect(error).toMatchObject({ message: 'no response within 3.3 s' });
   });
 
-  test('names each host, and why it was not taken', async () => {
+  test('reports why each host was rejected', async () => {
     const ofStandby = hostOf(standby.url);
     await expect(open(urlOf([down, ofStandby], 'read-write')).ping()).rejects.toThrow(
       `${down}: connect ECONNREFUSED ${down}; ${ofStandby}: it is a read-only standby`,
     );
   });
 
-  test('is taken by migrations', async () => {
+  test('is used by migrations', async () => {
     const { pathname } = new URL(testDatabase.url);
     await migrate(urlOf([down, primary()], 'read-write', pathname.slice(1)));
   });
 
-  test('has one leader, who is with the primary', async () => {
+  test('has one leader, which is connected to the primary', async () => {
     const { signal } = new AbortController();
     const hosts = [hostOf(standby.url), primary()];
     const lease = await acquireLeaderLease(urlOf(hosts, null), 7, signal);
@@ -173,7 +173,7 @@ test('connections send the first TCP keep-alive after 10 s, not after two hours'
 });
 
 describe('an address with one host, a standby', () => {
-  test('takes no connection that is to write', async () => {
+  test('refuses connections that need to write', async () => {
     const url = urlOf([hostOf(standby.url)], 'read-write');
     await expect(open(url).pool.query('select 1')).rejects.toThrow('it is a read-only standby');
   });

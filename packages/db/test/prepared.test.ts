@@ -34,10 +34,10 @@ async function preparedStatements(throughPooler: boolean): Promise<string[]> {
   }
 }
 
-test('marked statements are prepared once a session, others never', async () => {
+test('marked statements are prepared once per session, others never', async () => {
   expect(await preparedStatements(false)).toEqual([expect.stringContaining('select $1::int as value')]);
 });
 
-test('behind a transaction pooler nothing is prepared: the next transaction has another session', async () => {
+test('nothing is prepared behind a transaction pooler, where the next transaction has another session', async () => {
   expect(await preparedStatements(true)).toEqual([]);
 });

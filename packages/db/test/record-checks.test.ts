@@ -41,7 +41,7 @@ async function changesOf(monitorId: string): Promise<(typeof statusChanges.$infe
 }
 
 describe('recordChecks', () => {
-  test('writes the event with everything the check found', async () => {
+  test('writes the event with all results of the check', async () => {
     const { id, name, runbookUrl } = await makeMonitor(context);
     const outcome = await recordOne(failureOf(id));
     expect(outcome).toMatchObject({ kind: 'recorded', outdated: false });
@@ -54,7 +54,7 @@ describe('recordChecks', () => {
       latency: 31,
       statusCode: 500,
       errorReason: 'HTTP_500',
-      errorDetail: 'answered 500',
+      errorDetail: 'responded with 500',
       region: 'default',
       timestamp: expect.any(String),
       source: 'schedule',
@@ -64,7 +64,7 @@ describe('recordChecks', () => {
     });
   });
 
-  test('PENDING ends with the first check; UP to DOWN and back makes an incident and freezes four payloads', async () => {
+  test('PENDING ends with the first check; DOWN and recovery create an incident and four payloads', async () => {
     const monitor = await makeMonitor(context);
     await createChannel(context, {
       accountId: context.accountId,
@@ -150,13 +150,13 @@ describe('recordChecks', () => {
     expect(await listEvents(context.db, context.accountId, id, { limit: 10 })).toHaveLength(1);
   });
 
-  test('of two results of one monitor in a batch the second waits for the next one', async () => {
+  test('the second of two results of one monitor in a batch is busy', async () => {
     const { id } = await makeMonitor(context);
     const outcomes = await recordChecks(context.db, [failureOf(id), checkOf(id)]);
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['recorded', 'busy']);
   });
 
-  test('a monitor that another process holds is busy and holds up no other', async () => {
+  test('a locked monitor is busy and does not delay others', async () => {
     const [held, free] = [await makeMonitor(context), await makeMonitor(context)];
     await context.db.transaction(async (tx) => {
       await tx.execute(`select 1 from monitors where id = '${held.id}' for update`);
@@ -166,7 +166,7 @@ describe('recordChecks', () => {
     expect(await recordOne(checkOf(held.id))).toMatchObject({ kind: 'recorded' });
   });
 
-  test('a time limit for its statements ends with it', async () => {
+  test('a time limit for statements ends with the transaction', async () => {
     const { id } = await makeMonitor(context);
     await context.db.transaction(async (tx) => {
       await tx.execute(sql`lock table events in access exclusive mode`);
@@ -184,7 +184,7 @@ describe('recordChecks', () => {
     expect(after.rows).toEqual([{ statement_timeout: '2min' }]);
   });
 
-  test('stamps are strictly increasing, whoever records, and a database refuses a second open incident', async () => {
+  test('stamps are strictly increasing with several recorders, and a second open incident is refused', async () => {
     const { id } = await makeMonitor(context);
     const checks = Array.from({ length: 16 }, (_, index) => (index % 2 ? checkOf(id) : failureOf(id)));
     const results = await Promise.all(
@@ -214,7 +214,7 @@ describe('recordChecks', () => {
     expect(open.length).toBeLessThanOrEqual(1);
   });
 
-  test('a late result of an older revision moves no status and asks for the schedule again', async () => {
+  test('a late result of an older revision changes no status and is outdated', async () => {
     const { id } = await makeMonitor(context);
     await recordOne(checkOf(id));
     await context.db
@@ -230,7 +230,7 @@ describe('recordChecks', () => {
     expect(await statusOf(id)).toBe('DOWN');
   });
 
-  test('an older revision still counts where only the name changed', async () => {
+  test('an older revision still counts if only the name has changed', async () => {
     const { id } = await makeMonitor(context);
     await recordOne(checkOf(id));
     await updateMonitor(context, context.accountId, id, { name: 'Renamed' }, 'default');
@@ -238,7 +238,7 @@ describe('recordChecks', () => {
     expect(await statusOf(id)).toBe('DOWN');
   });
 
-  test('a check with a URL override is an event and nothing more', async () => {
+  test('a check with a URL override only writes an event', async () => {
     const { id } = await makeMonitor(context);
     const override = { source: 'trigger', slot: null, urlOverride: 'https://preview.example' } as const;
     await recordOne(failureOf(id, override));
@@ -262,7 +262,7 @@ describe('recordChecks', () => {
 });
 
 describe('updateMonitor', () => {
-  test('a new threshold is judged at once, with the last check’s facts', async () => {
+  test('a new threshold is evaluated at once, with the results of the last check', async () => {
     const { id } = await makeMonitor(context, { failureThreshold: 3 });
     await recordOne(checkOf(id));
     await recordOne(failureOf(id));
@@ -273,11 +273,11 @@ describe('updateMonitor', () => {
     const [down] = changes.at(-1)?.webhookEvents ?? [];
     expect(JSON.parse(down?.payload ?? '')).toMatchObject({ latency: 31, errorReason: 'HTTP_500' });
     const back = await updateMonitor(context, context.accountId, id, { failureThreshold: 5 }, 'default');
-    // Only a check that passed makes anybody recover.
+    // Only a passed check recovers a monitor.
     expect(back.monitor.status).toBe('DOWN');
   });
 
-  test('removing the failing region is judged at once; PENDING is not', async () => {
+  test('removing the failing region is evaluated at once, except for a PENDING monitor', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu', 'us'] });
     await recordOne(checkOf(id, { region: 'eu' }));
     await recordOne(failureOf(id, { region: 'us' }));
@@ -295,7 +295,7 @@ describe('updateMonitor', () => {
     expect(changed.monitor.status).toBe('PENDING');
   });
 
-  test('a new target and threshold at once recover nothing without a check', async () => {
+  test('a new target with a new threshold recovers nothing without a check', async () => {
     const { id } = await makeMonitor(context);
     await recordOne(failureOf(id));
     const fields = { url: 'https://other.example', failureThreshold: 3 };
@@ -303,7 +303,7 @@ describe('updateMonitor', () => {
     expect(updated).toMatchObject({ monitor: { status: 'DOWN' }, statusChange: null });
   });
 
-  test('an update that changes nothing raises no revision', async () => {
+  test('an update that changes nothing keeps the revision', async () => {
     const monitor = await makeMonitor(context, {
       headers: { 'X-Token': 'abc' },
       assertions: { statusCode: 204 },
@@ -326,7 +326,7 @@ test('header values and bodies are sealed at rest and read back as written', asy
   expect(String(rows[0]?.['row'])).not.toMatch(/s3cr3t-marker|marker-body/);
 });
 
-test('a triggered check whose commit went unanswered is recorded once', async () => {
+test('a triggered check is recorded once, even if it is repeated after a lost response to its commit', async () => {
   const { id } = await makeMonitor(context, { failureThreshold: 2 });
   await recordOne(checkOf(id));
   const row = await findMonitorRow(context.db, context.accountId, id);
@@ -341,7 +341,7 @@ test('a triggered check whose commit went unanswered is recorded once', async ()
   );
 });
 
-test('making partitions waits for no reader of events, and recording not for it', async () => {
+test('creating partitions and recording checks do not wait for readers of events', async () => {
   const { id } = await makeMonitor(context);
   const { rows } = await context.db.execute<{ name: string }>(
     sql`select max(c.relname) as name from pg_inherits i join pg_class c on c.oid = i.inhrelid

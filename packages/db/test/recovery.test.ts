@@ -54,7 +54,7 @@ describe('an edit of a DOWN monitor', () => {
       { regions: ['a', 'b', 'c', 'd', 'e'] },
     ],
     ['a higher threshold', [failing('a')], { regions: ['a'] }, { failureThreshold: 3 }],
-  ])('that no passed check backs recovers nobody: %s', async (_, checks, fields, change) => {
+  ])('recovers nothing without a passed check: %s', async (_, checks, fields, change) => {
     const id = await makeWatched(context, checks, fields);
     const before = await eventsOf(id);
     expect(await edit(id, change)).toBe('DOWN');
@@ -62,7 +62,7 @@ describe('an edit of a DOWN monitor', () => {
     expect(await openIncidents(id)).toBe(1);
   });
 
-  test('recovers at once where a region that passes decides', async () => {
+  test('recovers at once if a passing region decides', async () => {
     const checks = [passing('b'), failing('a'), failing('c')];
     const id = await makeWatched(context, checks, { regions: ['a', 'b', 'c'] });
     expect(await edit(id, { regions: ['a', 'b'] })).toBe('UP');
@@ -97,7 +97,7 @@ describe('after a silence of every region', () => {
     expect(await record(id, failing('a'))).toBe('DOWN');
   });
 
-  test('what is down for a majority is told once a majority has reported', async () => {
+  test('DOWN is announced once a majority has reported failures', async () => {
     const id = await makeWatched(context, [passing('a'), passing('b'), passing('c')], { regions });
     await fallSilent(id);
     expect(await record(id, failing('c'))).toBe('UP');
@@ -105,7 +105,7 @@ describe('after a silence of every region', () => {
     expect(await eventsOf(id)).toEqual(['monitor.down a', 'incident.created a']);
   });
 
-  test('regions that stay silent lose their say again', async () => {
+  test('regions that stay silent become ineligible again', async () => {
     const id = await makeWatched(context, [passing('a'), passing('b')], { regions });
     await fallSilent(id);
     expect(await record(id, failing('a'))).toBe('UP');
@@ -116,7 +116,7 @@ describe('after a silence of every region', () => {
     expect(await record(id, failing('a'))).toBe('DOWN');
   });
 
-  test('a failing check recovers nobody', async () => {
+  test('a failing check recovers nothing', async () => {
     const id = await makeWatched(context, [failing('a'), failing('b'), failing('c')], { regions });
     await fallSilent(id);
     expect(await record(id, failing('b'))).toBe('DOWN');

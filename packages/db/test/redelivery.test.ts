@@ -51,7 +51,7 @@ async function spent(ends: 'delivered' | 'failed', failures = 0): Promise<string
 
 describe('redeliver', () => {
   test.each(['delivered', 'failed'] as const)(
-    'a %s one starts over, its attempts go on counting',
+    'restarts the schedule of a %s delivery and keeps counting its attempts',
     async (end) => {
       const id = await spent(end, 2);
       await context.db.execute(sql`update deliveries set first_attempt_at = now() - interval '71 hours'`);
@@ -70,7 +70,7 @@ describe('redeliver', () => {
     },
   );
 
-  test('not while an attempt is under way; once its lease is over a late failure only enters the log', async () => {
+  test('is refused while an attempt is running; after its lease, a late failure only enters the log', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const running = await claimOne(context);
     await expect(redeliver(context.db, accountId, running.id)).rejects.toMatchObject({ code: 'conflict' });
@@ -84,7 +84,7 @@ describe('redeliver', () => {
     ]);
   });
 
-  test('a race with a claim: the delivery is due or runs, never lost', async () => {
+  test('a race with a claim leaves the delivery due or running, never lost', async () => {
     for (let round = 0; round < 15; round += 1) {
       await context.db.execute(sql`truncate status_changes, deliveries cascade`);
       const [id = ''] = await alertOf(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
@@ -104,7 +104,7 @@ describe('redeliver', () => {
     }
   });
 
-  test('of a disabled channel, and of another account, it is refused', async () => {
+  test('is refused for a disabled channel and for another account', async () => {
     const id = await spent('failed');
     const other = await makeAccount(context);
     await expect(redeliver(context.db, other, id)).rejects.toMatchObject({ code: 'not_found' });
@@ -112,13 +112,13 @@ describe('redeliver', () => {
     const refusal = { code: 'conflict', message: expect.stringContaining('enable it first') };
     await expect(redeliver(context.db, accountId, id)).rejects.toMatchObject(refusal);
     await expect(redeliverAll(context, channelId)).rejects.toMatchObject(refusal);
-    const foreign = redeliverAll({ ...context, accountId: other }, channelId);
-    await expect(foreign).rejects.toMatchObject({ code: 'not_found' });
+    const ofOther = redeliverAll({ ...context, accountId: other }, channelId);
+    await expect(ofOther).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
 describe('redeliverUndelivered', () => {
-  test('releases what is held, in the order of the events', async () => {
+  test('releases held deliveries in the order of the events', async () => {
     await updateChannel(context.db, accountId, channelId, { enabled: false });
     await alertOf(context, monitorId, 'DOWN');
     await alertOf(context, monitorId, 'UP');
@@ -147,7 +147,7 @@ describe('redeliverUndelivered', () => {
     return other;
   }
 
-  test('reads a part of a long backlog at a time, and says that more is left', async () => {
+  test('reads a long backlog in parts, and returns how many remain', async () => {
     const other = await makeBacklog();
     const last: number[] = [];
     for (let calls = 0; calls < 3; calls += 1) {
@@ -174,7 +174,7 @@ describe('redeliverUndelivered', () => {
     expect(rows).toHaveLength(0);
   });
 
-  test('takes what is undelivered in [since, until), and nothing that runs or is a test', async () => {
+  test('releases undelivered events in [since, until), except running attempts and test events', async () => {
     const delivered = await spent('delivered');
     const [, second] = await readDeliveryLog(context.db, channelId);
     if (!second) throw new Error('no second delivery');
@@ -191,7 +191,7 @@ describe('redeliverUndelivered', () => {
     expect((await getDelivery(context.db, accountId, delivered)).state).toBe('delivered');
   });
 
-  test('an earlier event that was never attempted still goes first', async () => {
+  test('an earlier event without an attempt is still sent first', async () => {
     const [first = '', second = ''] = (await alertOf(context, monitorId, 'DOWN')).toSorted();
     const log = await readDeliveryLog(context.db, channelId);
     const [earlier, later] = [log[0]?.id ?? '', log[1]?.id ?? ''];
@@ -207,7 +207,7 @@ describe('redeliverUndelivered', () => {
     expect((await claimOne(context)).id).toBe(later);
   });
 
-  test('two at once, and alerts meanwhile: nobody waits for anybody crosswise', async () => {
+  test('two redeliveries and alerts at the same time do not deadlock', async () => {
     await updateChannel(context.db, accountId, channelId, { enabled: false });
     for (let round = 0; round < 10; round += 1) {
       await alertOf(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
@@ -224,7 +224,7 @@ describe('redeliverUndelivered', () => {
 });
 
 describe('listDeliveries', () => {
-  test('pages from the newest, also where several were made in the same millisecond', async () => {
+  test('pages from the newest, also for deliveries of the same millisecond', async () => {
     for (let round = 0; round < 4; round += 1) {
       await alertOf(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
     }

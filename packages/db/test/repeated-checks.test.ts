@@ -30,8 +30,8 @@ function setRegions(monitorId: string, regions: string[]): Promise<unknown> {
   return updateMonitor(context, context.accountId, monitorId, { regions }, 'default');
 }
 
-describe('a result of a region that checks the monitor no longer', () => {
-  test('is recorded, and once however often its job is run', async () => {
+describe('a result of a region that no longer checks the monitor', () => {
+  test('is recorded once, even if its job runs again', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu', 'us'] });
     await setRegions(id, ['us']);
     const late = lateCheck(id);
@@ -40,7 +40,7 @@ describe('a result of a region that checks the monitor no longer', () => {
     expect(await countEvents(id)).toBe(1);
   });
 
-  test('that was recorded before the region went is not recorded again', async () => {
+  test('that was recorded before the region was removed is not recorded again', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu', 'us'] });
     const check = lateCheck(id);
     await kindsOf(check);
@@ -51,7 +51,7 @@ describe('a result of a region that checks the monitor no longer', () => {
     expect(await countEvents(id)).toBe(1);
   });
 
-  test('keeps no other from being recorded: another slot, region or monitor', async () => {
+  test('does not prevent results of other slots, regions or monitors', async () => {
     const { id } = await makeMonitor(context, { regions: ['us'] });
     const other = await makeMonitor(context, { regions: ['us'] });
     const late = lateCheck(id);

@@ -6,7 +6,7 @@ import { createChannel, rotateChannelSecret } from '@tocsin/db/channels/write-ch
 import { openDatabase } from '@tocsin/db/database/open';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor } from '@tocsin/db/monitors/read-monitors';
-import { resealMonitors, resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
+import { resealBatch, resealSecrets, SEALED_TABLES } from '@tocsin/db/secrets/reseal-secrets';
 import { countSealed, countUnreadable, reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { sql } from 'drizzle-orm';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
@@ -73,10 +73,11 @@ describe('resealing', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('may be broken off after any batch and goes on from there', async () => {
+  test('continues after an interruption between two batches', async () => {
     for (let number = 0; number < 5; number += 1) await makeMonitor(context, SECRETS);
     const rotating = { ...context, secrets: rotated };
-    const first = await resealMonitors(rotating, null, 2);
+    const [monitors] = SEALED_TABLES;
+    const first = monitors && (await resealBatch(rotating, monitors, null, 2));
     expect(first).toMatchObject({ resealed: 6, unreadable: [] });
     expect(await countSealed(context.db)).toEqual(
       new Map([
@@ -87,7 +88,7 @@ describe('resealing', () => {
     expect(await resealSecrets(rotating)).toMatchObject({ resealed: 9, total: 15 });
   });
 
-  test('passes over a row that somebody holds, says so, and finds it again', async () => {
+  test('skips a locked row, reports it, and reseals it in a later round', async () => {
     const { id } = await makeMonitor(context, SECRETS);
     await makeMonitor(context, SECRETS);
     const other = openDatabase({
@@ -112,7 +113,7 @@ describe('resealing', () => {
     await other.close();
   });
 
-  test('leaves what it cannot open as it is, and does the rest', async () => {
+  test('leaves unreadable secrets unchanged and reseals the others', async () => {
     const strange = { ...context, secrets: new SecretBox([strangeKey]) };
     const { id } = await makeMonitor(strange, SECRETS);
     await makeMonitor(context, SECRETS);
@@ -143,8 +144,8 @@ describe('resealing', () => {
   });
 });
 
-describe('a key that is missing', () => {
-  test('is told of by its name', async () => {
+describe('a missing key', () => {
+  test('is reported by its id', async () => {
     await makeMonitor(context, SECRETS);
     await makeOpsChannel();
     expect(await countUnreadable(context.db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 4]]));
@@ -155,7 +156,7 @@ describe('a key that is missing', () => {
       `SECRETS_KEY lacks the key ${old.currentKeyId}, with which 4 secrets are sealed: put it at the end of SECRETS_KEY`,
     ]);
   });
-  test('that is lost leaves monitors that can be deleted, and channels that take a new secret', async () => {
+  test('does not prevent deleting a monitor or rotating the secret of a channel', async () => {
     const monitor = await makeMonitor(context, SECRETS);
     const { id } = await makeOpsChannel();
     const without = { ...context, secrets: fresh };

@@ -40,7 +40,7 @@ async function addDeliveries(state: string, days: number, many = 1): Promise<voi
     insert into attempts (delivery_id, number, started_at, duration_ms) select id, 1, now(), 10 from made`);
 }
 
-test('what is finished goes after the retention, in more than one batch; what is to be sent stays', async () => {
+test('finished deliveries are deleted after the retention in several batches; pending ones stay', async () => {
   for (const state of ['delivered', 'failed', 'held', 'pending']) {
     await addDeliveries(state, 91);
     await addDeliveries(state, 89);
@@ -60,7 +60,7 @@ test('what is finished goes after the retention, in more than one batch; what is
   expect(await count('attempts')).toBe(5);
 });
 
-test('status changes go once dispatched, incidents once resolved for 13 months', async () => {
+test('dispatched status changes are deleted after the retention, resolved incidents after 13 months', async () => {
   const { id } = await makeMonitor(context);
   for (const to of ['DOWN', 'UP', 'DOWN'] as const) await changeStatus(context, id, to);
   await context.db.execute(sql`update status_changes set timestamp = now() - interval '1 year'`);
@@ -79,7 +79,7 @@ test('status changes go once dispatched, incidents once resolved for 13 months',
   expect([await count('incidents'), await count('status_changes')]).toEqual([1, 2]);
 });
 
-test('a deleted channel is gone at once, sends nothing more, and its deliveries follow', async () => {
+test('a deleted channel disappears at once and sends nothing; its deliveries are deleted later', async () => {
   const { db, accountId } = context;
   const { id: monitorId } = await makeMonitor(context);
   await alertOf(context, monitorId, 'DOWN');

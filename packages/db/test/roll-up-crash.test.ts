@@ -69,8 +69,8 @@ async function endSession(pid: number): Promise<void> {
   });
 }
 
-describe('a roll-up that is in the middle of an hour', () => {
-  test('is committed slice by slice; when it is killed the next one completes the hour', async () => {
+describe('a roll-up in the middle of an hour', () => {
+  test('commits each slice, and the next one completes the hour after a crash', async () => {
     const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
     const failed = expect(rolling).rejects.toThrow();
     const pid = await waiter();
@@ -89,7 +89,7 @@ describe('a roll-up that is in the middle of an hour', () => {
     expect(complete).toMatchObject(ids.map((monitorId) => ({ monitorId, gaps: 60 })));
   });
 
-  test('stops after a slice when it is asked to, and leaves the hour to the next call', async () => {
+  test('stops after a slice when it is aborted, and leaves the hour to the next call', async () => {
     const controller = new AbortController();
     const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1, signal: controller.signal });
     await waiter();
@@ -113,7 +113,7 @@ describe('a roll-up that is in the middle of an hour', () => {
     expect((await readRollupState(context.db))?.rolledUntil).toEqual(new Date(start + HOUR_MS));
   });
 
-  test('holds no monitor until it is done', async () => {
+  test('locks no monitor', async () => {
     await context.db.execute(
       sql.raw(`
         create function wait_at_end() returns trigger language plpgsql as $$ begin
@@ -135,7 +135,7 @@ describe('a roll-up that is in the middle of an hour', () => {
     expect(rows).toEqual(ids.slice(0, 2).map((id) => ({ id })));
   });
 
-  test('does not hold up a deletion, and leaves nothing of the deleted monitor', async () => {
+  test('does not delay a deletion, and leaves no rollups of the deleted monitor', async () => {
     const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
     await waiter();
     // The slice of the last monitor has begun, and cannot see that the monitor is deleted.

@@ -73,7 +73,7 @@ function expectedRollups(spans: readonly Span[], events: readonly RawEvent[]): u
 }
 
 describe('rolling up', () => {
-  test.each([1, 2, 3, 4, 5, 6])('is exact against the raw events, seed %d', async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6])('matches the raw events, seed %d', async (seed) => {
     const spans = await variousSpans();
     const events = randomEvents(spans, start - HOUR_MS, end + HOUR_MS, seeded(seed));
     await insertEvents(context, events);
@@ -85,7 +85,7 @@ describe('rolling up', () => {
     expect(Math.min(...rollups.map(({ gaps }) => gaps))).toBeGreaterThanOrEqual(0);
   });
 
-  test('is the same in a session of another time zone', async () => {
+  test("does not depend on the session's time zone", async () => {
     const spans = await variousSpans();
     const events = randomEvents(spans, start, end, seeded(7));
     await insertEvents(context, events);
@@ -96,7 +96,7 @@ describe('rolling up', () => {
     expect(await rollupsBefore(context, end)).toEqual(expectedRollups(spans, events));
   });
 
-  test('an hour is left alone until 16 minutes after its end', async () => {
+  test('rolls an hour up 16 minutes after its end', async () => {
     /** Whether an hour, the first that is not rolled up, is left alone; it may become due at that moment. */
     const isLeftAlone = async (hour: number): Promise<boolean> => {
       const due = hour + HOUR_MS + 16 * 60_000;
@@ -115,7 +115,7 @@ describe('rolling up', () => {
     await isLeftAlone(recent + HOUR_MS);
   });
 
-  test('says the gaps of the last hour by region, and keeps them with the watermark', async () => {
+  test('returns the gaps of the last hour by region, and stores them with the watermark', async () => {
     await monitorWithSpans(context, [
       { region: 'a', interval: 60, from: start, to: start + HOUR_MS },
       { region: 'b', interval: 600, from: start, to: start + HOUR_MS },
@@ -132,7 +132,7 @@ describe('rolling up', () => {
     expect((await rollUpNextHour(context.db))?.gaps).toEqual({});
   });
 
-  test('a check up to 15 minutes late is none, a later one is a gap', async () => {
+  test('a check more than 15 minutes late is a gap', async () => {
     const [span] = await monitorWithSpans(context, [
       { region: 'default', interval: 1_800, from: start, to: start + HOUR_MS },
     ]);
@@ -148,7 +148,7 @@ describe('rolling up', () => {
     expect(rollups.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(1);
   });
 
-  test('done again, after the watermark was set back, changes nothing', async () => {
+  test('changes nothing when it is repeated after a reset of the watermark', async () => {
     const spans = await variousSpans();
     await insertEvents(context, randomEvents(spans, start, end, seeded(8)));
     await rollUpAll();
@@ -158,7 +158,7 @@ describe('rolling up', () => {
     expect(await rollupsBefore(context, end)).toEqual(before);
   });
 
-  test('begins with the hour of the first monitor, and works a backlog off hour by hour', async () => {
+  test('begins with the hour of the first monitor, and processes a backlog hour by hour', async () => {
     await context.db.execute(sql`delete from check_rollup_state`);
     const oldest = Math.floor(Date.now() / HOUR_MS - 20) * HOUR_MS;
     const at = oldest + 5;
@@ -176,7 +176,7 @@ describe('rolling up', () => {
     expect(await rollupsBefore(context, end)).toMatchObject([{ hour: new Date(oldest), checks: 1 }]);
   });
 
-  test("a deleted monitor's rollups go with it", async () => {
+  test('the rollups of a deleted monitor are deleted', async () => {
     const [gone, kept] = await Promise.all(
       [1, 2].map(() => monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: null }])),
     );

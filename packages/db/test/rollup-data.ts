@@ -99,11 +99,11 @@ export function expectedRollup(
     );
   const gaps = slots.filter((slot) => !happened(slot)).length;
   if (counted.length + gaps === 0) return null;
-  const answered = counted.filter(({ statusCode }) => statusCode !== null);
-  const buckets = answered.map(({ latencyMs }) => latencyBucket(latencyMs));
+  const responded = counted.filter(({ statusCode }) => statusCode !== null);
+  const buckets = responded.map(({ latencyMs }) => latencyBucket(latencyMs));
   const present = [...new Set(buckets)].toSorted((one, other) => one - other);
   const sum = (phase: number): number =>
-    answered.reduce((total, { phases }) => total + (phases[phase] ?? 0), 0);
+    responded.reduce((total, { phases }) => total + (phases[phase] ?? 0), 0);
   return {
     monitorId: span.monitorId,
     region: span.region,
@@ -113,7 +113,7 @@ export function expectedRollup(
     gaps,
     latencyBuckets: present,
     latencyCounts: present.map((bucket) => buckets.filter((other) => other === bucket).length),
-    timedChecks: answered.length,
+    timedChecks: responded.length,
     dnsSumMs: sum(0),
     tcpSumMs: sum(1),
     tlsSumMs: sum(2),
@@ -199,15 +199,15 @@ export function randomEvents(
     let timestamp = time;
     while (taken.has(`${span.monitorId} ${timestamp}`)) timestamp += 1;
     taken.add(`${span.monitorId} ${timestamp}`);
-    const answered = random() < 0.9;
-    const outcome = answered
+    const responded = random() < 0.9;
+    const outcome = responded
       ? {
           statusCode: 200,
           latencyMs: 1 + pick(30 ** (1 + pick(3))),
           phases: [phase(), phase(), phase(), pick(500), phase()],
         }
       : { statusCode: null, latencyMs: pick(2) * 10_000, phases: [phase(), phase(), null, null, null] };
-    const status = answered && random() < 0.8 ? 'UP' : 'DOWN';
+    const status = responded && random() < 0.8 ? 'UP' : 'DOWN';
     const { monitorId, region } = span;
     events.push({ ...eventAt(monitorId, time), region, ...outcome, status, timestamp, ...fields });
   };

@@ -65,7 +65,7 @@ describe('schedule spans', () => {
     expect(second).toMatchObject({ phaseMs: phaseMs(id, 20_000), endsAt: null, startsAt: first?.endsAt });
   });
 
-  test('regions: removed ones end, new ones start, the others go on; one that comes back starts anew', async () => {
+  test('spans of removed regions end, those of new regions start, and the others continue', async () => {
     const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
     await update(id, { regions: ['b', 'c'] });
     expect(await outline(id)).toEqual(['a/60', 'b/60…', 'c/60…']);
@@ -73,14 +73,14 @@ describe('schedule spans', () => {
     expect(await outline(id)).toEqual(['a/60', 'b/60…', 'c/60…', 'a/60…']);
   });
 
-  test('any other edit, or the same regions in another order, touches none', async () => {
+  test('other edits, or another order of regions, change no span', async () => {
     const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
     const before = await spansOf(id);
     await update(id, { name: 'Other', url: 'https://other.example', regions: ['b', 'a'], interval: 60 });
     expect(await spansOf(id)).toEqual(before);
   });
 
-  test('many changes at once leave no overlap and nothing running twice', async () => {
+  test('concurrent changes leave no overlap and no second running span', async () => {
     const { id } = await makeMonitor(context);
     await Promise.all([5, 6, 7, 8, 9, 10].map((interval) => update(id, { interval })));
     const spans = await spansOf(id);
@@ -88,7 +88,7 @@ describe('schedule spans', () => {
     spans.forEach((span, index) => expect(span.endsAt).toEqual(spans[index + 1]?.startsAt ?? null));
   });
 
-  test('a clock that steps back makes no overlap', async () => {
+  test('a clock that steps back causes no overlap', async () => {
     const { id } = await makeMonitor(context);
     const future = new Date(Date.now() + 60_000);
     await context.db.update(scheduleSpans).set({ startsAt: future });
@@ -98,14 +98,14 @@ describe('schedule spans', () => {
     expect(second?.startsAt).toEqual(first?.endsAt);
   });
 
-  test('an edit that fails leaves them as they were', async () => {
+  test('an edit that fails changes no span', async () => {
     await makeMonitor(context, { externalId: 'taken' });
     const { id } = await makeMonitor(context, { regions: ['a'] });
     await expect(update(id, { interval: 20, regions: ['b'], externalId: 'taken' })).rejects.toThrow();
     expect(await outline(id)).toEqual(['a/60…']);
   });
 
-  test('another default region moves those without a list', async () => {
+  test('a new default region moves monitors without a list of regions', async () => {
     const { id } = await makeMonitor(context, { interval: 30 });
     const named = await makeMonitor(context, { regions: ['default'] });
     expect(await alignDefaultRegion(context.db, 'other')).toBe(1);
@@ -114,21 +114,21 @@ describe('schedule spans', () => {
     expect(await alignDefaultRegion(context.db, 'other')).toBe(0);
   });
 
-  test('an edit after the default region changed moves it too', async () => {
+  test('an edit after a change of the default region moves the monitor too', async () => {
     const { id } = await makeMonitor(context);
     await updateMonitor(context, context.accountId, id, { name: 'Other' }, 'other');
     expect(await outline(id)).toEqual(['default/60', 'other/60…']);
   });
 
-  test('go with their monitor', async () => {
+  test('are deleted with their monitor', async () => {
     const { id } = await makeMonitor(context);
     await deleteMonitor(context.db, context.accountId, id);
     expect(await spansOf(id)).toEqual([]);
   });
 });
 
-describe('aligning spans with what is checked', () => {
-  test('a migration gives one to each monitor that is older than the table, and none twice', async () => {
+describe('alignSpans', () => {
+  test('creates a span for each monitor that is older than the table, and none twice', async () => {
     const monitors = await Promise.all([60, 5].map((interval) => makeMonitor(context, { interval })));
     const known = await makeMonitor(context);
     const before = await spansOf(known.id);
@@ -147,7 +147,7 @@ describe('aligning spans with what is checked', () => {
     expect(await spansOf(known.id)).toEqual(before);
   });
 
-  test('mends what a former version wrote: another interval, other regions', async () => {
+  test('repairs spans of a former version with another interval or other regions', async () => {
     const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
     await context.db.execute(sql`update monitors set interval_seconds = 30`);
     await context.db.execute(sql`update monitor_regions set region = 'c' where region = 'b'`);
@@ -156,7 +156,7 @@ describe('aligning spans with what is checked', () => {
     expect(await alignSpans(context.db)).toBe(0);
   });
 
-  test('more monitors than fit into one transaction', async () => {
+  test('repairs more monitors than one transaction handles', async () => {
     await context.db.execute(sql`
       insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method,
         failure_threshold, regions)
@@ -172,7 +172,7 @@ describe('aligning spans with what is checked', () => {
     expect(rows[0]?.['n']).toBeGreaterThan(600);
   });
 
-  test('leaves a monitor that is being written to the next time', async () => {
+  test('skips a locked monitor until the next call', async () => {
     const { id } = await makeMonitor(context);
     await context.db.delete(scheduleSpans);
     await context.db.transaction(async (tx) => {

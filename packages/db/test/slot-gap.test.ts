@@ -24,7 +24,7 @@ async function gapOf(check: CheckRecord): Promise<unknown> {
   return outcome?.kind === 'recorded' ? outcome.gap : outcome?.kind;
 }
 
-test('a result tells how many planned slots before it were left out, in its own region', async () => {
+test('a result returns how many planned slots of its region were missed before it', async () => {
   const { id } = await makeMonitor(context, { interval: 60, regions: ['eu', 'us'] });
   const at = (index: number, region = 'eu'): CheckRecord =>
     checkOf(id, { region, slot: slotOf(id, 60, index) });
@@ -38,7 +38,7 @@ test('a result tells how many planned slots before it were left out, in its own 
   expect(await gapOf(checkOf(id, { region: 'gone', slot: slotOf(id, 60, 30) }))).toBeNull();
 });
 
-test('a new interval makes no gap, however much shorter it is', async () => {
+test('a shorter interval causes no gap', async () => {
   let { id } = await makeMonitor(context, { interval: 3_600 });
   // One in 1,200 has phases that fall together.
   for (let tries = 0; phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000) && tries < 9; tries += 1) {

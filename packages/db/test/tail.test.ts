@@ -29,7 +29,7 @@ async function rangeOf(monitorId: string, after: number | null = null): Promise<
   return { monitorId, after, upTo: await stampOf(monitorId) };
 }
 
-test('stamps: of the account, and those after an instant', async () => {
+test('listMonitorStamps returns the stamps of the account after an instant', async () => {
   const [silent, early, late] = await Promise.all([1, 2, 3].map(() => makeMonitor(context)));
   if (!silent || !early || !late) throw new Error('not made');
   await recordChecks(context.db, [checkOf(early.id)]);
@@ -46,7 +46,7 @@ test('stamps: of the account, and those after an instant', async () => {
   expect([others.stamps.size, others.now >= all.now]).toEqual([0, true]);
 });
 
-test('events: exactly those in the ranges, first ones first, of the account only', async () => {
+test('tailEvents returns exactly the events of the account in the ranges, oldest first', async () => {
   const [one, two] = [await makeMonitor(context), await makeMonitor(context, { name: 'Two' })];
   for (let round = 0; round < 3; round += 1) {
     await recordChecks(context.db, [checkOf(one.id), checkOf(two.id)]);
@@ -64,7 +64,7 @@ test('events: exactly those in the ranges, first ones first, of the account only
   expect(await tailEvents(context.db, stranger, ranges, 10)).toEqual([]);
 });
 
-test('status changes: announced or not, with the reason; none of a monitor that is gone', async () => {
+test('tailStatusChanges returns announced and silent changes with the reason, and none of a deleted monitor', async () => {
   const { id } = await makeMonitor(context);
   await recordChecks(context.db, [checkOf(id)]);
   await recordChecks(context.db, [failureOf(id)]);

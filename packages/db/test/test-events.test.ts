@@ -50,7 +50,7 @@ describe('a test event', () => {
     expect(delivery).toMatchObject({ monitorId: 'test', event: 'monitor.up', test: true, state: 'pending' });
   });
 
-  test('of a disabled channel is attempted once, alone, and changes nothing of the channel', async () => {
+  test('of a disabled channel is attempted once and does not change the channel', async () => {
     await context.db
       .update(channels)
       .set({ enabled: false, disabledReason: 'Gone.', failingSince: new Date(0) });
@@ -62,14 +62,14 @@ describe('a test event', () => {
     expect(await recordOutcome(context, claimed, { kind: 'failed' })).toBeNull();
     expect(await findTestOutcome(context.db, id)).toMatchObject({
       delivered: false,
-      attempt: { statusCode: 500, error: 'answered 500' },
+      attempt: { statusCode: 500, error: 'responded with 500' },
     });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
     expect(channel).toMatchObject({ enabled: false, disabledReason: 'Gone.', failingSince: new Date(0) });
   });
 
-  test('a delivered one leaves failing_since alone too', async () => {
+  test('does not change failing_since when it is delivered', async () => {
     await context.db.update(channels).set({ failingSince: new Date(0) });
     const id = await createTestDelivery(context.db, accountId, channelId, 'default');
     const [claimed] = await claimDeliveries(context, { deliveryId: id });
@@ -80,7 +80,7 @@ describe('a test event', () => {
     expect(channel?.failingSince).toEqual(new Date(0));
   });
 
-  test('neither waits for others nor holds them up, and disabling does not hold it', async () => {
+  test('neither waits for other deliveries nor delays them, and is not held by disabling', async () => {
     await alertOf(context, monitorId, 'DOWN');
     const id = await createTestDelivery(context.db, accountId, channelId, 'default');
     const claimed = await claimDeliveries(context, { limit: 10 });
@@ -96,7 +96,7 @@ describe('a test event', () => {
     expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
   });
 
-  test('that nobody waits for any more is not sent; a channel that is gone has none', async () => {
+  test('is not sent after it is abandoned, and is deleted with its channel', async () => {
     const id = await createTestDelivery(context.db, accountId, channelId, 'default');
     await abandonTestDelivery(context.db, id);
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);

@@ -36,7 +36,7 @@ async function makePair(): Promise<readonly [string, string, Wave]> {
   throw new Error('101 monitors have 101 of 100 phases');
 }
 
-test('the members of a wave are the monitors of its interval and phase, each with its revision', async () => {
+test('a wave contains the monitors of its interval and phase, with their revisions', async () => {
   const [one, other, wave] = await makePair();
   await update(other, { name: 'Other', url: 'https://other.example' });
   const members = await listWaveMembers(context.db, 'default', wave);
@@ -52,7 +52,7 @@ test('the members of a wave are the monitors of its interval and phase, each wit
   expect(await membersOf('other', wave)).toEqual([]);
 });
 
-test('of a slot that runs again those are left out of which it is recorded, in that region', async () => {
+test('a repeated slot leaves out monitors with a result of this slot in this region', async () => {
   const [one, other, wave] = await makePair();
   const slot = wave.phaseMs + 5_000_000;
   const recorded = async (id: string, region: string): Promise<unknown> =>
@@ -70,14 +70,14 @@ test('of a slot that runs again those are left out of which it is recorded, in t
   expect(await unrecorded(slot)).toEqual([other]);
 });
 
-test('another interval moves a monitor to another wave at once', async () => {
+test('a new interval moves a monitor to another wave at once', async () => {
   const [one, other, wave] = await makePair();
   await update(one, { interval: 60 });
   expect(await membersOf('default', wave)).toEqual([other]);
   expect(await membersOf('default', waveOf(one, 60))).toEqual([one]);
 });
 
-test('a region that a monitor left checks it no more; the one it went to does', async () => {
+test('a monitor that changes regions is checked only in the new region', async () => {
   const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
   await update(id, { regions: ['b', 'c'] });
   const wave = waveOf(id, 60);
@@ -94,7 +94,7 @@ test('a region that a monitor left checks it no more; the one it went to does', 
   );
 });
 
-test('a deleted monitor is of no wave, and a wave without any is none', async () => {
+test('a deleted monitor belongs to no wave, and empty waves are not listed', async () => {
   const [one, other, wave] = await makePair();
   await deleteMonitor(context.db, context.accountId, one);
   expect(await membersOf('default', wave)).toEqual([other]);
@@ -104,7 +104,7 @@ test('a deleted monitor is of no wave, and a wave without any is none', async ()
   expect((await listWaves(context.db)).get('default') ?? []).not.toContainEqual(wave);
 });
 
-test('a wave is listed once however many it checks, and on demand for one region alone', async () => {
+test('a wave is listed once for all its monitors, and optionally for one region', async () => {
   const [, , wave] = await makePair();
   const far = await makeMonitor(context, { regions: ['far'], interval: 3_600 });
   const all = await listWaves(context.db);
@@ -116,7 +116,7 @@ test('a wave is listed once however many it checks, and on demand for one region
   expect(await listWaves(context.db, 'none')).toEqual(new Map());
 });
 
-test('a phase of a former version, on no grid, is moved to the wave of its monitor', async () => {
+test("a phase of a former version is replaced by the monitor's present phase", async () => {
   const { id } = await makeMonitor(context, { regions: ['a'] });
   await context.db.execute(sql`update schedule_spans set phase_ms = 12345`);
   expect(await alignSpans(context.db)).toBe(1);

@@ -290,7 +290,7 @@ test('a healthy receiver gets a mass incident before most deliveries to receiver
     }),
   );
   const written = await context.db.transaction((tx) =>
-    insertMonitors(tx, context.secrets, context.accountId, inputs, 'default'),
+    insertMonitors({ ...context, tx, defaultRegion: 'default' }, inputs),
   );
   const ids = written.map(({ row }) => row.id);
   receiver.answer = (webhook, response) => {

@@ -67,7 +67,7 @@ async function createWaves(): Promise<[string[], string[]]> {
       return createMonitorSchema.parse({ name: 'Member', url, interval: INTERVAL, timeout: TIMEOUT });
     });
     const written = await context.db.transaction((tx) =>
-      insertMonitors(tx, context.secrets, context.accountId, inputs, 'default'),
+      insertMonitors({ ...context, tx, defaultRegion: 'default' }, inputs),
     );
     for (const { row } of written) {
       const wave = waveId(waveOf(row.id, INTERVAL));

@@ -1,14 +1,13 @@
 import type { AppError } from '@tocsin/contracts/errors';
 import type { ResourceKind } from '@tocsin/contracts/routes/route';
-import { apiKeyNotFound } from '@tocsin/db/api-keys/api-keys';
-import { channelNotFound, findChannelRow } from '@tocsin/db/channels/read-channels';
+import { findChannelRow } from '@tocsin/db/channels/read-channels';
+import { notFound } from '@tocsin/db/database/errors';
 import type { Database } from '@tocsin/db/database/open';
-import { deliveryNotFound, findDeliveryRow } from '@tocsin/db/deliveries/read-deliveries';
-import { incidentNotFound } from '@tocsin/db/incidents/read-incidents';
+import { findDeliveryRow } from '@tocsin/db/deliveries/read-deliveries';
 import { invitationNotFound } from '@tocsin/db/users/invitations';
-import { findWindowRow, maintenanceWindowNotFound } from '@tocsin/db/maintenance-windows/read-windows';
-import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/monitor-row';
-import { findUserWithAccount, userNotFound } from '@tocsin/db/users/users';
+import { findWindowRow } from '@tocsin/db/maintenance-windows/read-windows';
+import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
+import { findUserWithAccount } from '@tocsin/db/users/users';
 
 interface Lookup {
   readonly notFound: () => AppError;
@@ -18,12 +17,12 @@ interface Lookup {
 
 /** What the `:id` of a path can identify. */
 export const LOOKUPS: Readonly<Record<ResourceKind, Lookup>> = {
-  monitor: { notFound: monitorNotFound, find: findMonitorRow },
-  channel: { notFound: channelNotFound, find: findChannelRow },
-  delivery: { notFound: deliveryNotFound, find: findDeliveryRow },
-  incident: { notFound: incidentNotFound },
-  maintenanceWindow: { notFound: maintenanceWindowNotFound, find: findWindowRow },
-  apiKey: { notFound: apiKeyNotFound },
-  user: { notFound: userNotFound, find: findUserWithAccount },
+  monitor: { notFound: () => notFound('monitor'), find: findMonitorRow },
+  channel: { notFound: () => notFound('channel'), find: findChannelRow },
+  delivery: { notFound: () => notFound('delivery'), find: findDeliveryRow },
+  incident: { notFound: () => notFound('incident') },
+  maintenanceWindow: { notFound: () => notFound('maintenance window'), find: findWindowRow },
+  apiKey: { notFound: () => notFound('API key') },
+  user: { notFound: () => notFound('user'), find: findUserWithAccount },
   invitation: { notFound: invitationNotFound },
 };

@@ -2,7 +2,6 @@ import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, tableOf, toWire } from '../database/sql.ts';
@@ -11,7 +10,6 @@ import { apiKeys, apiKeyTombstones } from './table.ts';
 
 type ApiKeyRow = typeof apiKeys.$inferSelect;
 
-/** @param creatorRemoved whether the user who created the key has been removed since */
 function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
   const { id, name, scopes, expiresAt, lastUsedAt, createdAt } = row;
   const { createdBy: creator, createdByName, createdByEmail: email } = row;
@@ -20,24 +18,15 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
   return { ...toWire({ id, name, scopes, expiresAt, lastUsedAt, createdAt }), createdBy };
 }
 
-export function apiKeyNotFound(): AppError {
-  return notFound('API key');
-}
-
 /** The account that a request acts for, and its permissions. */
-export interface ApiKeyIdentity {
-  readonly id: string;
-  readonly accountId: string;
-  /** The comma-separated string, as `read,write`. */
-  readonly scopes: string;
-}
+export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'scopes'>>;
 
 /** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
 export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
-  const [key] = await db
-    .select({ id: apiKeys.id, accountId: apiKeys.accountId, scopes: apiKeys.scopes })
-    .from(apiKeys)
-    .where(and(eq(apiKeys.hash, hash), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`))));
+  const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
+  const { id, accountId, scopes } = apiKeys;
+  const isKey = and(eq(apiKeys.hash, hash), isValid);
+  const [key] = await db.select({ id, accountId, scopes }).from(apiKeys).where(isKey);
   return key ?? null;
 }
 
@@ -52,23 +41,18 @@ export async function listApiKeys(db: Queryable, accountId: string): Promise<Api
   return rows.map(({ key, creator }) => toApiKey(key, creator === null));
 }
 
-/** A key that is made in the dashboard has both scopes. */
-export type ApiKeyScopes = 'read,write' | 'read';
-
 export interface NewApiKey {
   readonly accountId: string;
   readonly name: string;
-  readonly scopes?: ApiKeyScopes;
+  /** Default: both, as for a key that is created in the dashboard. */
+  readonly scopes?: ApiKeyRow['scopes'];
   /** Null or absent: never expires. */
   readonly expiresAt?: Date | null;
   /** The id of the user who creates it; null or absent: none. */
   readonly createdBy?: string | null;
 }
 
-/**
- * Creates a key; `key` is the raw key, which cannot be read again.
- * @throws AppError not_signed_in if the user has just been removed
- */
+/** Creates a key. The raw `key` cannot be read again. @throws AppError not_signed_in if the user has just been removed */
 export async function createApiKey(
   db: Queryable,
   input: NewApiKey,
@@ -77,17 +61,14 @@ export async function createApiKey(
   const key = generateApiKey();
   const row = await db.transaction(async (tx) => {
     const creator = await lockCreator(tx, input);
-    const values = { id: uuidv7(), accountId, name, hash: hashToken(key), scopes, expiresAt, ...creator };
+    const values = { accountId, name, hash: hashToken(key), scopes, expiresAt, ...creator };
     return firstOf(await tx.insert(apiKeys).values(values).returning());
   });
   return { apiKey: toApiKey(row, false), key };
 }
 
 /** Until the transaction ends, the user cannot be removed: the removal then also deletes this key. */
-async function lockCreator(
-  tx: Transaction,
-  { accountId, createdBy }: NewApiKey,
-): Promise<Partial<Pick<ApiKeyRow, 'createdBy' | 'createdByName' | 'createdByEmail'>>> {
+async function lockCreator(tx: Transaction, { accountId, createdBy }: NewApiKey) {
   if (createdBy === undefined || createdBy === null) return {};
   const [user] = await tx
     .select({ createdBy: users.id, createdByName: users.name, createdByEmail: users.email })
@@ -98,26 +79,19 @@ async function lockCreator(
   return user;
 }
 
-/**
- * Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`.
- * @returns `refused` if the key was deleted: a deletion is final
- */
+/** Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`. @returns `refused` if the key was deleted: a deletion is final */
 export async function ensureApiKey(
   db: Database,
-  { accountId, name, key, scopes }: { accountId: string; name: string; key: string; scopes: ApiKeyScopes },
+  { key, ...values }: Required<Pick<NewApiKey, 'accountId' | 'name' | 'scopes'>> & { readonly key: string },
 ): Promise<'created' | 'exists' | 'refused'> {
   const hash = hashToken(key);
   return db.transaction(async (tx) => {
     // Waits for a concurrent deletion of this key.
     await tx.execute(sql`lock table ${apiKeyTombstones} in share row exclusive mode`);
-    const [tombstone] = await tx.select().from(apiKeyTombstones).where(eq(apiKeyTombstones.hash, hash));
-    if (tombstone) return 'refused';
-    const created = await tx
-      .insert(apiKeys)
-      .values({ id: uuidv7(), accountId, name, hash, scopes })
-      .onConflictDoNothing({ target: apiKeys.hash })
-      .returning({ id: apiKeys.id });
-    return created.length > 0 ? 'created' : 'exists';
+    if ((await tx.$count(apiKeyTombstones, eq(apiKeyTombstones.hash, hash))) > 0) return 'refused';
+    const insert = tx.insert(apiKeys).values({ ...values, hash });
+    const { rowCount } = await insert.onConflictDoNothing({ target: apiKeys.hash });
+    return rowCount === 1 ? 'created' : 'exists';
   });
 }
 
@@ -133,14 +107,11 @@ export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, 
     where k.id = u.id`);
 }
 
-/**
- * Deletes a key at once and for good. Its hash stays as a tombstone.
- * @throws AppError not_found
- */
+/** Deletes a key at once and for good. Its hash stays as a tombstone. @throws AppError not_found */
 export async function deleteApiKey(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const deleted = await deleteKeys(tx, and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)));
-    if (deleted === 0) throw apiKeyNotFound();
+    if (deleted === 0) throw notFound('API key');
   });
 }
 

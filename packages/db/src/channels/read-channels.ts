@@ -1,8 +1,7 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import type { AppError } from '@tocsin/contracts/errors';
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { notFound } from '../database/errors.ts';
+import { requireFound } from '../database/errors.ts';
 import type { Database, DbContext, Queryable } from '../database/open.ts';
 import { queryOne, toWire } from '../database/sql.ts';
 import { type ChannelRow, channels } from './table.ts';
@@ -23,10 +22,6 @@ const wireColumns = {
   updatedAt: channels.updatedAt,
 };
 
-export function channelNotFound(): AppError {
-  return notFound('channel');
-}
-
 /** The condition for the account's channel with this id. A deleted one does not match. */
 export function isChannel(accountId: string, id: string): SQL | undefined {
   return and(eq(channels.id, id), eq(channels.accountId, accountId), isNull(channels.deletedAt));
@@ -34,8 +29,7 @@ export function isChannel(accountId: string, id: string): SQL | undefined {
 
 /**
  * The account's channel with this id.
- * @param lock locks the row until the transaction ends. A transaction that changes a channel and its deliveries locks the channel first,
- * so that no two of them deadlock.
+ * @param lock locks the row. A transaction that changes a channel and its deliveries locks the channel first: no two of them deadlock.
  * @throws AppError not_found
  */
 export async function findChannelRow(
@@ -45,16 +39,13 @@ export async function findChannelRow(
   lock?: 'no key update',
 ): Promise<ChannelRow> {
   const query = db.select().from(channels).where(isChannel(accountId, id));
-  const [row] = await (lock === undefined ? query : query.for(lock));
-  if (!row) throw channelNotFound();
-  return row;
+  return requireFound(await (lock === undefined ? query : query.for(lock)), 'channel');
 }
 
 /** One channel of the account. @throws AppError not_found */
 export async function getChannel(db: Queryable, accountId: string, id: string): Promise<Channel> {
-  const [row] = await db.select(wireColumns).from(channels).where(isChannel(accountId, id));
-  if (!row) throw channelNotFound();
-  return toWire(row);
+  const rows = await db.select(wireColumns).from(channels).where(isChannel(accountId, id));
+  return toWire(requireFound(rows, 'channel'));
 }
 
 /** Every channel of the account, by creation date, then id, descending. */
@@ -67,20 +58,14 @@ export async function listChannels(db: Database, accountId: string): Promise<Cha
   return rows.map(toWire);
 }
 
-const channelCounts = z.object({
-  enabled: z.number(),
-  /** Disabled by a person. */
-  disabled: z.number(),
-  disabledByService: z.number(),
-});
-export type ChannelCounts = z.output<typeof channelCounts>;
+const channelCounts = z.object({ enabled: z.number(), disabled: z.number(), disabledByService: z.number() });
 
-/** Counts the channels of every account. */
-export async function countChannels(db: Database): Promise<ChannelCounts> {
+/** Counts the channels of every account. `disabled` are those that a person disabled. */
+export async function countChannels(db: Database): Promise<z.output<typeof channelCounts>> {
   return queryOne(db, channelCounts)`
     select (count(*) filter (where enabled))::int as enabled,
       (count(*) filter (where not enabled and disabled_reason is null))::int as disabled,
-      (count(*) filter (where not enabled and disabled_reason is not null))::int as "disabledByService"
+      (count(*) filter (where not enabled and disabled_reason is not null))::int as disabled_by_service
     from channels where deleted_at is null`;
 }
 

@@ -1,24 +1,24 @@
-import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
 /** Webhook channels. Secrets are sealed. After a rotation the previous one stays valid until it expires. */
 export const channels = pgTable(
   'channels',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
-    name: text('name').notNull(),
-    url: text('url').notNull(),
-    sealedSecret: text('sealed_secret').notNull(),
-    sealedPreviousSecret: text('sealed_previous_secret'),
+    name: t.text('name').notNull(),
+    url: t.text('url').notNull(),
+    sealedSecret: t.text('sealed_secret').notNull(),
+    sealedPreviousSecret: t.text('sealed_previous_secret'),
     previousSecretExpiresAt: instant('previous_secret_expires_at'),
     /** Assigned to every monitor of the account, also to later ones. */
-    allMonitors: boolean('all_monitors').notNull().default(false),
-    enabled: boolean('enabled').notNull().default(true),
+    allMonitors: t.boolean('all_monitors').notNull().default(false),
+    enabled: t.boolean('enabled').notNull().default(true),
     /** Why the service disabled it; null if a user did, or while it is enabled. */
-    disabledReason: text('disabled_reason'),
+    disabledReason: t.text('disabled_reason'),
     /** The first failed attempt since the last success; null while the last attempt succeeded. */
     failingSince: instant('failing_since'),
     /** The last failed attempt; counts only while `failingSince` is set. */
@@ -27,7 +27,7 @@ export const channels = pgTable(
     deletedAt: instant('deleted_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [index('channels_account_idx').on(table.accountId, table.createdAt.desc())],
 );
 export type ChannelRow = typeof channels.$inferSelect;
@@ -36,9 +36,7 @@ export type ChannelRow = typeof channels.$inferSelect;
 export const channelMonitors = pgTable(
   'channel_monitors',
   {
-    channelId: uuid('channel_id')
-      .notNull()
-      .references(() => channels.id, { onDelete: 'cascade' }),
+    channelId: ownerId('channel_id', () => channels.id),
     monitorId: monitorId(),
   },
   (table) => [

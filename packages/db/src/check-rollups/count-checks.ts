@@ -6,29 +6,29 @@ import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 
-/** The columns of `check_rollups` in the order of `hourlyCounts`. */
-export const ROLLUP_COLUMNS = sql.raw(
-  `monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
-   dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms`,
-);
+/** The phases of a check: `events` has their columns `dns_ms` …, `check_rollups` their sums `dns_sum_ms` …. */
+const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
+const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map(toText).join(', '));
 
-export interface HourlyCountsRange {
-  readonly monitorIds: readonly string[];
+/** The columns of `check_rollups` in the order of `hourlyCounts`. */
+export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
+  ${forPhases((phase) => `${phase}_sum_ms`)}`;
+
+/** Whole hours, in epoch milliseconds. */
+export interface HoursRange {
   /** The start of the first hour, and the end of the last. */
-  readonly from: Date;
-  readonly to: Date;
+  readonly from: number;
+  readonly to: number;
   /** Postgres' clock: no slot is a gap while its check may still happen. */
-  readonly now: Date;
+  readonly now: number;
 }
 
 /**
- * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. It rolls hours up, and counts those that are not
- * rolled up yet. Hours without a check and without a gap are left out.
- *
- * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot is a gap if it has no event with a stamp within
- * 15 minutes. It counts from the time on at which its check can no longer start: an interval and 15 s later, at most 15 minutes.
+ * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
+ * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot without an event within 15 minutes is a gap as
+ * soon as its check can no longer start: an interval and 15 s later, at most 15 minutes.
  */
-export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): SQL {
+export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: HoursRange): SQL {
   const ids = arrayOf('uuid', monitorIds);
   const [start, end, clock] = [timestamptz(from), timestamptz(to), timestamptz(now)];
   const late = milliseconds(MAX_LATENESS_MS);
@@ -38,10 +38,9 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
       select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
         count(*) as checks, count(*) filter (where e.status = 'DOWN') as failures,
         count(e.first_byte_ms) as timed_checks,
-        ${sumOfPhase('dns_ms')}, ${sumOfPhase('tcp_ms')}, ${sumOfPhase('tls_ms')},
-        ${sumOfPhase('first_byte_ms')}, ${sumOfPhase('download_ms')}
+        ${forPhases((phase) => `sum(e.${phase}_ms) filter (where e.first_byte_ms is not null) as ${phase}_ms`)}
       from events e where ${counted} group by 1, 2, 3),
-    answered as (
+    responded as (
       select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
         width_bucket(e.latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint as bucket, count(*)::int as count
       from events e where ${counted} and e.status_code is not null and e.latency_ms > 0
@@ -49,7 +48,7 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
     latencies as (
       select monitor_id, region, hour,
         array_agg(bucket order by bucket) as latency_buckets, array_agg(count order by bucket) as latency_counts
-      from answered group by 1, 2, 3),
+      from responded group by 1, 2, 3),
     due as (
       select s.monitor_id, s.region, h.hour, s.phase_ms, s.interval_seconds * 1000::bigint as interval_ms,
         greatest(s.starts_at, h.hour) as first_at,
@@ -74,9 +73,7 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
       (coalesce(p.slots, 0) - coalesce(v.slots, 0))::int as gaps,
       coalesce(l.latency_buckets, '{}') as latency_buckets, coalesce(l.latency_counts, '{}') as latency_counts,
       coalesce(c.timed_checks, 0)::int as timed_checks,
-      coalesce(c.dns_ms, 0)::bigint as dns_sum_ms, coalesce(c.tcp_ms, 0)::bigint as tcp_sum_ms,
-      coalesce(c.tls_ms, 0)::bigint as tls_sum_ms, coalesce(c.first_byte_ms, 0)::bigint as first_byte_sum_ms,
-      coalesce(c.download_ms, 0)::bigint as download_sum_ms
+      ${forPhases((phase) => `coalesce(c.${phase}_ms, 0)::bigint as ${phase}_sum_ms`)}
     from checked c full join planned p using (monitor_id, region, hour)
     left join covered v using (monitor_id, region, hour)
     left join latencies l using (monitor_id, region, hour)
@@ -96,25 +93,16 @@ function wholeMs(time: SQL): SQL {
   return sql`(extract(epoch from ${time}) * 1000)::bigint`;
 }
 
-/** A phase that a check with a response skipped took no time, so that the phases add up. */
-function sumOfPhase(column: string): SQL {
-  return sql`sum(${sql.raw(column)}) filter (where e.first_byte_ms is not null) as ${sql.raw(column)}`;
-}
-
 /** The number of slots of a schedule before an instant, counted from its phase in 1970. */
 function slotsBefore(time: SQL): SQL {
   return sql`((${wholeMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
 }
 
-export interface CountsRange {
+export interface CountsRange extends HoursRange {
   readonly monitorId: string;
-  readonly from: Date;
-  /** The end of the hour that runs. */
-  readonly to: Date;
   readonly bucketHours: number;
   /** Hours before it are rolled up; the others are counted from their events. */
-  readonly rolledUntil: Date;
-  readonly now: Date;
+  readonly rolledUntil: number;
 }
 
 /** The counts of one region in one period, which begins at `start`, epoch milliseconds. */
@@ -129,9 +117,9 @@ const countsRow = z.object({
   checks: z.number(),
   failures: z.number(),
   gaps: z.number(),
+  timedChecks: z.number(),
   buckets: z.array(z.number()).nullable(),
   counts: z.array(z.number()).nullable(),
-  timedChecks: z.number(),
   dns: z.number(),
   tcp: z.number(),
   tls: z.number(),
@@ -145,14 +133,14 @@ const countsRow = z.object({
  */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now } = range;
-  const seam = new Date(Math.min(Math.max(range.rolledUntil.getTime(), from.getTime()), to.getTime()));
+  const seam = Math.min(Math.max(range.rolledUntil, from), to);
   const rows = await query(tx, countsRow)`
     with hourly as (
       select c.*, date_bin(${range.bucketHours} * interval '1 hour', c.hour, timestamptz 'epoch') as start
       from (
         select ${ROLLUP_COLUMNS} from check_rollups
         where monitor_id = ${monitorId} and hour >= ${timestamptz(from)} and hour < ${timestamptz(seam)}
-        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts({ monitorIds: [monitorId], from: seam, to, now })}) live
+        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts([monitorId], { from: seam, to, now })}) live
       ) c),
     latencies as (
       select region, start, array_agg(bucket) as buckets, array_agg(count) as counts
@@ -160,21 +148,14 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
         select h.region, h.start, u.bucket, sum(u.count)::float8 as count
         from hourly h, unnest(h.latency_buckets, h.latency_counts) as u (bucket, count) group by 1, 2, 3
       ) merged group by 1, 2)
-    select h.region, ${epochMs(sql`h.start`)} as start, l.buckets, l.counts, h.checks, h.failures,
-      h.gaps, h.timed_checks as "timedChecks", h.dns, h.tcp, h.tls, h.first_byte as "firstByte", h.download
-    from (
-      select region, start, ${sumOf('checks')}, ${sumOf('failures')}, ${sumOf('gaps')}, ${sumOf('timed_checks')},
-        ${sumOf('dns_sum_ms')}, ${sumOf('tcp_sum_ms')}, ${sumOf('tls_sum_ms')}, ${sumOf('first_byte_sum_ms')},
-        ${sumOf('download_sum_ms')}
-      from hourly group by 1, 2
-    ) h left join latencies l on l.region = h.region and l.start = h.start
-    order by h.start, h.region`;
+    select region, ${epochMs(sql`start`)} as start, l.buckets, l.counts,
+      sum(checks)::float8 as checks, sum(failures)::float8 as failures, sum(gaps)::float8 as gaps,
+      sum(timed_checks)::float8 as timed_checks,
+      ${forPhases((phase) => `sum(${phase}_sum_ms)::float8 as ${phase}`)}
+    from hourly left join latencies l using (region, start)
+    group by region, start, l.buckets, l.counts order by start, region`;
   return rows.map(({ buckets, counts, dns, tcp, tls, firstByte, download, ...row }) => {
     const latencies = new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0]));
     return Object.assign(row, { latencies, phaseSumsMs: { dns, tcp, tls, firstByte, download } });
   });
-}
-
-function sumOf(column: string): SQL {
-  return sql.raw(`sum(${column})::float8 as ${column.replace('_sum_ms', '')}`);
 }

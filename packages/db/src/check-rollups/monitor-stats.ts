@@ -10,10 +10,7 @@ import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
-/**
- * A monitor's statistics, from one snapshot, in which rollups and events do not overlap.
- * @throws AppError not_found
- */
+/** A monitor's statistics, from one snapshot, in which rollups and events do not overlap. @throws AppError not_found */
 export async function getMonitorStats(
   db: Database,
   accountId: string,
@@ -24,17 +21,17 @@ export async function getMonitorStats(
     async (tx) => {
       await findMonitorRow(tx, accountId, id);
       const { now, rolledUntil } = await queryOne(tx, clockRow)`
-        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as "rolledUntil"`;
+        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
       const { buckets, bucketHours } = STATS_WINDOWS[window];
       const bucketMs = bucketHours * HOUR_MS;
       const from = (Math.floor(now / bucketMs) - buckets + 1) * bucketMs;
       const counts = await readCounts(tx, {
         monitorId: id,
-        from: new Date(from),
-        to: new Date((Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
+        from,
+        to: (Math.floor(now / HOUR_MS) + 1) * HOUR_MS,
         bucketHours,
-        rolledUntil: new Date(rolledUntil ?? from),
-        now: new Date(now),
+        rolledUntil: rolledUntil ?? from,
+        now,
       });
       const starts = Array.from({ length: buckets }, (_, index) => from + index * bucketMs);
       return {

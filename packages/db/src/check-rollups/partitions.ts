@@ -2,19 +2,15 @@ import { sql } from 'drizzle-orm';
 import { deleteInBatches } from '../database/delete-expired.ts';
 import type { Database } from '../database/open.ts';
 import { timestamptz } from '../database/sql.ts';
-import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
+import { dropPartitionsBefore, ensurePartitions } from '../database/partitions.ts';
 
 /** How long rollups are kept, in months. */
 const ROLLUP_RETENTION_MONTHS = 13;
 
 /** The start of an instant's month in UTC, or of the month so many months later. */
-function monthOf(time: number, later = 0): number {
+function monthOf(time: number, later = 0) {
   const date = new Date(time);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
-}
-
-function partitionName(month: number): string {
-  return `check_rollups_${utcDay(month).slice(0, 7).replace('-', '_')}`;
 }
 
 /** The first instant whose rollups are kept: partitions are dropped by whole months. @param now Postgres' clock */
@@ -24,9 +20,8 @@ export function oldestRollup(now: number): number {
 
 /** Makes the partition for the rollups of an hour. */
 export async function ensureRollupPartition(db: Database, hour: Date): Promise<void> {
-  const month = monthOf(hour.getTime());
-  const [from, to] = [utcDay(month), utcDay(monthOf(month, 1))];
-  await ensurePartitions(db, 'check_rollups', [{ name: partitionName(month), from, to }]);
+  const start = monthOf(hour.getTime());
+  await ensurePartitions(db, 'check_rollups', [{ start, end: monthOf(start, 1) }]);
 }
 
 /**
@@ -36,10 +31,7 @@ export async function ensureRollupPartition(db: Database, hour: Date): Promise<v
  */
 export async function dropExpiredRollups(db: Database, now: number, signal?: AbortSignal): Promise<string[]> {
   const oldest = oldestRollup(now);
-  const expired = [...(await listPartitions(db, 'check_rollups'))].filter(
-    (name) => name < partitionName(oldest),
-  );
-  await dropPartitions(db, expired);
+  const expired = await dropPartitionsBefore(db, 'check_rollups', oldest);
   await deleteInBatches(db, 'schedule_spans', sql`ends_at < ${timestamptz(oldest)}`, signal);
   return expired;
 }

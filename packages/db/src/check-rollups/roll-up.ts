@@ -1,8 +1,8 @@
 import { eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { clockNow, epochMs, query, queryIds, queryOne, timestamptz } from '../database/sql.ts';
-import { hourlyCounts, ROLLUP_COLUMNS } from './count-checks.ts';
+import { clockNow, epochMs, query, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
+import { hourlyCounts, type HoursRange, ROLLUP_COLUMNS } from './count-checks.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
 
@@ -14,14 +14,7 @@ const MONITORS_AT_ONCE = 250;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** How far the events are rolled up. */
-export interface RollupState {
-  /** The start of the first hour that is not rolled up. */
-  readonly rolledUntil: Date;
-  /** Gaps of the last hour that is, by region; regions without any are left out. */
-  readonly lastGaps: Readonly<Record<string, number>>;
-  /** How long leading apis have run, in all, while `rolledUntil` was older than Postgres' clock explains, in milliseconds. */
-  readonly clockDoubtedMs: number;
-}
+export type RollupState = Readonly<typeof checkRollupState.$inferSelect>;
 
 /** Null before the first roll-up. */
 export async function readRollupState(db: Queryable): Promise<RollupState | null> {
@@ -55,23 +48,24 @@ export interface RollUpOptions {
 
 /**
  * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): some monitors in each transaction, then the watermark. An
- * interrupted hour is repeated from its start. The events of a settled hour never change, so a repeated slice gives the same rollups, also
- * if two processes write it at once.
+ * interrupted hour is repeated from its start: the events of a settled hour never change, so a repeated slice gives the same rollups.
  * @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(
   db: Database,
   { monitorsAtOnce = MONITORS_AT_ONCE, signal }: RollUpOptions = {},
 ): Promise<RolledHour | null> {
-  const due = await nextHour(db);
-  if (due === null) return null;
-  const { hour } = due;
+  const { hour: start, now } = (await readWatermark(db)) ?? (await begin(db));
+  if (now < start + HOUR_MS + SETTLED_AFTER_MS) return null;
+  const hour = new Date(start);
   await ensureRollupPartition(db, hour);
   const gaps: Record<string, number> = {};
   let after = BEFORE_ALL;
   for (;;) {
     if (signal?.aborted === true) return null;
-    const slice = await db.transaction((tx) => rollUpSlice(tx, due, after, monitorsAtOnce));
+    const slice = await db.transaction((tx) =>
+      rollUpSlice(tx, { from: start, to: start + HOUR_MS, now }, after, monitorsAtOnce),
+    );
     if (slice === null) break;
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
     after = slice.last;
@@ -79,68 +73,48 @@ export async function rollUpNextHour(
   // Another process may have moved the watermark.
   const { rowCount } = await db
     .update(checkRollupState)
-    .set({ rolledUntil: new Date(hour.getTime() + HOUR_MS), lastGaps: gaps })
+    .set({ rolledUntil: new Date(start + HOUR_MS), lastGaps: gaps })
     .where(eq(checkRollupState.rolledUntil, hour));
   return rowCount === 1 ? { hour, gaps } : null;
 }
 
-interface DueHour {
-  readonly hour: Date;
-  readonly now: Date;
-}
-
 const watermark = z.object({ hour: z.number(), now: z.number() });
 
-/** The hour after the watermark, if it is settled. */
-async function nextHour(db: Database): Promise<DueHour | null> {
+/** The start of the first hour that is not rolled up, and Postgres' clock, in epoch milliseconds; undefined before the first roll-up. */
+async function readWatermark(db: Database): Promise<z.output<typeof watermark> | undefined> {
   const [state] = await query(db, watermark)`
     select ${epochMs(sql`rolled_until`)} as hour, ${epochMs(clockNow)} as now from check_rollup_state`;
-  if (!state) return begin(db);
-  if (state.now < state.hour + HOUR_MS + SETTLED_AFTER_MS) return null;
-  return { hour: new Date(state.hour), now: new Date(state.now) };
+  return state;
 }
 
 /** The first roll-up begins with the first hour of the first monitor, but not before the retention. */
-async function begin(db: Database): Promise<DueHour | null> {
-  const { since, now } = await queryOne(db, z.object({ since: z.number(), now: z.number() }))`
-    select ${epochMs(sql`least(c.now, (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))`)} as since,
+async function begin(db: Database): Promise<z.output<typeof watermark>> {
+  const { hour: since, now } = await queryOne(db, watermark)`
+    select ${epochMs(sql`least(c.now, (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))`)} as hour,
       ${epochMs(sql`c.now`)} as now
     from (select ${clockNow} as now) c`;
   const rolledUntil = new Date(Math.max(since - (since % HOUR_MS), oldestRollup(now)));
   await db.insert(checkRollupState).values({ rolledUntil }).onConflictDoNothing();
-  return nextHour(db);
+  return (await readWatermark(db)) ?? { hour: rolledUntil.getTime(), now };
 }
 
 const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
-interface Slice {
-  readonly gaps: readonly z.output<typeof gapCount>[];
-  /** The last monitor of the slice. */
-  readonly last: string;
-}
-
 /**
- * Writes the rollups of the next monitors. It locks no monitor, so that a deletion never waits for it. Instead it holds the watermark:
- * `purgeDeletedMonitors` waits for that before it deletes the rest of a monitor.
- * @param after the last monitor of the slice before
- * @returns null if no monitor is left, or another process has completed the hour
+ * Writes the rollups of the next monitors after an id. It locks no monitor, so that a deletion never waits for it. Instead it holds the
+ * watermark: `purgeDeletedMonitors` waits for that before it deletes the rest of a monitor.
+ * @returns its gaps and last monitor; null if no monitor is left, or another process has completed the hour
  */
-async function rollUpSlice(
-  tx: Transaction,
-  { hour, now }: DueHour,
-  after: string,
-  monitorsAtOnce: number,
-): Promise<Slice | null> {
+async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {
   const locked = await tx.execute(sql`
-    select from check_rollup_state where rolled_until = ${timestamptz(hour)} for update`);
+    select from check_rollup_state where rolled_until = ${timestamptz(hour.from)} for update`);
   if (locked.rowCount === 0) return null;
-  const monitorIds = await queryIds(tx)`
+  const monitorIds = await queryColumn(tx)`
     select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`;
   const last = monitorIds.at(-1);
   if (last === undefined) return null;
-  const to = new Date(hour.getTime() + HOUR_MS);
   const gaps = await query(tx, gapCount)`
-    with counted as materialized (${hourlyCounts({ monitorIds, from: hour, to, now })}),
+    with counted as materialized (${hourlyCounts(monitorIds, hour)}),
     written as (
       insert into check_rollups (${ROLLUP_COLUMNS}) select ${ROLLUP_COLUMNS} from counted on conflict do nothing)
     select region, sum(gaps)::int as gaps from counted where gaps > 0 group by region`;

@@ -1,57 +1,46 @@
 import { sql } from 'drizzle-orm';
-import {
-  bigint,
-  boolean,
-  check,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { check, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
 /**
- * The checks of a monitor from a region in one UTC hour (ADR 8), without triggered checks of another URL. Partitioned by month. Rollups
- * outlive the events. Like `events`, without a foreign key: `purgeDeletedMonitors` deletes the rollups of a deleted monitor.
+ * The checks of a monitor from a region in one UTC hour (ADR 8), without triggered checks of another URL. Partitioned by month. Like
+ * `events` without a foreign key: `purgeDeletedMonitors` deletes the rollups of a deleted monitor.
  */
 export const checkRollups = pgTable(
   'check_rollups',
-  {
-    monitorId: uuid('monitor_id').notNull(),
-    region: text('region').notNull(),
+  (t) => ({
+    monitorId: t.uuid('monitor_id').notNull(),
+    region: t.text('region').notNull(),
     hour: instant('hour').notNull(),
-    checks: integer('checks').notNull(),
-    failures: integer('failures').notNull(),
+    checks: t.integer('checks').notNull(),
+    failures: t.integer('failures').notNull(),
     /** Planned slots of the hour without a check. */
-    gaps: integer('gaps').notNull(),
+    gaps: t.integer('gaps').notNull(),
     /** Latencies of the checks that got a response: buckets of `LATENCY_BOUNDS`, and the number of checks in each. */
-    latencyBuckets: smallint('latency_buckets').array().notNull(),
-    latencyCounts: integer('latency_counts').array().notNull(),
+    latencyBuckets: t.smallint('latency_buckets').array().notNull(),
+    latencyCounts: t.integer('latency_counts').array().notNull(),
     /** Checks that got a response, whose phases are summed. A skipped phase counts as 0. */
-    timedChecks: integer('timed_checks').notNull(),
-    dnsSumMs: bigint('dns_sum_ms', { mode: 'number' }).notNull(),
-    tcpSumMs: bigint('tcp_sum_ms', { mode: 'number' }).notNull(),
-    tlsSumMs: bigint('tls_sum_ms', { mode: 'number' }).notNull(),
-    firstByteSumMs: bigint('first_byte_sum_ms', { mode: 'number' }).notNull(),
-    downloadSumMs: bigint('download_sum_ms', { mode: 'number' }).notNull(),
-  },
+    timedChecks: t.integer('timed_checks').notNull(),
+    dnsSumMs: t.bigint('dns_sum_ms', { mode: 'number' }).notNull(),
+    tcpSumMs: t.bigint('tcp_sum_ms', { mode: 'number' }).notNull(),
+    tlsSumMs: t.bigint('tls_sum_ms', { mode: 'number' }).notNull(),
+    firstByteSumMs: t.bigint('first_byte_sum_ms', { mode: 'number' }).notNull(),
+    downloadSumMs: t.bigint('download_sum_ms', { mode: 'number' }).notNull(),
+  }),
   (table) => [primaryKey({ columns: [table.monitorId, table.region, table.hour] })],
 );
 
 /** One row: how far the events are rolled up. A transaction that writes rollups holds its lock. */
 export const checkRollupState = pgTable(
   'check_rollup_state',
-  {
-    singleton: boolean('singleton').primaryKey().default(true),
+  (t) => ({
+    singleton: t.boolean('singleton').primaryKey().default(true),
     /** The start of the first hour that is not rolled up. */
     rolledUntil: instant('rolled_until').notNull(),
     /** Gaps of the last hour rolled up, by region; regions without any are left out. */
-    lastGaps: jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
+    lastGaps: t.jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
     /** How long leaders have run, in all, while `rolledUntil` was older than Postgres' clock explains; 0 if it is recent. */
-    clockDoubtedMs: integer('clock_doubted_ms').notNull().default(0),
-  },
+    clockDoubtedMs: t.integer('clock_doubted_ms').notNull().default(0),
+  }),
   (table) => [check('check_rollup_state_one_row', sql`${table.singleton}`)],
 );

@@ -18,27 +18,28 @@ export interface CheckRecord extends CheckVerdict {
   readonly traceparent?: string;
 }
 
-/**
- * The outcome of one result: `recorded` as an event; dropped as a `duplicate` of a recorded slot, or because its monitor is `gone`;
- * `busy` if another session, or an earlier result of the batch, holds the monitor: try again.
- */
-export type CheckOutcome =
-  | {
-      readonly kind: 'recorded';
-      /** The event's stamp, epoch milliseconds. */
-      readonly timestamp: number;
-      /** A status change whose deliveries are due, or null. */
-      readonly statusChangeId: string | null;
-      /** Whether the check ran with an older revision than the monitor now has. */
-      readonly outdated: boolean;
-      /** Planned slots of its region just before this one without a recorded result; null: none is known. */
-      readonly gap: SlotGap | null;
-    }
-  | DroppedCheck;
+/** A result that was recorded as an event. */
+export interface RecordedOutcome {
+  readonly kind: 'recorded';
+  /** The event's stamp, epoch milliseconds. */
+  readonly timestamp: number;
+  /** A status change whose deliveries are due, or null. */
+  readonly statusChangeId: string | null;
+  /** Whether the check ran with an older revision than the monitor now has. */
+  readonly outdated: boolean;
+  /** Planned slots of its region just before this one without a recorded result; null: none is known. */
+  readonly gap: SlotGap | null;
+}
 
+/**
+ * A result that was dropped as a `duplicate` of a recorded slot, or because its monitor is `gone`; `busy` if another session, or an earlier
+ * result of the batch, holds the monitor: try again.
+ */
 export interface DroppedCheck {
   readonly kind: 'duplicate' | 'gone' | 'busy';
 }
+
+export type CheckOutcome = RecordedOutcome | DroppedCheck;
 
 /** What a batch changes about one region of a monitor. */
 export interface RegionUpdate {
@@ -48,11 +49,7 @@ export interface RegionUpdate {
 }
 
 /** A result that becomes an event. */
-export interface RecordedCheck {
-  readonly kind: 'recorded';
+export interface RecordedCheck extends Omit<RecordedOutcome, 'statusChangeId'> {
   readonly check: CheckRecord;
-  readonly timestamp: number;
-  readonly outdated: boolean;
-  readonly gap: SlotGap | null;
   readonly regions: readonly RegionUpdate[];
 }

@@ -1,5 +1,5 @@
 import { gapBefore, type SlotGap } from '@tocsin/core/schedule/slots';
-import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
+import { applyCheck } from '@tocsin/core/status/apply-check';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
@@ -21,8 +21,7 @@ export interface RecordOptions {
 
 /**
  * Records a batch of results in one transaction: events, region states, statuses, incidents and outbox together. It skips monitors that
- * another session holds instead of waiting for them. Of two results of one monitor it records the first: the second depends on what
- * this batch writes.
+ * another session has locked, and all results of a monitor but the first: the second depends on what this batch writes.
  * @returns one outcome per result, in the same order
  */
 export async function recordChecks(
@@ -35,10 +34,8 @@ export async function recordChecks(
       await tx.execute(sql`select set_config('statement_timeout', ${String(statementTimeoutMs)}, true)`);
     }
     const monitors = await lockMonitors(tx, [...new Set(checks.map((check) => check.monitorId))]);
-    const existing = await findExisting(
-      tx,
-      checks.filter(({ monitorId }) => !monitors.has(monitorId)),
-    );
+    const skipped = checks.filter(({ monitorId }) => !monitors.has(monitorId));
+    const existing = await findExisting(tx, skipped);
     const repeated = await findRepeated(tx, checks, monitors);
     const results = checks.map((check): RecordedCheck | DroppedCheck => {
       const monitor = monitors.get(check.monitorId);
@@ -47,11 +44,9 @@ export async function recordChecks(
       return repeated.has(check) ? { kind: 'duplicate' } : decide(check, monitor);
     });
     const recorded = results.filter((result) => result.kind === 'recorded');
+    const updates = recorded.flatMap(({ regions }) => regions);
     await insertEvents(tx, recorded);
-    await updateRegions(
-      tx,
-      recorded.flatMap(({ regions }) => regions),
-    );
+    await updateRegions(tx, updates);
     await settleTriggers(tx, recorded);
     const changes = await writeStatuses(tx, monitors.values());
     return results.map((result): CheckOutcome => {
@@ -81,20 +76,17 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
     const announced = isAnnounced(monitor.status, effect.status);
     changeStatus(monitor, { to: effect.status, announced, region, latencyMs, errorReason, traceparent });
   }
-  // A probe from before a change of the URL saw the certificate of another target.
-  const certificate = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
-  const regions = effect.awaited.map((state) => toUpdate(monitor, state, null));
-  if (effect.region) regions.push(toUpdate(monitor, effect.region, certificate));
+  const monitorId = monitor.id;
+  const regions: RegionUpdate[] = effect.awaited.map((state) => {
+    return { monitorId, state, certificateExpiresAt: null };
+  });
+  if (effect.region) {
+    // A probe from before a change of the URL saw the certificate of another target.
+    const certificateExpiresAt = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
+    regions.push({ monitorId, state: effect.region, certificateExpiresAt });
+  }
   const outdated = check.revision < monitor.revision;
   return { kind: 'recorded', check, timestamp, outdated, gap: findGap(check, monitor), regions };
-}
-
-function toUpdate(
-  { id: monitorId }: LockedMonitor,
-  state: RegionState,
-  certificateExpiresAt: Date | null,
-): RegionUpdate {
-  return { monitorId, state, certificateExpiresAt };
 }
 
 function findGap({ region, slot }: CheckRecord, monitor: LockedMonitor): SlotGap | null {

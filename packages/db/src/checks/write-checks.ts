@@ -3,31 +3,31 @@ import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, columnNames, queryIds, query, tableOf } from '../database/sql.ts';
+import { arrayOf, columnNames, type Columns, queryColumn, query, tableOf } from '../database/sql.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
 import type { CheckRecord, RecordedCheck, RegionUpdate } from './check-record.ts';
 
 type Recorded = Pick<RecordedCheck, 'check' | 'timestamp'>;
 
-const EVENT_COLUMNS = {
-  monitor_id: ['uuid', ({ check }: Recorded) => check.monitorId],
-  timestamp: ['timestamptz', ({ timestamp }: Recorded) => timestamp],
+const EVENT_COLUMNS: Columns<Recorded> = {
+  monitor_id: ['uuid', ({ check }) => check.monitorId],
+  timestamp: ['timestamptz', ({ timestamp }) => timestamp],
   id: ['uuid', () => uuidv7()],
-  status: ['text', ({ check }: Recorded) => check.status],
-  latency_ms: ['int', ({ check }: Recorded) => check.latencyMs],
-  status_code: ['int', ({ check }: Recorded) => check.statusCode],
-  error_reason: ['text', ({ check }: Recorded) => check.errorReason],
-  error_detail: ['text', ({ check }: Recorded) => check.errorDetail],
-  region: ['text', ({ check }: Recorded) => check.region],
-  source: ['text', ({ check }: Recorded) => check.source],
-  slot: ['timestamptz', ({ check }: Recorded) => check.slot],
-  url: ['text', ({ check }: Recorded) => check.urlOverride],
-  dns_ms: ['int', ({ check }: Recorded) => check.timings.dns],
-  tcp_ms: ['int', ({ check }: Recorded) => check.timings.tcp],
-  tls_ms: ['int', ({ check }: Recorded) => check.timings.tls],
-  first_byte_ms: ['int', ({ check }: Recorded) => check.timings.firstByte],
-  download_ms: ['int', ({ check }: Recorded) => check.timings.download],
-} as const;
+  status: ['text', ({ check }) => check.status],
+  latency_ms: ['int', ({ check }) => check.latencyMs],
+  status_code: ['int', ({ check }) => check.statusCode],
+  error_reason: ['text', ({ check }) => check.errorReason],
+  error_detail: ['text', ({ check }) => check.errorDetail],
+  region: ['text', ({ check }) => check.region],
+  source: ['text', ({ check }) => check.source],
+  slot: ['timestamptz', ({ check }) => check.slot],
+  url: ['text', ({ check }) => check.urlOverride],
+  dns_ms: ['int', ({ check }) => check.timings.dns],
+  tcp_ms: ['int', ({ check }) => check.timings.tcp],
+  tls_ms: ['int', ({ check }) => check.timings.tls],
+  first_byte_ms: ['int', ({ check }) => check.timings.firstByte],
+  download_ms: ['int', ({ check }) => check.timings.download],
+};
 
 /** Writes the events of a batch in one statement. */
 export async function insertEvents(tx: Transaction, recorded: readonly Recorded[]): Promise<void> {
@@ -79,7 +79,7 @@ export async function settleTriggers(tx: Transaction, recorded: readonly Recorde
 export async function findExisting(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
   if (checks.length === 0) return new Set();
   const ids = new Set(checks.map(({ monitorId }) => monitorId));
-  return new Set(await queryIds(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
+  return new Set(await queryColumn(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
 }
 
 /** The results that are recorded already, as far as the region states cannot tell. */
@@ -88,32 +88,24 @@ export async function findRepeated(
   checks: readonly CheckRecord[],
   monitors: ReadonlyMap<string, LockedMonitor>,
 ): Promise<ReadonlySet<CheckRecord>> {
-  const settled = await findSettledTriggers(tx, checks);
-  return new Set([
-    ...checks.filter(({ triggerId }) => triggerId !== null && settled.has(triggerId)),
-    ...(await findForgotten(tx, checks, monitors)),
-  ]);
+  return new Set([...(await findSettled(tx, checks)), ...(await findForgotten(tx, checks, monitors))]);
 }
 
-/** The checks' triggers that already have their event: a batch is recorded again if the response to its commit was lost. */
-async function findSettledTriggers(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
+/** The results whose trigger already has its event: a batch is recorded again if the response to its commit was lost. */
+async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   const ids = checks.flatMap(({ triggerId }) => triggerId ?? []);
-  if (ids.length === 0) return new Set();
-  return new Set(
-    await queryIds(tx)`
-      select id from triggers where id = any(${arrayOf('uuid', ids)}) and event_timestamp is not null`,
-  );
+  if (ids.length === 0) return [];
+  const settled = await queryColumn(tx)`
+    select id from triggers where id = any(${arrayOf('uuid', ids)}) and event_timestamp is not null`;
+  return checks.filter(({ triggerId }) => triggerId !== null && settled.includes(triggerId));
 }
 
-/**
- * The results whose slot already has an event that no region remembers: the region no longer checks the monitor, or was removed and
- * added again. Such results are recorded once. Runs a statement only if there may be one.
- */
+/** The results whose slot has an event that no region remembers: the region was removed, and perhaps added again. */
 async function findForgotten(
   tx: Transaction,
   checks: readonly CheckRecord[],
   monitors: ReadonlyMap<string, LockedMonitor>,
-): Promise<CheckRecord[]> {
+) {
   const forgotten = checks.filter(({ monitorId, region, slot }) => {
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || slot === null) return false;

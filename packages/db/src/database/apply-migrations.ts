@@ -1,25 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { type Client, DatabaseError } from 'pg';
 import { z } from 'zod';
-import { type BlockingSession, describeSessions, readBlockingSessions } from './blocking-sessions.ts';
 import type { Migration } from './read-migrations.ts';
-import { query } from './sql.ts';
+import { epochMs, query } from './sql.ts';
 
-/** How long a migration waits for locks, in milliseconds. */
-export interface Patience {
-  /**
-   * In one transaction, for all of its locks together, where each lock has a statement of its own. Other sessions queue behind it, so it
-   * is short. It is shorter than PostgreSQL's `deadlock_timeout` of a second, so that a migration never ends a service's transaction.
-   */
-  readonly lockTimeoutMs: number;
+/** How long a migration waits for locks, in milliseconds (ADR 13). */
+export const PATIENCE = {
+  /** For all locks of a transaction together. Below `deadlock_timeout` (1 s), so that a migration never ends a service's transaction. */
+  lockTimeoutMs: 500,
   /** Between two tries, while other sessions proceed. */
-  readonly pauseMs: number;
-  /** In one run, for all of its migrations together. The Job of the chart has 15 minutes, so its log contains the error. */
-  readonly maxWaitMs: number;
-}
-
-export const PATIENCE: Patience = { lockTimeoutMs: 500, pauseMs: 5_000, maxWaitMs: 600_000 };
+  pauseMs: 5_000,
+  /** For all migrations of a run together. Below the 15 minutes of the chart's Job, so that its log contains the error. */
+  maxWaitMs: 600_000,
+};
 
 const POLL_MS = 100;
 /** The part of `lockTimeoutMs` that a lock has at least: long enough to see which session holds it. */
@@ -31,14 +26,16 @@ export interface MigrationWait {
   readonly blockedBy: readonly BlockingSession[];
 }
 
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
 /** The rows that the `RETURNING` clauses of a migration returned: what it deleted. */
 export interface MigrationReport {
   readonly migration: string;
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly rows: Rows;
 }
 
 export interface ApplyOptions {
-  readonly patience: Patience;
+  readonly patience: Readonly<typeof PATIENCE>;
   /** Called each time a migration has to wait. */
   readonly onWait: (wait: MigrationWait) => void;
   /** Called after the commit of a migration that returned rows. */
@@ -62,69 +59,96 @@ export interface MigrationRun extends ApplyOptions {
 }
 
 /**
- * Applies the migrations that the database does not have yet, with drizzle's bookkeeping. Services keep reading and writing (ADR 13): a
- * migration in a transaction releases its locks if it cannot get all of them within half a second, and is tried again; one that builds
- * indices concurrently runs outside of a transaction.
+ * Applies the migrations that the database does not have yet, with drizzle's bookkeeping, while services read and write (ADR 13).
  * @throws Error if other sessions hold locks for too long: it names them; if an earlier build made the database; the reason of the signal,
  * or the error of the canceled statement
  */
 export async function applyMigrations(run: MigrationRun, migrations: readonly Migration[]): Promise<void> {
-  const { client, signal } = run;
+  const { client, signal, onReport } = run;
   await client.query('create schema if not exists drizzle');
   await client.query(`
     create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
   const last = await readLastApplied(client, migrations);
   for (const migration of migrations.filter(({ createdAt }) => createdAt > last)) {
     signal.throwIfAborted();
-    if (migration.isConcurrent) await applyConcurrently(run, migration);
-    else await applyInTransaction(run, migration);
+    if (migration.isConcurrent) {
+      for (const statement of migration.statements) {
+        await retryWhileBlocked(run, migration, () => runConcurrently(client, statement));
+      }
+      await recordMigration(client, migration);
+    } else {
+      const rows = await retryWhileBlocked(run, migration, () => runInTransaction(run, migration));
+      if (rows.length > 0) onReport({ migration: migration.tag, rows });
+    }
   }
 }
 
-const appliedRow = z.object({ createdAt: z.number() });
-
 /**
- * When the newest applied migration was generated. A newer version may have added migrations that this one does not know. Any other
- * unknown migration belongs to a history that this version does not continue. The time identifies a migration, since a checkout may
- * change line endings, and so hashes.
+ * When the newest applied migration was generated. That time identifies a migration, since a checkout may change line endings, and so
+ * hashes. Migrations of newer versions are allowed; any other unknown one belongs to a history that this version does not continue.
  * @throws Error if an earlier build made the database
  */
 async function readLastApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
-  const rows = await query(drizzle(client), appliedRow)`
-    select created_at::float8 as "createdAt" from drizzle.__drizzle_migrations`;
-  const applied = rows.map(({ createdAt }) => createdAt);
+  const rows = await query(drizzle(client), z.object({ createdAt: z.number() }))`
+    select created_at::float8 as created_at from drizzle.__drizzle_migrations`;
   const known = new Set(migrations.map(({ createdAt }) => createdAt));
   const newest = Math.max(...known);
-  if (applied.some((createdAt) => createdAt <= newest && !known.has(createdAt))) {
+  if (rows.some(({ createdAt }) => createdAt <= newest && !known.has(createdAt))) {
     throw new Error(
       'An earlier build of Tocsin made this database, and this version cannot upgrade its schema. ' +
         'Nothing was changed. Create an empty database for this version, or keep running the earlier build.',
     );
   }
-  return Math.max(-Infinity, ...applied);
+  return Math.max(-Infinity, ...rows.map(({ createdAt }) => createdAt));
 }
 
-async function applyInTransaction(run: MigrationRun, migration: Migration): Promise<void> {
+/** Repeats work that timed out waiting for a lock or was ended by a deadlock. @throws Error if the run has waited for too long */
+async function retryWhileBlocked<Result>(
+  run: MigrationRun,
+  { tag, isConcurrent }: Migration,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { watcher, pid, patience, onWait, now, signal } = run;
   let blockedBy: readonly BlockingSession[] = [];
+  let reportedAt = -Infinity;
+  let isTooLong = false;
   for (;;) {
-    const triedAt = run.now();
+    const triedAt = now();
     try {
-      const rows = await watch(run, tryInTransaction(run, migration), (blocking) => (blockedBy = blocking));
-      if (rows.length > 0) run.onReport({ migration: migration.tag, rows });
-      return;
+      return await watch(run, work(), async (blocking, blockedMs) => {
+        blockedBy = blocking;
+        // A transaction's wait ends by its lock timeout.
+        if (!isConcurrent) return;
+        run.waitedMs += blockedMs;
+        isTooLong = run.waitedMs >= patience.maxWaitMs;
+        // Only while it still waits: it may have got its lock since the last poll.
+        const cancel = 'select pg_cancel_backend($1::int) where cardinality(pg_blocking_pids($1::int)) > 0';
+        if (isTooLong) await watcher.query(cancel, [pid]);
+        if (now() - reportedAt < patience.pauseMs) return;
+        reportedAt = now();
+        onWait({ migration: tag, blockedBy });
+      });
     } catch (error) {
-      if (!isBlocked(error)) throw error;
-      await waitForNextTry(run, migration, { blockedBy, error, triedAt });
+      const code = error instanceof DatabaseError ? error.code : undefined;
+      const isBlocked = code === LOCK_TIMEOUT || code === DEADLOCK || (isTooLong && code === CANCELED);
+      if (!isBlocked) throw error;
+      onWait({ migration: tag, blockedBy });
+      if (run.waitedMs >= patience.maxWaitMs) throw blockedError(tag, blockedBy, error);
+      await wait(patience.pauseMs, undefined, { signal });
+      run.waitedMs += now() - triedAt;
     }
   }
 }
 
+const LOCK_TIMEOUT = '55P03';
+const DEADLOCK = '40P01';
+const CANCELED = '57014';
+
 /** @returns the rows that its statements returned */
-async function tryInTransaction(
-  { client, patience, now }: MigrationRun,
+async function runInTransaction(
+  { client, patience: { lockTimeoutMs }, now }: MigrationRun,
   migration: Migration,
-): Promise<MigrationReport['rows']> {
-  const { lockTimeoutMs } = patience;
+): Promise<Rows> {
   await client.query('begin');
   try {
     const rows: Record<string, unknown>[] = [];
@@ -134,7 +158,7 @@ async function tryInTransaction(
       await client.query(`set local lock_timeout = ${Math.ceil(leftMs)}`);
       rows.push(...(await client.query<Record<string, unknown>>(statement)).rows);
     }
-    await note(client, migration);
+    await recordMigration(client, migration);
     await client.query('commit');
     return rows;
   } catch (error) {
@@ -143,67 +167,11 @@ async function tryInTransaction(
   }
 }
 
-/**
- * Each statement by itself, without a limit for its locks: no other session waits for one that waits. An interrupted statement leaves an
- * invalid index, which is dropped; a valid index was built before. So a statement that a deadlock ended is run again.
- */
-async function applyConcurrently(run: MigrationRun, migration: Migration): Promise<void> {
-  const { client, watcher, pid, patience, onWait, now } = run;
-  for (const statement of migration.statements) {
-    let blockedBy: readonly BlockingSession[] = [];
-    let reportedAt = -Infinity;
-    let isTooLong = false;
-    for (let isDone = false; !isDone;) {
-      const triedAt = now();
-      try {
-        await watch(run, runConcurrently(client, statement), async (blocking, blockedMs) => {
-          blockedBy = blocking;
-          run.waitedMs += blockedMs;
-          isTooLong = run.waitedMs >= patience.maxWaitMs;
-          // Only while it still waits: it may have got its lock since the last poll.
-          if (isTooLong)
-            await watcher.query(
-              'select pg_cancel_backend($1::int) where cardinality(pg_blocking_pids($1::int)) > 0',
-              [pid],
-            );
-          if (now() - reportedAt < patience.pauseMs) return;
-          reportedAt = now();
-          onWait({ migration: migration.tag, blockedBy });
-        });
-        isDone = true;
-      } catch (error) {
-        if (isTooLong && isCanceled(error)) throw blockedError(migration, blockedBy, error);
-        if (!isBlocked(error)) throw error;
-        await waitForNextTry(run, migration, { blockedBy, error, triedAt });
-      }
-    }
-  }
-  await note(client, migration);
-}
-
-/**
- * @param failed when the last try began, by the clock of the run, and how it ended
- * @throws Error if the run has waited for too long; the reason of the signal
- */
-async function waitForNextTry(
-  run: MigrationRun,
-  migration: Migration,
-  failed: { blockedBy: readonly BlockingSession[]; error: unknown; triedAt: number },
-): Promise<void> {
-  const { patience, onWait, now, signal } = run;
-  const { blockedBy, error, triedAt } = failed;
-  onWait({ migration: migration.tag, blockedBy });
-  if (run.waitedMs >= patience.maxWaitMs) throw blockedError(migration, blockedBy, error);
-  await wait(patience.pauseMs, undefined, { signal });
-  run.waitedMs += now() - triedAt;
-}
-
-const indexState = z.object({ valid: z.boolean() });
-
+/** Runs a statement that can be repeated: an interrupted build leaves an invalid index, which is dropped. A valid one is kept. */
 async function runConcurrently(client: Client, statement: string): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "([^"]+)"/.exec(statement)?.[1];
   if (index !== undefined) {
-    const [state] = await query(drizzle(client), indexState)`
+    const [state] = await query(drizzle(client), z.object({ valid: z.boolean() }))`
       select indisvalid as valid from pg_index where indexrelid = to_regclass(${`"${index}"`})`;
     if (state?.valid === true) return;
     if (state?.valid === false) await client.query(`drop index concurrently "${index}"`);
@@ -211,11 +179,9 @@ async function runConcurrently(client: Client, statement: string): Promise<void>
   await client.query(statement);
 }
 
-async function note(client: Client, { hash, createdAt }: Migration): Promise<void> {
-  await client.query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', [
-    hash,
-    createdAt,
-  ]);
+async function recordMigration(client: Client, { hash, createdAt }: Migration): Promise<void> {
+  const insert = 'insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)';
+  await client.query(insert, [hash, createdAt]);
 }
 
 /**
@@ -226,13 +192,10 @@ async function note(client: Client, { hash, createdAt }: Migration): Promise<voi
 async function watch<Result>(
   { watcher, pid, now, signal }: MigrationRun,
   work: Promise<Result>,
-  onBlocked: (blocking: readonly BlockingSession[], blockedMs: number) => unknown,
+  onBlocked: (blocking: readonly BlockingSession[], blockedMs: number) => Promise<void>,
 ): Promise<Result> {
   const state = { isRunning: true };
-  const ended = work.finally(() => {
-    state.isRunning = false;
-  });
-  ended.catch(() => undefined);
+  const ended = work.finally(() => (state.isRunning = false)).catch(() => undefined);
   let blockedSince: number | null = null;
   while (state.isRunning) {
     try {
@@ -244,24 +207,45 @@ async function watch<Result>(
     } catch {
       // The work itself fails if anything is wrong.
     }
-    await Promise.race([ended.catch(() => undefined), wait(POLL_MS)]);
+    await Promise.race([ended, wait(POLL_MS)]);
   }
-  return ended;
+  return work;
 }
 
-/** Whether a statement timed out waiting for a lock, or was canceled to resolve a deadlock. */
-function isBlocked(error: unknown): boolean {
-  return error instanceof DatabaseError && (error.code === '55P03' || error.code === '40P01');
+const blockingSession = z.object({
+  pid: z.number(),
+  application: z
+    .string()
+    .nullable()
+    .transform((name) => name ?? ''),
+  /** As in `pg_stat_activity`, such as `idle in transaction`; null if it may not be seen. */
+  state: z.string().nullable(),
+  /** When its transaction began, ISO 8601; null without one. */
+  transactionSince: z
+    .number()
+    .nullable()
+    .transform((time) => time && new Date(time).toISOString()),
+});
+
+/** A session that holds a lock for which another one waits. */
+export type BlockingSession = Readonly<z.output<typeof blockingSession>>;
+
+/** The sessions that the session `pid` waits for now. */
+async function readBlockingSessions(watcher: Client, pid: number): Promise<BlockingSession[]> {
+  return query(drizzle(watcher), blockingSession)`
+    select b.pid, a.application_name as application, a.state, ${epochMs(sql`a.xact_start`)} as transaction_since
+    from (select distinct unnest(pg_blocking_pids(${pid})) as pid) b left join pg_stat_activity a on a.pid = b.pid order by b.pid`;
 }
 
-/** Whether a statement was canceled. */
-function isCanceled(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '57014';
-}
-
-function blockedError(migration: Migration, blockedBy: readonly BlockingSession[], cause: unknown): Error {
+function blockedError(tag: string, blockedBy: readonly BlockingSession[], cause: unknown): Error {
+  const sessions = blockedBy.map(({ pid, application, state, transactionSince }) =>
+    [`session ${pid}`, application, state, transactionSince && `transaction since ${transactionSince}`]
+      .filter(Boolean)
+      .join(', '),
+  );
+  const holders = sessions.length > 0 ? sessions.join('; ') : 'sessions that have ended meanwhile';
   return new Error(
-    `Migration ${migration.tag} did not get its locks. They are held by: ${describeSessions(blockedBy)}. ` +
+    `Migration ${tag} did not get its locks. They are held by: ${holders}. ` +
       'Wait for these transactions, or end them with pg_terminate_backend, and run the migration again: it continues where it stopped.',
     { cause },
   );

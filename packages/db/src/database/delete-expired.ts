@@ -6,10 +6,8 @@ import type { Database } from './open.ts';
 const BATCH_SIZE = 1_000;
 
 /**
- * Deletes the rows of a table that meet a condition, however many they are. Rows that another session has locked are left for the next
- * call.
+ * Deletes the rows of a table that meet a condition, except locked ones, and returns how many.
  * @param signal ends it after the current batch; the next call continues
- * @returns how many rows were deleted
  */
 export async function deleteInBatches(
   db: Database,
@@ -27,69 +25,42 @@ export async function deleteInBatches(
   }
 }
 
-/** How long resolved incidents are kept: a year of reports, and the month in which the report is written. */
-const INCIDENTS_KEPT = sql`interval '13 months'`;
-
-export interface Deleted {
-  readonly deliveries: number;
-  readonly statusChanges: number;
-  readonly incidents: number;
-  readonly occurrences: number;
-  readonly channels: number;
-}
-
 /**
- * Deletes old finished records in small batches: deliveries with their attempts, status changes and past maintenance occurrences after
- * `retentionDays`, resolved incidents after 13 months, and deleted channels with their deliveries. Pending deliveries stay, however old.
+ * Deletes old finished records (docs/reference/delivery.md#retention) and deleted channels with their deliveries, and returns how many.
  * @param signal ends it after the current batch; the next call continues
  */
 export async function deleteFinished(
   db: Database,
   retentionDays: number,
   signal?: AbortSignal,
-): Promise<Deleted> {
+): Promise<Record<'deliveries' | 'channels' | 'statusChanges' | 'incidents' | 'occurrences', number>> {
   const cutoff = sql`now() - make_interval(days => ${retentionDays})`;
-  const inBatches = (table: string, condition: SQL): Promise<number> =>
+  const remove = (table: string, condition: SQL): Promise<number> =>
     deleteInBatches(db, table, condition, signal);
-  const ofDeletedChannels = await inBatches(
-    'deliveries',
-    sql`channel_id = any(array(select id from channels where deleted_at is not null))`,
-  );
+  const isOfDeletedChannel = sql`channel_id = any(array(select id from channels where deleted_at is not null))`;
+  const isEmpty = sql`not exists (select from deliveries d where d.channel_id = channels.id)`;
   return {
-    channels: await inBatches(
-      'channels',
-      sql`deleted_at is not null and not exists (select from deliveries d where d.channel_id = channels.id)`,
-    ),
     deliveries:
-      ofDeletedChannels + (await inBatches('deliveries', sql`state <> 'pending' and created_at < ${cutoff}`)),
-    statusChanges: await inBatches(
-      'status_changes',
-      sql`dispatched_at is not null and dispatched_at < ${cutoff}`,
-    ),
-    incidents: await inBatches(
-      'incidents',
-      sql`resolved_at is not null and resolved_at < now() - ${INCIDENTS_KEPT}`,
-    ),
-    occurrences: await inBatches('maintenance_occurrences', sql`ends_at < ${cutoff}`),
+      (await remove('deliveries', isOfDeletedChannel)) +
+      (await remove('deliveries', sql`state <> 'pending' and created_at < ${cutoff}`)),
+    channels: await remove('channels', sql`deleted_at is not null and ${isEmpty}`),
+    statusChanges: await remove('status_changes', sql`dispatched_at < ${cutoff}`),
+    incidents: await remove('incidents', sql`resolved_at < now() - interval '13 months'`),
+    occurrences: await remove('maintenance_occurrences', sql`ends_at < ${cutoff}`),
   };
 }
 
-/** Deletes expired sessions and unfinished sign-ins, and invitations a month after they expired. */
+/** Deletes expired sessions and unfinished sign-ins, and invitations a month after they expired. @returns how many */
 export async function deleteExpiredSessions(
   db: Database,
   signal?: AbortSignal,
-): Promise<{ sessions: number; verifications: number; invitations: number }> {
-  const hasExpired = sql`expires_at < now()`;
+): Promise<Record<'sessions' | 'verifications' | 'invitations', number>> {
+  // Until then the page of an old link can tell that it has expired.
+  const isOldLink = sql`expires_at < now() - interval '30 days'`;
   return {
-    sessions: await deleteInBatches(db, 'sessions', hasExpired, signal),
-    verifications: await deleteInBatches(db, 'verifications', hasExpired, signal),
-    // Until then the page of an old link can tell that it has expired.
-    invitations: await deleteInBatches(
-      db,
-      'invitations',
-      sql`expires_at < now() - interval '30 days'`,
-      signal,
-    ),
+    sessions: await deleteInBatches(db, 'sessions', sql`expires_at < now()`, signal),
+    verifications: await deleteInBatches(db, 'verifications', sql`expires_at < now()`, signal),
+    invitations: await deleteInBatches(db, 'invitations', isOldLink, signal),
   };
 }
 

@@ -13,39 +13,23 @@ export function brokenUniqueConstraint(error: unknown): string | null {
   return cause?.code === '23505' ? (cause.constraint ?? '') : null;
 }
 
-/** Whether Postgres rejected the data itself (SQLSTATE class 22 or 23): a retry cannot help. */
-export function isDataError(error: unknown): boolean {
-  return /^2[23]/.test(databaseError(error)?.code ?? '');
+/** Tests the SQLSTATE of an error of Postgres. */
+function hasCode(codes: RegExp) {
+  return (error: unknown): boolean => codes.test(databaseError(error)?.code ?? '');
 }
 
-/**
- * Whether Postgres rejected the statement, so that the statement may be the cause. False if Postgres was unreachable, shutting down,
- * starting up, read-only or out of resources: the same statement succeeds later.
- */
-export function isRefusal(error: unknown): boolean {
-  const code = databaseError(error)?.code;
-  return code !== undefined && !/^(08|53|57P|58|25006)/.test(code);
-}
-
-/** Whether the reason is temporary: a deadlock (class 40), a time-out of a statement or a lock, too few resources (53), a shutdown (57). */
-export function isTemporary(error: unknown): boolean {
-  return /^(40|53|57|55P03)/.test(databaseError(error)?.code ?? '');
-}
-
+/** Whether Postgres rejected the data itself (class 22 or 23): a retry cannot help. */
+export const isDataError = hasCode(/^2[23]/);
+/** Whether Postgres rejected the statement itself. False if it was unreachable, shutting down, starting up, read-only or overloaded. */
+export const isRefusal = hasCode(/^(?!08|53|57P|58|25006)./);
+/** Whether the reason is temporary: a deadlock (class 40), a timeout, too few resources (53), a shutdown (57). */
+export const isTemporary = hasCode(/^(40|53|57|55P03)/);
 /** Whether a statement took longer than its time limit, or waited too long for a lock. */
-export function isTimeout(error: unknown): boolean {
-  return /^(57014|55P03)$/.test(databaseError(error)?.code ?? '');
-}
-
+export const isTimeout = hasCode(/^(57014|55P03)$/);
 /** Whether a statement timed out waiting for a lock. */
-export function isLockTimeout(error: unknown): boolean {
-  return databaseError(error)?.code === '55P03';
-}
-
+export const isLockTimeout = hasCode(/^55P03$/);
 /** Whether a table of the statement does not exist (any more). */
-export function isMissingTable(error: unknown): boolean {
-  return databaseError(error)?.code === '42P01';
-}
+export const isMissingTable = hasCode(/^42P01$/);
 
 /** Whether a row has no partition: the day's partition has not been made yet. */
 export function isMissingPartition(error: unknown): boolean {
@@ -56,4 +40,10 @@ export function isMissingPartition(error: unknown): boolean {
 /** The same error for an unknown id and for the id of another account's record. */
 export function notFound(noun: string): AppError {
   return new AppError('not_found', `There is no ${noun} with this id.`);
+}
+
+/** The row of a query by id. @throws AppError not_found if there is none */
+export function requireFound<Row>([row]: readonly Row[], noun: string): Row {
+  if (row === undefined) throw notFound(noun);
+  return row;
 }

@@ -4,34 +4,21 @@ import type { Client } from 'pg';
 import { z } from 'zod';
 import { queryOne } from './sql.ts';
 
-/** Leadership by a session-level advisory lock. */
-export interface LeaderLease {
-  /** False from the moment at which another session may hold the lock. */
-  isAlive(): boolean;
-  /** Ends the session within a second, even on a broken connection. */
-  release(): Promise<void>;
-  /** Calls back once when the lease is lost without `release`; immediately if it already is. */
-  onLost(callback: () => void): void;
-}
-
 /** How a lease is kept alive, in milliseconds. */
-export interface LeaseTiming {
+const TIMING = {
   /** From the response to one heartbeat to the next heartbeat. */
-  readonly heartbeatMs: number;
+  heartbeatMs: 2_000,
   /** A lease is lost this long after the last heartbeat with a response was sent. */
-  readonly validMs: number;
+  validMs: 8_000,
   /** Postgres ends the session, and with it the lock, this long after the last heartbeat: more than `validMs`. */
-  readonly sessionMs: number;
-}
-
-const TIMING: LeaseTiming = { heartbeatMs: 2_000, validMs: 8_000, sessionMs: 10_000 };
+  sessionMs: 10_000,
+};
+type LeaseTiming = Readonly<typeof TIMING>;
 
 /**
- * Tries to become the leader of `lockKey`; null if another session holds it. Needs a direct connection instead of a transaction pooler's.
- * Neither side waits for TCP to notice a broken path: without heartbeats Postgres ends the session, and a little earlier, without
- * responses, the lease is lost.
+ * Tries to become the leader of `lockKey` on a direct connection, without a transaction pooler; null if another session holds the lock.
+ * Without responses the lease is lost a little before Postgres, without heartbeats, ends the session.
  * @param signal ends the attempt, which then rejects with its reason
- * @param timing for tests; default: the times of a service
  */
 export async function acquireLeaderLease(
   url: string,
@@ -50,8 +37,8 @@ export async function acquireLeaderLease(
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    const askedAt = performance.now();
-    if (await tryAdvisoryLock(session.client, lockKey)) return new SessionLease(session, timing, askedAt);
+    const sentAt = performance.now();
+    if (await tryAdvisoryLock(session.client, lockKey)) return new LeaderLease(session, timing, sentAt);
   } catch (error) {
     session.socket.destroy();
     signal.throwIfAborted();
@@ -63,16 +50,15 @@ export async function acquireLeaderLease(
   return null;
 }
 
-const lockRow = z.object({ locked: z.boolean() });
-
 /** Tries to take an advisory lock, which ends with the session. */
 export async function tryAdvisoryLock(client: Client, lockKey: number): Promise<boolean> {
-  const { locked } = await queryOne(drizzle(client), lockRow)`
+  const { locked } = await queryOne(drizzle(client), z.object({ locked: z.boolean() }))`
     select pg_try_advisory_lock(${lockKey}) as locked`;
   return locked;
 }
 
-class SessionLease implements LeaderLease {
+/** Leadership by a session-level advisory lock. */
+export class LeaderLease {
   readonly #session: PostgresSession;
   readonly #timing: LeaseTiming;
   #validUntil: number;
@@ -82,26 +68,29 @@ class SessionLease implements LeaderLease {
   #nextHeartbeat: NodeJS.Timeout | undefined;
   #notify: (() => void) | undefined;
 
-  /** @param askedAt when the query was sent that acquired the lock, by `performance.now()` */
-  constructor(session: PostgresSession, timing: LeaseTiming, askedAt: number) {
+  /** @param sentAt when the query was sent that acquired the lock, by `performance.now()` */
+  constructor(session: PostgresSession, timing: LeaseTiming, sentAt: number) {
     this.#session = session;
     this.#timing = timing;
-    this.#validUntil = askedAt;
+    this.#validUntil = sentAt;
     session.client.on('error', () => this.#lose());
     session.client.on('end', () => this.#lose());
-    this.#confirm(askedAt);
+    this.#confirm(sentAt);
   }
 
+  /** False from the moment at which another session may hold the lock. */
   isAlive(): boolean {
     // The timer alone is not enough: in a process that was suspended, it has not fired yet.
     return !this.#over && performance.now() < this.#validUntil;
   }
 
+  /** Calls back once when the lease is lost without `release`; immediately if it already is. */
   onLost(callback: () => void): void {
     if (this.#lost) callback();
     else this.#notify = callback;
   }
 
+  /** Ends the session within a second, even on a broken connection. */
   async release(): Promise<void> {
     this.#end();
     await endSession(this.#session);

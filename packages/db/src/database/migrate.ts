@@ -29,39 +29,45 @@ export interface MigrateOptions extends Partial<ApplyOptions> {
  * interrupted it; if an earlier build made the database
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<void> {
-  const { folder = MIGRATIONS, ...others } = options;
-  const applyOptions: ApplyOptions = {
-    patience: PATIENCE,
-    onWait: () => undefined,
-    onReport: () => undefined,
-    now: () => performance.now(),
-    signal: new AbortController().signal,
-    ...others,
-  };
+  const { folder = MIGRATIONS, signal = new AbortController().signal, ...others } = options;
   try {
     await withSession(databaseUrl, (client) =>
-      withSession(databaseUrl, (watcher) => runIn(client, watcher, folder, applyOptions)),
+      withSession(databaseUrl, async (watcher) => {
+        const { pid } = await queryOne(drizzle(client), z.object({ pid: z.number() }))`
+          select pg_backend_pid() as pid`;
+        const run: MigrationRun = {
+          patience: PATIENCE,
+          onWait: () => undefined,
+          onReport: () => undefined,
+          now: () => performance.now(),
+          ...others,
+          signal,
+          client,
+          watcher,
+          pid,
+          waitedMs: 0,
+        };
+        await migrateIn(run, folder);
+      }),
     );
   } catch (error) {
-    if (!applyOptions.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
     throw new Error('The migration was interrupted. Run it again: it continues where it stopped.', {
       cause: error,
     });
   }
 }
 
-async function runIn(client: Client, watcher: Client, folder: string, options: ApplyOptions): Promise<void> {
-  const db = drizzle(client);
-  const { pid } = await queryOne(db, z.object({ pid: z.number() }))`select pg_backend_pid() as pid`;
-  const run: MigrationRun = { ...options, client, watcher, pid, waitedMs: 0 };
+async function migrateIn(run: MigrationRun, folder: string): Promise<void> {
+  const { client, signal } = run;
   await takeTurn(run);
   // A role may have limits for the services: building an index takes as long as it takes.
   await client.query('set statement_timeout = 0');
   await client.query('set lock_timeout = 0');
   await applyMigrations(run, readMigrations(folder));
-  options.signal.throwIfAborted();
-  await ensureEventPartitions(db);
-  await alignSpans(db);
+  signal.throwIfAborted();
+  await ensureEventPartitions(drizzle(client));
+  await alignSpans(drizzle(client));
 }
 
 async function withSession(databaseUrl: string, work: (client: Client) => Promise<void>): Promise<void> {
@@ -78,14 +84,13 @@ async function withSession(databaseUrl: string, work: (client: Client) => Promis
 }
 
 /**
- * Takes the lock of migrations, which ends with the session. It polls: a session that waits for a lock has a snapshot, and an index that is
- * built concurrently would wait for that in turn.
+ * Takes the lock of migrations, which ends with the session. It polls, since a session that waits for a lock has a snapshot (ADR 13).
  * @throws Error if the run has waited for too long; the reason of the signal
  */
 async function takeTurn(run: MigrationRun): Promise<void> {
   const { client, patience, now, signal } = run;
   for (;;) {
-    const askedAt = now();
+    const startedAt = now();
     if (await tryAdvisoryLock(client, ADVISORY_LOCKS.migrations)) return;
     if (run.waitedMs >= patience.maxWaitMs) {
       throw new Error(
@@ -93,6 +98,6 @@ async function takeTurn(run: MigrationRun): Promise<void> {
       );
     }
     await wait(TURN_EVERY_MS, undefined, { signal });
-    run.waitedMs += now() - askedAt;
+    run.waitedMs += now() - startedAt;
   }
 }

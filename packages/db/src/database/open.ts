@@ -1,8 +1,7 @@
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
-import { sql } from 'drizzle-orm';
-import type { ExtractTablesWithRelations } from 'drizzle-orm';
+import { type ExtractTablesWithRelations, sql } from 'drizzle-orm';
 import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
 import { PreparingClient } from './preparing-client.ts';
@@ -41,7 +40,7 @@ export interface OpenDatabaseOptions {
   readonly throughPooler?: boolean;
 }
 
-/** No process may block others for long: one that freezes in a transaction, or whose machine disappears, loses its session and locks. */
+/** A process that freezes in a transaction, or whose machine disappears, loses its session and locks. */
 const SESSION_LIMITS = [
   'statement_timeout=15s',
   'lock_timeout=5s',
@@ -77,10 +76,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   };
 }
 
-/**
- * Drizzle on a pool, with transactions of its own. Drizzle's lose a connection of the pool for good if `begin` fails, as on a connection
- * that has just broken: after a few restarts of Postgres the process would have none left.
- */
+/** Drizzle on a pool. Its own transactions lose a connection of the pool for good if `begin` fails, as on a connection that broke. */
 function openDrizzle(pool: Pool): Database {
   const transaction: Database['transaction'] = async (work, config) => {
     const client = await pool.connect();

@@ -16,10 +16,11 @@ export async function pageAfter(
 ): Promise<SQL | undefined> {
   if (before === undefined) return undefined;
   const { table, time, id, scope, message } = list;
+  const isCursor = and(eq(id, before), scope);
   const [cursor] = await db
     .select({ time: epochMs(time) })
     .from(table)
-    .where(and(eq(id, before), scope));
+    .where(isCursor);
   if (cursor) return sql`(${time}, ${id}) < (${timestamptz(cursor.time)}, ${before}::uuid)`;
   throw new AppError('validation_failed', 'These fields are invalid: before.', {
     errors: [{ path: 'before', message }],

@@ -1,11 +1,44 @@
-import { type Param, sql, type SQL } from 'drizzle-orm';
-import { type PgColumn, type PgTimestampBuilderInitial, timestamp } from 'drizzle-orm/pg-core';
+import {
+  type HasDefault,
+  type HasRuntimeDefault,
+  type IsPrimaryKey,
+  type NotNull,
+  type Param,
+  sql,
+  type SQL,
+} from 'drizzle-orm';
+import {
+  type AnyPgColumn,
+  type PgColumn,
+  type PgTimestampBuilderInitial,
+  type PgUUIDBuilderInitial,
+  timestamp,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Queryable } from './open.ts';
 
 /** A timestamp with millisecond precision: what the wire can carry, so a value that is read back equals the written one. */
 export function instant(name: string): PgTimestampBuilderInitial<string> {
   return timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+}
+
+/** A primary key that sorts by creation. */
+export function primaryId(): HasDefault<
+  HasRuntimeDefault<IsPrimaryKey<NotNull<PgUUIDBuilderInitial<'id'>>>>
+> {
+  return uuid('id')
+    .primaryKey()
+    .$defaultFn(() => uuidv7());
+}
+
+/** The row that a row belongs to, and is deleted with. */
+export function ownerId<Name extends string>(
+  name: Name,
+  owner: () => AnyPgColumn,
+): NotNull<PgUUIDBuilderInitial<Name>> {
+  return uuid(name).notNull().references(owner, { onDelete: 'cascade' });
 }
 
 /** Postgres' clock in whole milliseconds: the only clock that stamps rows. */
@@ -41,7 +74,7 @@ function toIso(time: unknown): unknown {
   return time instanceof Date ? time.toISOString() : time;
 }
 
-type Columns<Row> = Readonly<Record<string, readonly [type: string, pick: (row: Row) => unknown]>>;
+export type Columns<Row> = Readonly<Record<string, readonly [type: string, pick: (row: Row) => unknown]>>;
 
 /** Rows as a table `name` of a statement, with one array parameter for each column. Instants are dates or epoch milliseconds. */
 export function tableOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
@@ -51,29 +84,28 @@ export function tableOf<Row>(name: string, rows: readonly Row[], columns: Column
     arrayParam(type, rows.map(pick)),
     sql.raw(`::${type}[]`),
   ]);
-  return sql.join([...arrays, sql.raw(`) as "${name}" (${namesOf(columns)})`)]);
+  return sql.join([...arrays, sql.raw(`) as "${name}" (`), columnNames(columns), sql.raw(')')]);
 }
 
 /** The names of the columns of `tableOf`, for an `insert`. */
 export function columnNames(columns: Columns<never>): SQL {
-  return sql.raw(namesOf(columns));
-}
-
-function namesOf(columns: Columns<never>): string {
-  return Object.keys(columns)
-    .map((column) => `"${column}"`)
-    .join(', ');
+  return sql.raw(`"${Object.keys(columns).join('", "')}"`);
 }
 
 /** A statement as a template, which resolves to a result. */
 type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
 
-/** Runs a statement and parses its rows: ``await query(db, schema)`select …` ``. */
+/** Runs a statement and parses its rows, with the names of columns in camel case: ``await query(db, schema)`select …` ``. */
 export function query<Row extends z.ZodType>(db: Queryable, row: Row): Statement<z.output<Row>[]> {
   return async (text, ...values) => {
-    const { rows } = await db.execute(sql(text, ...values));
-    return rows.map((found) => row.parse(found));
+    const { rows, fields } = await db.execute(sql(text, ...values));
+    const names = fields.map(({ name }) => [toCamelCase(name), name] as const);
+    return rows.map((found) => row.parse(Object.fromEntries(names.map(([key, name]) => [key, found[name]]))));
   };
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 /** `query` for a statement that always returns a row, such as an aggregate. */
@@ -81,11 +113,21 @@ export function queryOne<Row extends z.ZodType>(db: Queryable, row: Row): Statem
   return async (...statement) => firstOf(await query(db, row)(...statement));
 }
 
-const idRow = z.object({ id: z.string() });
+/** How many rows are due, and the age of the oldest in seconds; 0 without any. */
+export const backlogRow = z.object({
+  count: z.number(),
+  oldestSeconds: z
+    .number()
+    .nullable()
+    .transform((seconds) => Math.max(0, seconds ?? 0)),
+});
+export type Backlog = z.output<typeof backlogRow>;
 
-/** `query` for the column `id` alone. */
-export function queryIds(db: Queryable): Statement<string[]> {
-  return async (...statement) => (await query(db, idRow)(...statement)).map(({ id }) => id);
+const textRow = z.record(z.string(), z.string()).transform((row) => Object.values(row));
+
+/** `query` for a single column of ids or texts. */
+export function queryColumn(db: Queryable): Statement<string[]> {
+  return async (...statement) => (await query(db, textRow)(...statement)).flat();
 }
 
 /** The row of a statement that always returns one. */

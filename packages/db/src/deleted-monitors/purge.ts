@@ -3,18 +3,17 @@ import { waitForRollUp } from '../check-rollups/roll-up.ts';
 import { isMissingTable } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
 import { listPartitions } from '../database/partitions.ts';
-import { arrayOf, queryIds } from '../database/sql.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
 
 /** Monitors whose history is deleted together. */
 const MONITORS_AT_ONCE = 1_000;
-/** Rows that one statement deletes: it ends long before its timeout, and holds locks only briefly. */
+/** Rows that one statement deletes: it holds locks only briefly. */
 const ROWS_AT_ONCE = 5_000;
 
 /**
- * Deletes the events, rollups and incidents of deleted monitors in small steps. Several processes may run it at once, and it may be
- * killed at any time: a monitor is forgotten only when nothing of it is left.
+ * Deletes the events, rollups and incidents of deleted monitors in small steps, and returns how many monitors were purged. Several
+ * processes may run it at once.
  * @param signal ends it after the current step; the next call continues
- * @returns how many monitors were forgotten
  */
 export async function purgeDeletedMonitors(
   db: Database,
@@ -22,17 +21,14 @@ export async function purgeDeletedMonitors(
   rowsAtOnce: number = ROWS_AT_ONCE,
 ): Promise<number> {
   for (let purged = 0; ;) {
-    const monitorIds = await queryIds(db)`
-      select monitor_id as id from deleted_monitors order by deleted_at, monitor_id limit ${MONITORS_AT_ONCE}`;
+    const monitorIds = await queryColumn(db)`
+      select monitor_id from deleted_monitors order by deleted_at, monitor_id limit ${MONITORS_AT_ONCE}`;
     if (monitorIds.length === 0) return purged;
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
     // Partitions one by one: a row's address is unique only within its partition.
-    const partitions = [
-      ...(await listPartitions(db, 'events')),
-      ...(await listPartitions(db, 'check_rollups')),
-    ];
-    for (const table of [...partitions, 'incidents']) {
+    const [days, months] = [await listPartitions(db, 'events'), await listPartitions(db, 'check_rollups')];
+    for (const table of [...days, ...months, 'incidents']) {
       const name = sql.identifier(table);
       for (let deleted = 1; deleted > 0;) {
         // Waits for rows that another process is deleting: a row that is skipped could come back.

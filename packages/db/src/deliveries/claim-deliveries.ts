@@ -10,13 +10,10 @@ import { channelIf } from './table.ts';
 
 /** An attempt owns its delivery for this long: its deadline, and time to record it. */
 const LEASE_SECONDS = 15;
-
 /** Concurrent attempts to one channel: a receiver that hangs must not delay the others. */
 const MAX_PER_CHANNEL = 10;
-
 /** Monitors of a channel that one claim looks at in either order; some of them may have a running attempt. */
 const MAX_VISITED = 5 * MAX_PER_CHANNEL;
-
 /** Among this many that have been due longest, `MAX_PER_CHANNEL` have no running attempt. */
 const MAX_DUE = 2 * MAX_PER_CHANNEL;
 
@@ -65,12 +62,7 @@ interface DueScope {
 }
 
 /**
- * Claims due deliveries by a conditional update, so that one of several processes wins (docs/reference/delivery.md).
- *
- * A first attempt, also after a redelivery, waits until no earlier delivery of the same monitor to the same channel waits for its own
- * first attempt, or is still to be made. A test event waits for no other delivery, and does not need an enabled channel. The first due
- * delivery of each channel comes before the second of any. A job's delivery to a failing channel that has a running attempt is left to
- * the claims of due deliveries, which limit the share of failing channels (ADR 5).
+ * Claims due deliveries by a conditional update, so that one of several processes wins (docs/reference/delivery.md#claims).
  * @param withTrace whether to look up the trace of each
  */
 export async function claimDeliveries(
@@ -82,21 +74,18 @@ export async function claimDeliveries(
   const rows = await query(db, claimedRow)`
     with due as materialized (
       ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope)}),
-    held as materialized (
+    locked as materialized (
       select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked)
     update deliveries d set
       leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
       lease_token = ${leaseToken},
       first_attempt_at = coalesce(d.first_attempt_at, now())
-    from held h, channels c
-    where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
-    returning d.id, c.account_id as "accountId", ${epochMs(sql`now()`)} as "claimedAt", d.channel_id as "channelId",
-      d.monitor_id as "monitorId", d.event, d.payload, d.test, d.attempt_count as "attemptCount",
-      d.round_attempt_count as "roundAttemptCount", c.failing_since is not null as "isChannelFailing", c.url,
-      c.sealed_secret as "sealedSecret",
-      case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as "sealedPreviousSecret",
-      ${epochMs(sql`now() - d.first_attempt_at`)} as "elapsedMs",
-      ${withTrace ? traceparent : sql`null`} as traceparent`;
+    from locked l, channels c
+    where d.id = l.id and ${isDue('l')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
+    returning d.id, c.account_id, ${epochMs(sql`now()`)} as claimed_at, d.channel_id, d.monitor_id, d.event, d.payload,
+      d.test, d.attempt_count, d.round_attempt_count, c.failing_since is not null as is_channel_failing, c.url, c.sealed_secret,
+      case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
+      ${epochMs(sql`now() - d.first_attempt_at`)} as elapsed_ms, ${withTrace ? traceparent : sql`null`} as traceparent`;
   return rows.map(({ sealedSecret, sealedPreviousSecret, ...row }) => {
     const valid = [sealedSecret, sealedPreviousSecret].flatMap((sealed) => decryptOrNone(secrets, sealed));
     return Object.assign(row, { leaseToken, secrets: valid });
@@ -117,8 +106,7 @@ const traceparent = sql`(
   select s.webhook_events -> 0 ->> 'traceparent' from status_changes s where s.id = d.status_change_id)`;
 
 function isDue(name: string): SQL {
-  const row = sql.identifier(name);
-  return sql`${row}.state = 'pending' and ${isFree(name)}`;
+  return sql`${sql.identifier(name)}.state = 'pending' and ${isFree(name)}`;
 }
 
 /** Its time has come, and it has no running attempt. */
@@ -127,10 +115,7 @@ function isFree(name: string): SQL {
   return sql`${row}.next_attempt_at <= now() and (${row}.leased_until is null or ${row}.leased_until <= now())`;
 }
 
-/**
- * The first delivery of a monitor to a channel. One step in an index finds it: probing each delivery for an earlier one would make a
- * backlog of n cost n².
- */
+/** The first delivery of a monitor to a channel. Probing each delivery for an earlier one would make a backlog of n cost n². */
 function headOf(channelId: SQL, monitorId: SQL): SQL {
   return sql`select f.* from deliveries f
     where ${channelIf('unattempted', 'f')} = ${channelId} and f.monitor_id = ${monitorId}
@@ -150,10 +135,7 @@ function isOldest(name: string): SQL {
 const runningAttempts = sql`(
   select count(*) as count from deliveries l where ${channelIf('leased', 'l')} = c.id and l.leased_until > now())`;
 
-/**
- * The row is looked up by its id in a query of its own (`offset 0`): next to the other conditions, the planner could read the whole
- * backlog of the channel.
- */
+/** Looks the row up by its id first (`offset 0`): next to the other conditions, the planner could read the channel's whole backlog. */
 function dueOne(deliveryId: string): SQL {
   const byId = sql`(select * from deliveries where id = ${deliveryId} offset 0)`;
   const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
@@ -163,21 +145,21 @@ function dueOne(deliveryId: string): SQL {
       and ${runningAttempts} < case when c.failing_since is null then ${MAX_PER_CHANNEL} else 1 end))`;
 }
 
-/** Steps from channel to channel along an index: channels without pending deliveries cost nothing. */
-const channelsWithPending = sql`(
-  with recursive step (id) as (
-    (select ${channelIf('pending', 'p')} from deliveries p where ${channelIf('pending', 'p')} is not null
-      order by ${channelIf('pending', 'p')} limit 1)
-    union all
-    select (select ${channelIf('pending', 'p')} from deliveries p where ${channelIf('pending', 'p')} > step.id
-      order by ${channelIf('pending', 'p')} limit 1)
-    from step where step.id is not null)
-  select id from step where id is not null)`;
+/** The distinct values of an indexed column, in their order. Each takes one step in the index: the rows in between cost nothing. */
+function distinctIds(id: SQL, condition: SQL, limit: number): SQL {
+  return sql`(
+    with recursive step (id, number) as (
+      (select ${id}, 1 from deliveries p where ${condition} order by ${id} limit 1)
+      union all
+      select (select ${id} from deliveries p where ${condition} and ${id} > step.id order by ${id} limit 1), step.number + 1
+      from step where step.id is not null and step.number < ${limit})
+    select id from step where id is not null)`;
+}
 
-/**
- * The deliveries of channel `c` that meet a condition and have been due longest. One step in its index finds each of them: in a single
- * scan the planner could read and sort all of them.
- */
+const pendingChannel = channelIf('pending', 'p');
+const channelsWithPending = distinctIds(pendingChannel, sql`${pendingChannel} is not null`, 2 ** 31 - 1);
+
+/** The deliveries of channel `c` that meet a condition and have been due longest. Each takes one step in its index, as above. */
 function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: number): SQL {
   const isDueOfChannel = sql`${channelIf(condition, 'p')} = c.id and p.next_attempt_at <= now()`;
   const first = sql`p.id, p.next_attempt_at, p.monitor_id, p.leased_until`;
@@ -193,22 +175,11 @@ function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: number): 
     select * from step)`;
 }
 
-/**
- * Monitors whose first delivery may be due on the channel `c`: the monitors of the deliveries that have been due longest, so that none
- * starves, and the first ones in the index, so that one monitor's backlog does not hide the others. Bounded, however long the backlog.
- */
+/** Monitors whose first delivery to channel `c` may be due: from those due longest, and from the first in the index. */
 const monitorsToVisit = sql`(
   (select w.monitor_id as id from ${dueLongest('pending', MAX_VISITED)} w)
   union
-  (with recursive step (id, number) as (
-    (select f.monitor_id, 1 from deliveries f where ${channelIf('unattempted', 'f')} = c.id
-      order by f.monitor_id limit 1)
-    union all
-    select (select f.monitor_id from deliveries f
-      where ${channelIf('unattempted', 'f')} = c.id and f.monitor_id > step.id
-      order by f.monitor_id limit 1), step.number + 1
-    from step where step.id is not null and step.number < ${MAX_VISITED})
-  select id from step where id is not null))`;
+  ${distinctIds(sql`p.monitor_id`, sql`${channelIf('unattempted', 'p')} = c.id`, MAX_VISITED)})`;
 
 /** What a channel `c` may attempt: due test events, due repetitions, and the first delivery of each monitor. */
 const dueOfChannel = sql`(
@@ -220,10 +191,7 @@ const dueOfChannel = sql`(
     cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h
     where c.enabled and ${isFree('h')} and ${isOldest('h')}))`;
 
-/**
- * `turn` is the number that the attempt would have among the concurrent attempts of its channel. Failing channels wait from their last
- * failure on; otherwise a channel whose receiver hangs would always be due longest.
- */
+/** `turn` is the number that the attempt would have among the concurrent attempts of its channel. */
 function dueByChannel({ limit, failingLimit = limit }: DueScope): SQL {
   return sql`select k.id from (
       select d.id, d.turn, d.waits_since, d.failing,

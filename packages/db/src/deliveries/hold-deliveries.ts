@@ -1,23 +1,21 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { queryIds } from '../database/sql.ts';
+import { queryColumn } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
 /** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
-const HELD_AT_ONCE = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 
 /**
- * Holds up to a thousand pending deliveries of a disabled channel: they stay visible, and a redelivery releases them.
- * `holdForDisabledChannels` holds the rest; the disabled channel sends nothing meanwhile. A running attempt still counts if it succeeds.
- * Test events are sent to disabled channels too. The transaction holds the lock of the channel.
- * @returns how many were held; 0: nothing is left
+ * Holds up to a thousand pending deliveries of a disabled channel whose row the transaction has locked, except test events, and returns
+ * how many; `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds.
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     update deliveries set state = 'held', next_attempt_at = null, leased_until = null, lease_token = null
     where id = any(array(
-      select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${HELD_AT_ONCE} for update))`);
+      select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${MAX_BATCH_SIZE} for update))`);
   return rowCount ?? 0;
 }
 
@@ -27,7 +25,7 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
  * @throws AggregateError of the channels that failed
  */
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
-  const ids = await queryIds(db)`
+  const ids = await queryColumn(db)`
     select c.id from channels c where not c.enabled and c.deleted_at is null
       and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`;
   const failures: unknown[] = [];
@@ -48,25 +46,18 @@ export async function hasPendingDeliveries(db: Queryable, channelId: string): Pr
   return rowCount === 1;
 }
 
-/**
- * Holds all pending deliveries of a channel if it is disabled, in one transaction for each thousand.
- * @param signal ends it after the current transaction; the next call continues
- */
+/** Holds all pending deliveries of a channel if it is disabled, in one transaction for each thousand. @param signal ends it after one */
 export async function holdAllIfDisabled(
   db: Database,
   channelId: string,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<void> {
   const isDisabled = and(eq(channels.id, channelId), eq(channels.enabled, false), isNull(channels.deletedAt));
   for (;;) {
-    const held = await db.transaction(async (tx) => {
-      const locked = await tx
-        .select({ id: channels.id })
-        .from(channels)
-        .where(isDisabled)
-        .for('no key update');
+    const count = await db.transaction(async (tx) => {
+      const locked = await tx.select().from(channels).where(isDisabled).for('no key update');
       return locked.length === 0 ? 0 : holdPendingDeliveries(tx, channelId);
     });
-    if (held === 0 || signal?.aborted === true) return;
+    if (count === 0 || signal?.aborted === true) return;
   }
 }

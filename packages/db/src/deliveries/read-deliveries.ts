@@ -4,14 +4,12 @@ import type {
   Delivery,
   DeliveryDetail,
 } from '@tocsin/contracts/deliveries/delivery';
-import type { AppError } from '@tocsin/contracts/errors';
-import { and, asc, desc, eq, getTableColumns, isNull } from 'drizzle-orm';
-import { z } from 'zod';
+import { and, asc, desc, eq, getTableColumns, isNull, not, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
-import { notFound } from '../database/errors.ts';
+import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
-import { queryOne, toWire } from '../database/sql.ts';
+import { type Backlog, backlogRow, queryOne, toWire } from '../database/sql.ts';
 import { type AttemptRow, attempts, channelIf, deliveries, type DeliveryRow } from './table.ts';
 
 /** The id and the name of the monitor of a test event. */
@@ -33,27 +31,19 @@ export function toAttempt(row: AttemptRow): Attempt {
 
 /** The account's delivery with this id. @throws AppError not_found */
 export async function findDeliveryRow(db: Queryable, accountId: string, id: string): Promise<DeliveryRow> {
-  const [row] = await db
+  const rows = await db
     .select({ delivery: deliveries })
     .from(deliveries)
     .innerJoin(channels, and(eq(channels.id, deliveries.channelId), isNull(channels.deletedAt)))
     .where(and(eq(deliveries.id, id), eq(deliveries.accountId, accountId)));
-  if (!row) throw deliveryNotFound();
-  return row.delivery;
-}
-
-export function deliveryNotFound(): AppError {
-  return notFound('delivery');
+  return requireFound(rows, 'delivery').delivery;
 }
 
 /** A delivery with its payload and every attempt, in order. @throws AppError not_found */
 export async function getDelivery(db: Database, accountId: string, id: string): Promise<DeliveryDetail> {
   const row = await findDeliveryRow(db, accountId, id);
-  const made = await db
-    .select()
-    .from(attempts)
-    .where(eq(attempts.deliveryId, id))
-    .orderBy(asc(attempts.number));
+  const isMade = eq(attempts.deliveryId, id);
+  const made = await db.select().from(attempts).where(isMade).orderBy(asc(attempts.number));
   return {
     ...toDelivery(row),
     payload: row.payload,
@@ -85,27 +75,16 @@ export async function listDeliveries(
   return rows.map(toDelivery);
 }
 
-const backlog = z.object({
-  count: z.number(),
-  /** Age of the oldest in seconds; 0 without any. */
-  oldestSeconds: z
-    .number()
-    .nullable()
-    .transform((seconds) => Math.max(0, seconds ?? 0)),
-});
-
 /** Deliveries whose attempt is due, and how long the longest has been due. */
-export async function deliveryBacklog(db: Database): Promise<z.output<typeof backlog>> {
-  return queryOne(db, backlog)`
-    select count(*)::int as count, extract(epoch from now() - min(next_attempt_at))::float8 as "oldestSeconds"
+export async function deliveryBacklog(db: Database): Promise<Backlog> {
+  return queryOne(db, backlogRow)`
+    select count(*)::int as count, extract(epoch from now() - min(next_attempt_at))::float8 as oldest_seconds
     from deliveries where ${channelIf('pending')} is not null and next_attempt_at <= now()
       and channel_id not in (select id from channels where deleted_at is not null)`;
 }
 
 /** Deliveries that wait for a redelivery. Reads the whole log of deliveries: do not run it every second. */
 export async function countHeldDeliveries(db: Database): Promise<number> {
-  const { count } = await queryOne(db, z.object({ count: z.number() }))`
-    select count(*)::int as count from deliveries where state = 'held'
-      and channel_id not in (select id from channels where deleted_at is not null)`;
-  return count;
+  const isDeleted = sql`channel_id in (select id from channels where deleted_at is not null)`;
+  return db.$count(deliveries, and(eq(deliveries.state, 'held'), not(isDeleted)));
 }

@@ -4,6 +4,7 @@ import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { query, timestamptz } from '../database/sql.ts';
 import { holdPendingDeliveries } from './hold-deliveries.ts';
+import type { AttemptRow } from './table.ts';
 
 /** A channel that has failed for this long without one success is disabled. */
 const DISABLE_AFTER_HOURS = 72;
@@ -17,19 +18,13 @@ export type AttemptOutcome =
   /** The receiver responded with 410: it wants no more. */
   | { readonly kind: 'gone' };
 
-export interface AttemptRecord {
-  readonly deliveryId: string;
+/** `error` is null after a 2xx response. */
+export interface AttemptRecord extends Readonly<Omit<AttemptRow, 'number'>> {
   readonly leaseToken: string;
   readonly channelId: string;
   readonly url: string;
   /** Of a test event: does not affect the health of the channel. */
   readonly test: boolean;
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  readonly statusCode: number | null;
-  /** Null after a 2xx response. */
-  readonly error: string | null;
-  readonly responseExcerpt: string | null;
   readonly outcome: AttemptOutcome;
 }
 
@@ -39,18 +34,17 @@ class AlreadyRecordedError extends Error {
 }
 
 /**
- * Records an attempt and what follows from it, the delivery's next state and its channel's health, in one transaction. A success
- * counts even if the lease was lost; any other outcome then only enters the log. The health of a channel is that of its present URL: an
- * attempt at another URL does not change it. Recording the same attempt again changes nothing.
+ * Records an attempt, the delivery's next state and the health of its channel, in one transaction; a repeated call changes nothing. A
+ * success counts even if the lease was lost; any other outcome then only enters the log. An attempt at a former URL of the channel does
+ * not change its health.
  * @returns why this attempt disabled the channel, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
   try {
     return await db.transaction(async (tx) => {
       // Locks the channel before the delivery, as every transaction does, so that no two of them deadlock.
-      const health = await openHealth(tx, attempt);
-      const outcome = outcomeAt(attempt, health);
-      const recorded = await updateDelivery(tx, attempt, outcome);
+      const health = await readHealth(tx, attempt);
+      const recorded = await updateDelivery(tx, attempt, health);
       if (recorded === null) return null;
       await insertAttempt(tx, attempt, recorded.number);
       return health?.isPresentUrl && recorded.hadLease ? recordFailure(tx, attempt, health) : null;
@@ -61,41 +55,13 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
   }
 }
 
-/**
- * The transaction has locked the delivery, so the statement sees attempts that other transactions recorded. The start identifies an
- * attempt: leases keep two attempts of one delivery seconds apart.
- */
-async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number): Promise<void> {
-  const { deliveryId, startedAt, durationMs, statusCode, error, responseExcerpt } = attempt;
-  const { rowCount } = await tx.execute(sql`
-    insert into attempts (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
-    select ${deliveryId}::uuid, ${number}::int, ${timestamptz(startedAt)}, ${durationMs}::int, ${statusCode}::int, ${error}::text,
-      ${responseExcerpt}::text
-    where not exists (
-      select from attempts a
-      where a.delivery_id = ${deliveryId} and a.started_at = ${timestamptz(startedAt)}
-        and a.duration_ms = ${durationMs} and a.status_code is not distinct from ${statusCode}::int)`);
-  if (rowCount === 0) throw new AlreadyRecordedError();
-}
-
-/** The health of a channel whose row is locked. */
-interface Health {
-  readonly enabled: boolean;
-  /** Whether the attempt went to the channel's present URL. */
-  readonly isPresentUrl: boolean;
-  /** Whether one more failure disables it. */
-  readonly exhausted: boolean;
-}
-
-/** Ends the channel's failures after a success. @returns what a failure may change; null if nothing is left to do */
-async function openHealth(tx: Transaction, attempt: AttemptRecord): Promise<Health | null> {
+/** Ends the channel's failures after a success; otherwise locks the channel. @returns null if its health does not change any more */
+async function readHealth(tx: Transaction, attempt: AttemptRecord) {
   if (attempt.test) return null;
   const isThis = eq(channels.id, attempt.channelId);
   if (attempt.outcome.kind === 'delivered') {
-    await tx
-      .update(channels)
-      .set({ failingSince: null })
-      .where(and(isThis, eq(channels.url, attempt.url), isNotNull(channels.failingSince)));
+    const wasFailing = and(isThis, eq(channels.url, attempt.url), isNotNull(channels.failingSince));
+    await tx.update(channels).set({ failingSince: null }).where(wasFailing);
     return null;
   }
   const [channel] = await tx
@@ -109,49 +75,20 @@ async function openHealth(tx: Transaction, attempt: AttemptRecord): Promise<Heal
     .for('no key update');
   return channel ?? null;
 }
+type Health = NonNullable<Awaited<ReturnType<typeof readHealth>>>;
 
-/** A 410 is final, unless the channel's URL has changed: then the delivery is due at the present one. */
-function outcomeAt({ outcome }: AttemptRecord, health: Health | null): AttemptOutcome {
-  return outcome.kind === 'gone' && health?.isPresentUrl === false ? { kind: 'retry', delayMs: 0 } : outcome;
-}
-
-/** @returns why this failure disables the channel, or null */
-async function recordFailure(
-  tx: Transaction,
-  attempt: AttemptRecord,
-  health: Health,
-): Promise<string | null> {
-  const disabledReason = health.enabled ? reasonToDisable(attempt, health.exhausted) : null;
-  await tx
-    .update(channels)
-    .set({
-      failingSince: sql`coalesce(${channels.failingSince}, now())`,
-      lastFailedAt: sql`now()`,
-      ...(disabledReason !== null && { enabled: false, disabledReason }),
-    })
-    .where(eq(channels.id, attempt.channelId));
-  if (disabledReason !== null) await holdPendingDeliveries(tx, attempt.channelId);
-  return disabledReason;
-}
-
-function reasonToDisable(attempt: AttemptRecord, exhausted: boolean): string | null {
-  if (attempt.outcome.kind === 'gone') return 'The receiver answered 410 Gone.';
-  return exhausted ? `Every attempt of the last ${DISABLE_AFTER_HOURS} hours failed.` : null;
-}
-
-const updated = z.object({ number: z.number(), hadLease: z.boolean() });
+const updatedRow = z.object({ number: z.number(), hadLease: z.boolean() });
 
 /** @returns the attempt's number, and whether it still had the lease; null if the delivery was deleted with its channel */
-async function updateDelivery(
-  tx: Transaction,
-  attempt: AttemptRecord,
-  outcome: AttemptOutcome,
-): Promise<z.output<typeof updated> | null> {
+async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: Health | null) {
+  const { outcome } = attempt;
   const delivered = outcome.kind === 'delivered';
-  const state = { delivered: 'delivered', retry: 'pending', failed: 'failed', gone: 'failed' }[outcome.kind];
-  const delayMs = outcome.kind === 'retry' ? outcome.delayMs : null;
+  // A 410 of a former URL is not final: the delivery is due at the present one.
+  const isMoved = outcome.kind === 'gone' && health?.isPresentUrl === false;
+  const delayMs = outcome.kind === 'retry' ? outcome.delayMs : isMoved ? 0 : null;
+  const state = delivered ? 'delivered' : delayMs === null ? 'failed' : 'pending';
   const counts = sql`(${delivered} or b.had_lease)`;
-  const [row] = await query(tx, updated)`
+  const [row] = await query(tx, updatedRow)`
     with before as materialized (
       select id, (lease_token = ${attempt.leaseToken}) is true as had_lease from deliveries
       where id = ${attempt.deliveryId} for no key update)
@@ -170,6 +107,34 @@ async function updateDelivery(
       delivered_at = case when ${delivered} then coalesce(d.delivered_at, now()) else d.delivered_at end
     from before b
     where d.id = b.id
-    returning d.attempt_count as number, b.had_lease as "hadLease"`;
+    returning d.attempt_count as number, b.had_lease`;
   return row ?? null;
+}
+
+/** The delivery is locked, so other recorded attempts are visible. Its start identifies an attempt: leases keep two seconds apart. */
+async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number) {
+  const { deliveryId, startedAt, durationMs, statusCode, error, responseExcerpt } = attempt;
+  const { rowCount } = await tx.execute(sql`
+    insert into attempts (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
+    select ${deliveryId}::uuid, ${number}::int, ${timestamptz(startedAt)}, ${durationMs}::int, ${statusCode}::int, ${error}::text,
+      ${responseExcerpt}::text
+    where not exists (
+      select from attempts a
+      where a.delivery_id = ${deliveryId} and a.started_at = ${timestamptz(startedAt)}
+        and a.duration_ms = ${durationMs} and a.status_code is not distinct from ${statusCode}::int)`);
+  if (rowCount === 0) throw new AlreadyRecordedError();
+}
+
+/** @returns why this failure disables the channel, or null */
+async function recordFailure(tx: Transaction, { channelId, outcome }: AttemptRecord, health: Health) {
+  const exhausted = health.exhausted
+    ? `Every attempt of the last ${DISABLE_AFTER_HOURS} hours failed.`
+    : null;
+  const reason = outcome.kind === 'gone' ? 'The receiver answered 410 Gone.' : exhausted;
+  const disabledReason = health.enabled ? reason : null;
+  const failed = { failingSince: sql`coalesce(${channels.failingSince}, now())`, lastFailedAt: sql`now()` };
+  const values = { ...failed, ...(disabledReason !== null && { enabled: false, disabledReason }) };
+  await tx.update(channels).set(values).where(eq(channels.id, channelId));
+  if (disabledReason !== null) await holdPendingDeliveries(tx, channelId);
+  return disabledReason;
 }

@@ -1,6 +1,6 @@
 import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
-import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql, type SQL } from 'drizzle-orm';
+import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import { findChannelRow } from '../channels/read-channels.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, clockNow } from '../database/sql.ts';
@@ -8,7 +8,7 @@ import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
 import { deliveries } from './table.ts';
 
 /** Deliveries that one transaction releases: it ends long before its timeout, and locks the channel only briefly. */
-const RELEASED_AT_ONCE = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 /** Deliveries that one call reads; the next call reads the rest. */
 const MAX_READ = 50_000;
 
@@ -32,11 +32,8 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
   return db.transaction(async (tx) => {
     const { channelId } = await findDeliveryRow(tx, accountId, id);
     await lockEnabledChannel(tx, accountId, channelId);
-    const [row] = await tx
-      .update(deliveries)
-      .set(AFRESH)
-      .where(and(eq(deliveries.id, id), isIdle))
-      .returning();
+    const isThis = and(eq(deliveries.id, id), isIdle);
+    const [row] = await tx.update(deliveries).set(AFRESH).where(isThis).returning();
     if (row) return toDelivery(row);
     throw new AppError('conflict', 'An attempt of this delivery is running. Wait for its outcome first.');
   });
@@ -52,9 +49,8 @@ interface Released {
 
 /**
  * Makes a channel's undelivered deliveries due again, except test events: those with a stamp from `since` (inclusive) to `until`
- * (exclusive) and without a running attempt, the oldest first. Each thousand has a transaction, which stays committed if a later one
- * fails or the caller stops. Deliveries that wait for their first attempt anyway come last, so the next call continues where this one
- * stopped.
+ * (exclusive) and without a running attempt, the oldest first, a thousand in each transaction. Deliveries that wait for their first attempt
+ * anyway come last, so the next call continues where this one stopped.
  * @returns what each transaction released, once it has committed; at least one
  * @throws AppError not_found; conflict if the channel is disabled
  */
@@ -62,14 +58,21 @@ export async function* redeliverUndelivered(
   db: Database,
   accountId: string,
   channelId: string,
-  range: { readonly since: Date; readonly until: Date },
+  { since, until }: { readonly since: Date; readonly until: Date },
   maxRead: number = MAX_READ,
 ): AsyncGenerator<Released, void, undefined> {
+  const isUndelivered = and(
+    eq(deliveries.channelId, channelId),
+    eq(deliveries.test, false),
+    inArray(deliveries.state, ['held', 'failed', 'pending']),
+    gte(deliveries.timestamp, since),
+    lt(deliveries.timestamp, until),
+  );
   const waitsForFirst = sql<boolean>`${deliveries.state} = 'pending' and ${deliveries.roundAttemptCount} = 0`;
   const found = await db
     .select({ id: deliveries.id, waitsForFirst })
     .from(deliveries)
-    .where(isUndelivered(channelId, range))
+    .where(isUndelivered)
     .orderBy(asc(waitsForFirst), asc(deliveries.timestamp), asc(deliveries.id))
     // One more shows whether there are others.
     .limit(maxRead + 1);
@@ -77,44 +80,18 @@ export async function* redeliverUndelivered(
   const needed = found.filter((delivery) => !delivery.waitsForFirst).length;
   let from = 0;
   do {
-    const ids = found.slice(from, from + RELEASED_AT_ONCE).map(({ id }) => id);
-    from += RELEASED_AT_ONCE;
-    yield {
-      ids: await release(db, accountId, channelId, ids, range),
-      remaining: Math.max(0, needed - from),
-    };
+    const batch = found.slice(from, from + MAX_BATCH_SIZE).map(({ id }) => id);
+    from += MAX_BATCH_SIZE;
+    const rows = await db.transaction(async (tx) => {
+      await lockEnabledChannel(tx, accountId, channelId);
+      const isOne = sql`${deliveries.id} = any(${arrayOf('uuid', batch)})`;
+      const isReleased = and(isOne, isUndelivered, isIdle);
+      return tx.update(deliveries).set(AFRESH).where(isReleased).returning({ id: deliveries.id });
+    });
+    // Others have been delivered meanwhile, or have a running attempt.
+    const released = new Set(rows.map(({ id }) => id));
+    yield { ids: batch.filter((id) => released.has(id)), remaining: Math.max(0, needed - from) };
   } while (from < end);
-}
-
-/** @returns the released ones, in the given order: others may have been delivered meanwhile, or have a running attempt */
-async function release(
-  db: Database,
-  accountId: string,
-  channelId: string,
-  ids: readonly string[],
-  range: { since: Date; until: Date },
-): Promise<string[]> {
-  const rows = await db.transaction(async (tx) => {
-    await lockEnabledChannel(tx, accountId, channelId);
-    const isOne = sql`${deliveries.id} = any(${arrayOf('uuid', ids)})`;
-    return tx
-      .update(deliveries)
-      .set(AFRESH)
-      .where(and(isOne, isUndelivered(channelId, range), isIdle))
-      .returning({ id: deliveries.id });
-  });
-  const released = new Set(rows.map(({ id }) => id));
-  return ids.filter((id) => released.has(id));
-}
-
-function isUndelivered(channelId: string, range: { since: Date; until: Date }): SQL | undefined {
-  return and(
-    eq(deliveries.channelId, channelId),
-    eq(deliveries.test, false),
-    inArray(deliveries.state, ['held', 'failed', 'pending']),
-    gte(deliveries.timestamp, range.since),
-    lt(deliveries.timestamp, range.until),
-  );
 }
 
 /** Until the transaction ends, the channel stays enabled and no other redelivery of it runs. */

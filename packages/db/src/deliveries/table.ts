@@ -1,8 +1,8 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { type Name, sql, type SQL } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
-import { clockNow, instant } from '../database/sql.ts';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /** What a claim looks for. Each condition has an index of its own. */
@@ -18,38 +18,42 @@ const CLAIM_CONDITIONS = {
 } as const;
 
 /**
- * The channel of a delivery that meets a condition; null for every other. An index begins with this expression and a query asks for it,
- * so no other index can serve that query, whatever the planner's statistics say (ADR 5).
- * @param row the name of the delivery's row in the query
+ * The channel of a delivery that meets a condition; null for every other. Only the index that begins with this expression can serve a
+ * query for it, whatever the planner's statistics say (ADR 5).
  */
 export function channelIf(condition: keyof typeof CLAIM_CONDITIONS, row = 'deliveries'): SQL {
   const name = sql.identifier(row);
   return sql`(case when ${CLAIM_CONDITIONS[condition](name)} then ${name}.channel_id end)`;
 }
 
+function claimIndex(name: string, condition: keyof typeof CLAIM_CONDITIONS, ...columns: AnyPgColumn[]) {
+  const channel = channelIf(condition);
+  return index(name)
+    .on(channel, ...columns)
+    .where(sql`${channel} is not null`);
+}
+
 /** One webhook event to one channel. `nextAttemptAt` is the only retry clock. */
 export const deliveries = pgTable(
   'deliveries',
-  {
+  (t) => ({
     /** Also the `webhook-id` of every attempt. */
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
-    channelId: uuid('channel_id')
-      .notNull()
-      .references(() => channels.id, { onDelete: 'cascade' }),
-    statusChangeId: uuid('status_change_id').notNull(),
-    monitorId: uuid('monitor_id').notNull(),
-    event: text('event').$type<WebhookEvent>().notNull(),
+    channelId: ownerId('channel_id', () => channels.id),
+    statusChangeId: t.uuid('status_change_id').notNull(),
+    monitorId: t.uuid('monitor_id').notNull(),
+    event: t.text('event').$type<WebhookEvent>().notNull(),
     /** The stamp of the webhook event: deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
-    payload: text('payload').notNull(),
+    payload: t.text('payload').notNull(),
     /** A test event: attempted once, whatever the state of its channel, and without an effect on that state. */
-    test: boolean('test').notNull().default(false),
-    state: text('state').$type<DeliveryState>().notNull(),
+    test: t.boolean('test').notNull().default(false),
+    state: t.text('state').$type<DeliveryState>().notNull(),
     /** Attempts whose outcome is recorded. */
-    attemptCount: integer('attempt_count').notNull().default(0),
+    attemptCount: t.integer('attempt_count').notNull().default(0),
     /** Of them those since the last redelivery: the retry schedule starts over with it. */
-    roundAttemptCount: integer('round_attempt_count').notNull().default(0),
+    roundAttemptCount: t.integer('round_attempt_count').notNull().default(0),
     /** The first attempt since then. */
     firstAttemptAt: instant('first_attempt_at'),
     /** Null if no attempt is due: delivered, failed or held. */
@@ -57,27 +61,17 @@ export const deliveries = pgTable(
     /** Until when the running attempt owns the row; null without one. */
     leasedUntil: instant('leased_until'),
     /** Identifies the running attempt: only its owner may record an outcome. */
-    leaseToken: uuid('lease_token'),
+    leaseToken: t.uuid('lease_token'),
     createdAt: instant('created_at').notNull().default(clockNow),
     deliveredAt: instant('delivered_at'),
-  },
+  }),
   (table) => [
     unique('deliveries_fan_out_key').on(table.statusChangeId, table.event, table.channelId),
-    index('deliveries_pending_idx')
-      .on(channelIf('pending'), table.nextAttemptAt, table.id)
-      .where(sql`${channelIf('pending')} is not null`),
-    index('deliveries_repeated_due_idx')
-      .on(channelIf('repeated'), table.nextAttemptAt, table.id)
-      .where(sql`${channelIf('repeated')} is not null`),
-    index('deliveries_test_due_idx')
-      .on(channelIf('test'), table.nextAttemptAt, table.id)
-      .where(sql`${channelIf('test')} is not null`),
-    index('deliveries_unattempted_idx')
-      .on(channelIf('unattempted'), table.monitorId, table.timestamp)
-      .where(sql`${channelIf('unattempted')} is not null`),
-    index('deliveries_lease_idx')
-      .on(channelIf('leased'))
-      .where(sql`${channelIf('leased')} is not null`),
+    claimIndex('deliveries_pending_idx', 'pending', table.nextAttemptAt, table.id),
+    claimIndex('deliveries_repeated_due_idx', 'repeated', table.nextAttemptAt, table.id),
+    claimIndex('deliveries_test_due_idx', 'test', table.nextAttemptAt, table.id),
+    claimIndex('deliveries_unattempted_idx', 'unattempted', table.monitorId, table.timestamp),
+    claimIndex('deliveries_lease_idx', 'leased'),
     index('deliveries_channel_idx').on(table.channelId, table.createdAt.desc()),
     index('deliveries_channel_state_idx').on(table.channelId, table.state, table.createdAt.desc()),
     index('deliveries_finished_idx')
@@ -90,18 +84,16 @@ export type DeliveryRow = typeof deliveries.$inferSelect;
 /** The log of attempts. `error` is null after a 2xx response. */
 export const attempts = pgTable(
   'attempts',
-  {
-    deliveryId: uuid('delivery_id')
-      .notNull()
-      .references(() => deliveries.id, { onDelete: 'cascade' }),
-    number: integer('number').notNull(),
+  (t) => ({
+    deliveryId: ownerId('delivery_id', () => deliveries.id),
+    number: t.integer('number').notNull(),
     startedAt: instant('started_at').notNull(),
-    durationMs: integer('duration_ms').notNull(),
-    statusCode: integer('status_code'),
-    error: text('error'),
+    durationMs: t.integer('duration_ms').notNull(),
+    statusCode: t.integer('status_code'),
+    error: t.text('error'),
     /** The first bytes of the response, as text. */
-    responseExcerpt: text('response_excerpt'),
-  },
+    responseExcerpt: t.text('response_excerpt'),
+  }),
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
 );
 export type AttemptRow = typeof attempts.$inferSelect;

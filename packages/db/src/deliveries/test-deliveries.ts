@@ -1,6 +1,6 @@
 import type { Attempt } from '@tocsin/contracts/deliveries/delivery';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { findChannelRow } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
@@ -77,8 +77,6 @@ export async function findTestOutcome(db: Database, id: string): Promise<TestOut
 
 /** Abandons a test event that no request waits for any more: it must not be sent much later. */
 export async function abandonTestDelivery(db: Database, id: string): Promise<void> {
-  await db
-    .update(deliveries)
-    .set({ state: 'failed', nextAttemptAt: null })
-    .where(and(eq(deliveries.id, id), eq(deliveries.state, 'pending'), sql`${deliveries.test}`));
+  const isPending = and(eq(deliveries.id, id), eq(deliveries.state, 'pending'), eq(deliveries.test, true));
+  await db.update(deliveries).set({ state: 'failed', nextAttemptAt: null }).where(isPending);
 }

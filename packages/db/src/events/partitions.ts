@@ -1,6 +1,6 @@
 import { readRollupState } from '../check-rollups/roll-up.ts';
 import type { Database, Queryable } from '../database/open.ts';
-import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
+import { dropPartitionsBefore, ensurePartitions } from '../database/partitions.ts';
 import { readClock } from '../database/sql.ts';
 
 const DAY_MS = 86_400_000;
@@ -13,29 +13,12 @@ const DAYS_AHEAD = 7;
  */
 export async function ensureEventPartitions(db: Queryable, now?: number): Promise<void> {
   const yesterday = (now ?? (await readClock(db))) - DAY_MS;
-  const wanted = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => {
-    const [from, to] = [utcDay(yesterday + index * DAY_MS), utcDay(yesterday + (index + 1) * DAY_MS)];
-    return { name: `events_${from.replaceAll('-', '_')}`, from, to };
-  });
-  await ensurePartitions(db, 'events', wanted);
-}
-
-/** A day partition of the events; times are epoch milliseconds. */
-interface EventDay {
-  readonly name: string;
-  readonly startsAt: number;
-  readonly endsAt: number;
-}
-
-/** The days whose events are kept, oldest first. */
-async function listEventDays(db: Queryable): Promise<EventDay[]> {
-  const names = [...(await listPartitions(db, 'events'))].filter((name) =>
-    /^events_\d{4}_\d{2}_\d{2}$/.test(name),
+  const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => yesterday + index * DAY_MS);
+  await ensurePartitions(
+    db,
+    'events',
+    days.map((start) => ({ start, end: start + DAY_MS })),
   );
-  return names.toSorted().map((name) => {
-    const startsAt = Date.parse(name.slice('events_'.length).replaceAll('_', '-'));
-    return { name, startsAt, endsAt: startsAt + DAY_MS };
-  });
 }
 
 /**
@@ -49,12 +32,11 @@ export async function dropExpiredEventPartitions(
   retentionDays: number,
   now: number,
 ): Promise<string[]> {
-  const today = Math.floor(now / DAY_MS) * DAY_MS;
-  const oldest = today - retentionDays * DAY_MS;
-  const rolledUntil = (await readRollupState(db))?.rolledUntil.getTime() ?? -Infinity;
-  const expired = (await listEventDays(db))
-    .filter(({ startsAt, endsAt }) => startsAt < oldest && endsAt + HOUR_MS <= rolledUntil)
-    .map(({ name }) => name);
-  await dropPartitions(db, expired);
-  return expired;
+  const state = await readRollupState(db);
+  if (state === null) return [];
+  return dropPartitionsBefore(
+    db,
+    'events',
+    Math.min(now - retentionDays * DAY_MS, state.rolledUntil.getTime() - HOUR_MS),
+  );
 }

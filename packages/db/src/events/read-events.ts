@@ -1,7 +1,7 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import { CHECK_STATUSES } from '@tocsin/contracts/vocabulary';
-import { and, asc, desc, eq, gt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz, toWire } from '../database/sql.ts';
@@ -24,6 +24,13 @@ function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>
   });
 }
 
+function selectEvents(db: Database, monitorId: string, condition?: SQL) {
+  return db
+    .select()
+    .from(events)
+    .where(and(eq(events.monitorId, monitorId), condition));
+}
+
 /** The event with this stamp, or null if it was deleted with its monitor. */
 export async function findEvent(
   db: Database,
@@ -32,37 +39,24 @@ export async function findEvent(
   timestamp: Date,
 ): Promise<Event | null> {
   const monitor = await findMonitorRow(db, accountId, monitorId);
-  const [row] = await db
-    .select()
-    .from(events)
-    .where(and(eq(events.monitorId, monitorId), eq(events.timestamp, timestamp)));
+  const [row] = await selectEvents(db, monitorId, eq(events.timestamp, timestamp));
   return row ? toEvent(row, monitor) : null;
 }
 
-export interface EventRange {
-  readonly limit: number;
-  /** Exclusive. Absent: the latest events. */
-  readonly since?: Date | undefined;
-}
-
 /**
- * A monitor's events in chronological order: the first `limit` after `since`, or the latest `limit` without it.
+ * A monitor's events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
  * @throws AppError not_found
  */
 export async function listEvents(
   db: Database,
   accountId: string,
   monitorId: string,
-  range: EventRange,
+  { limit, since }: { readonly limit: number; readonly since?: Date | undefined },
 ): Promise<Event[]> {
   const monitor = await findMonitorRow(db, accountId, monitorId);
-  if (range.since === undefined) return (await recentEvents(db, monitor, range.limit)).toReversed();
-  const rows = await db
-    .select()
-    .from(events)
-    .where(and(eq(events.monitorId, monitorId), gt(events.timestamp, range.since)))
-    .orderBy(asc(events.timestamp))
-    .limit(range.limit);
+  if (since === undefined) return (await recentEvents(db, monitor, limit)).toReversed();
+  const isLater = gt(events.timestamp, since);
+  const rows = await selectEvents(db, monitorId, isLater).orderBy(asc(events.timestamp)).limit(limit);
   return rows.map((row) => toEvent(row, monitor));
 }
 
@@ -72,12 +66,7 @@ export async function recentEvents(
   monitor: Pick<MonitorRow, 'id' | 'name' | 'runbookUrl'>,
   limit: number,
 ): Promise<Event[]> {
-  const rows = await db
-    .select()
-    .from(events)
-    .where(eq(events.monitorId, monitor.id))
-    .orderBy(desc(events.timestamp))
-    .limit(limit);
+  const rows = await selectEvents(db, monitor.id).orderBy(desc(events.timestamp)).limit(limit);
   return rows.map((row) => toEvent(row, monitor));
 }
 
@@ -109,13 +98,16 @@ export async function tailEvents(
   return rows.map(({ event, ...monitor }) => toEvent(event, monitor));
 }
 
-const recentCheck = z.object({
+const recentChecks = z.object({
   monitorId: z.string(),
-  /** Null, like the other columns, for a monitor without a check. */
-  timestamp: z.number().nullable(),
-  status: z.enum(CHECK_STATUSES).nullable(),
-  latency: z.number().nullable(),
-  region: z.string().nullable(),
+  checks: z.array(
+    z.object({
+      timestamp: z.number().transform((time) => new Date(time).toISOString()),
+      status: z.enum(CHECK_STATUSES),
+      latency: z.number(),
+      region: z.string(),
+    }),
+  ),
 });
 
 /**
@@ -131,22 +123,16 @@ export async function listRecentChecks(
   const now = Date.now();
   // Values instead of expressions let the planner skip the partitions of other days. One more day, in case this clock is slow.
   const [from, to] = [timestamptz(now - days * DAY_MS), timestamptz(now + DAY_MS)];
-  const rows = await query(db, recentCheck)`
-    select m.id as "monitorId", ${epochMs(sql`c.timestamp`)} as timestamp, c.status, c.latency_ms as latency, c.region
+  return query(db, recentChecks)`
+    select m.id as monitor_id, array(
+      select jsonb_build_object(
+        'timestamp', ${epochMs(sql`c.timestamp`)}, 'status', c.status, 'latency', c.latency_ms, 'region', c.region)
+      from (
+        select e.timestamp, e.status, e.latency_ms, e.region from events e
+        where e.monitor_id = m.id and e.timestamp > ${from} and e.timestamp < ${to} and e.url is null
+        order by e.timestamp desc limit ${checks}) c
+      order by c.timestamp) as checks
     from unnest(${arrayOf('uuid', monitorIds)}) with ordinality as u (id, position)
     join monitors m on m.id = u.id and m.account_id = ${accountId}
-    left join lateral (
-      select e.timestamp, e.status, e.latency_ms, e.region from events e
-      where e.monitor_id = m.id and e.timestamp > ${from} and e.timestamp < ${to} and e.url is null
-      order by e.timestamp desc limit ${checks}
-    ) c on true
-    order by u.position, c.timestamp`;
-  const byMonitor = new Map<string, RecentChecks>();
-  for (const { monitorId, timestamp, status, latency, region } of rows) {
-    const recent = byMonitor.get(monitorId) ?? { monitorId, checks: [] };
-    byMonitor.set(monitorId, recent);
-    if (timestamp === null || status === null || latency === null || region === null) continue;
-    recent.checks.push({ timestamp: new Date(timestamp).toISOString(), status, latency, region });
-  }
-  return [...byMonitor.values()];
+    order by u.position`;
 }

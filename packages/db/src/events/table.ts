@@ -1,34 +1,31 @@
 import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vocabulary';
-import { integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/**
- * One row per executed check, partitioned by day in the migration, since Drizzle does not know partitions. Without a foreign key: the
- * monitor's row lock keeps events and monitor consistent, at no cost to the hot path.
- */
+/** One row per executed check, partitioned by day. Without a foreign key: the monitor's row lock keeps both consistent at no cost. */
 export const events = pgTable(
   'events',
-  {
-    monitorId: uuid('monitor_id').notNull(),
+  (t) => ({
+    monitorId: t.uuid('monitor_id').notNull(),
     timestamp: instant('timestamp').notNull(),
-    id: uuid('id').notNull(),
-    status: text('status').$type<CheckStatus>().notNull(),
-    latencyMs: integer('latency_ms').notNull(),
-    statusCode: integer('status_code'),
-    errorReason: text('error_reason').$type<ErrorReason>(),
-    errorDetail: text('error_detail'),
-    region: text('region').notNull(),
-    source: text('source').$type<CheckSource>().notNull(),
+    id: t.uuid('id').notNull(),
+    status: t.text('status').$type<CheckStatus>().notNull(),
+    latencyMs: t.integer('latency_ms').notNull(),
+    statusCode: t.integer('status_code'),
+    errorReason: t.text('error_reason').$type<ErrorReason>(),
+    errorDetail: t.text('error_detail'),
+    region: t.text('region').notNull(),
+    source: t.text('source').$type<CheckSource>().notNull(),
     /** The planned time of a scheduled check; null for a triggered one. */
     slot: instant('slot'),
     /** Null unless a trigger overrode the monitor's URL. */
-    url: text('url'),
-    dnsMs: integer('dns_ms'),
-    tcpMs: integer('tcp_ms'),
-    tlsMs: integer('tls_ms'),
-    firstByteMs: integer('first_byte_ms'),
-    downloadMs: integer('download_ms'),
-  },
+    url: t.text('url'),
+    dnsMs: t.integer('dns_ms'),
+    tcpMs: t.integer('tcp_ms'),
+    tlsMs: t.integer('tls_ms'),
+    firstByteMs: t.integer('first_byte_ms'),
+    downloadMs: t.integer('download_ms'),
+  }),
   (table) => [primaryKey({ columns: [table.monitorId, table.timestamp] })],
 );
 export type EventRow = typeof events.$inferSelect;

@@ -1,7 +1,6 @@
-import type { AppError } from '@tocsin/contracts/errors';
 import type { Incident, IncidentsQuery } from '@tocsin/contracts/incidents/incident';
-import { and, desc, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import { notFound } from '../database/errors.ts';
+import { and, desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { requireFound } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
 import { toWire } from '../database/sql.ts';
@@ -21,19 +20,14 @@ const wireColumns = {
   region: incidents.region,
 };
 
-export function incidentNotFound(): AppError {
-  return notFound('incident');
-}
-
 /** One incident of the account. @throws AppError not_found */
 export async function getIncident(db: Database, accountId: string, id: string): Promise<Incident> {
-  const [row] = await db
+  const rows = await db
     .select(wireColumns)
     .from(incidents)
     .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
     .where(and(eq(incidents.id, id), eq(incidents.accountId, accountId)));
-  if (!row) throw incidentNotFound();
-  return toWire(row);
+  return toWire(requireFound(rows, 'incident'));
 }
 
 /**
@@ -46,26 +40,19 @@ export async function listIncidents(
   { state, monitorId, limit, before }: IncidentsQuery,
 ): Promise<Incident[]> {
   const ofAccount = eq(incidents.accountId, accountId);
+  const hasState =
+    state && (state === 'open' ? isNull(incidents.resolvedAt) : isNotNull(incidents.resolvedAt));
+  const isOfMonitor = monitorId === undefined ? undefined : eq(incidents.monitorId, monitorId);
+  // Incidents of deleted monitors are not part of the list.
+  const scope = and(ofAccount, sql`exists (select from monitors m where m.id = ${incidents.monitorId})`);
+  const message = 'is not an incident of this account';
+  const list = { table: incidents, time: incidents.openedAt, id: incidents.id, scope, message };
   const rows = await db
     .select(wireColumns)
     .from(incidents)
     .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
-    .where(
-      and(
-        ofAccount,
-        state && (state === 'open' ? isNull(incidents.resolvedAt) : isNotNull(incidents.resolvedAt)),
-        monitorId === undefined ? undefined : eq(incidents.monitorId, monitorId),
-        await pageAfter(db, pageOf(ofAccount), before),
-      ),
-    )
+    .where(and(ofAccount, hasState, isOfMonitor, await pageAfter(db, list, before)))
     .orderBy(desc(incidents.openedAt), desc(incidents.id))
     .limit(limit);
   return rows.map(toWire);
-}
-
-/** Incidents of deleted monitors are not part of the list. */
-function pageOf(ofAccount: SQL): Parameters<typeof pageAfter>[1] {
-  const scope = and(ofAccount, sql`exists (select from monitors m where m.id = ${incidents.monitorId})`);
-  const message = 'is not an incident of this account';
-  return { table: incidents, time: incidents.openedAt, id: incidents.id, scope, message };
 }

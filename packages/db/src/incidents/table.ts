@@ -1,26 +1,25 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { instant } from '../database/sql.ts';
+import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
+import { instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
- * Opened when a monitor goes DOWN, resolved when it recovers; an index allows one open incident per monitor. Without a foreign key to
- * monitors: a flapping monitor has an incident every few seconds, and its deletion must not delete them all in one transaction. Readers
- * join monitors, so incidents of deleted monitors are never shown.
+ * Opened when a monitor goes DOWN, resolved when it recovers. Without a foreign key: deleting a flapping monitor must not delete its many
+ * incidents in one transaction. Readers join monitors, so incidents of deleted monitors are never shown.
  */
 export const incidents = pgTable(
   'incidents',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
-    monitorId: uuid('monitor_id').notNull(),
+    monitorId: t.uuid('monitor_id').notNull(),
     openedAt: instant('opened_at').notNull(),
     /** Null while the incident is open. */
     resolvedAt: instant('resolved_at'),
-    cause: text('cause').$type<ErrorReason>(),
-    region: text('region').notNull(),
-  },
+    cause: t.text('cause').$type<ErrorReason>(),
+    region: t.text('region').notNull(),
+  }),
   (table) => [
     uniqueIndex('incidents_one_open_key')
       .on(table.monitorId)

@@ -5,10 +5,10 @@ import {
   type Occurrence,
   passedOccurrences,
 } from '@tocsin/core/maintenance/occurrences';
-import { and, lte, ne, not, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Transaction } from '../database/open.ts';
-import { arrayOf, query, queryIds, readClock, tableOf, timestamptz } from '../database/sql.ts';
+import { arrayOf, query, queryColumn, readClock, tableOf } from '../database/sql.ts';
 import { storedOccurrence } from './read-windows.ts';
 import {
   type MaintenanceOutcome,
@@ -17,16 +17,14 @@ import {
   maintenanceWindows,
 } from './table.ts';
 
-/** How long one call may plan. The next call does the rest. */
-const BUDGET_MS = 500;
-/** The same for windows whose rule may be costly: monitors leave maintenance between calls. */
-const COSTLY_BUDGET_MS = 100;
+/** How long one call may plan windows with cheap and with costly rules. In between, monitors leave maintenance. */
+const BUDGETS_MS = { cheap: 500, costly: 100 };
+/** Rules that may take tens of milliseconds. */
+const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 /** Plans are written together: an end waits no longer than this, and for the evaluation of one rule. */
 const WRITE_EVERY_MS = 50;
 /** Windows that one call reads. */
 const READ_AT_ONCE = 500;
-/** Rules that may take tens of milliseconds. */
-const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 
 export interface AdvanceOptions {
   /** Time limit for cheap rules and again for costly ones; at least one window of each kind is planned. Default: 500 and 100 ms. */
@@ -49,27 +47,14 @@ export interface AdvancedWindows {
 /**
  * The maintenance clock: begins the occurrences that are due, then ends those that are over and plans the next ones, by one reading of
  * Postgres' clock. In this order, a monitor whose window ends when another begins stays covered. Several processes may run it at once;
- * a window that another session has locked is left for the next call.
- *
- * Rules are evaluated outside of any transaction and one at a time, so that this process never blocks for long. Windows without a
- * costly rule end first, and accounts take turns, so that no account delays the windows of others.
+ * locked windows are left for the next call. How it shares its time: docs/reference/maintenance.md#the-maintenance-clock.
  */
 export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
   const { budgetMs, plan = planWindow, behindMs = 0 } = options;
   const now = new Date((await readClock(db)) - behindMs);
-  const startedLate = await beginOccurrences(db, now);
-  const endedLate: number[] = [];
-  const brokenIds: string[] = [];
-  const write = async (plans: readonly WindowPlan[]): Promise<void> => {
-    for (const { plan: written, outcome } of await writePlans(db, plans)) {
-      const { row, state, next, ended, broken } = written;
-      if (ended && outcome === 'completed') endedLate.push((now.getTime() - ended.endsAt.getTime()) / 1_000);
-      if (state === 'running' && next) startedLate.push((now.getTime() - next.startsAt.getTime()) / 1_000);
-      if (broken) brokenIds.push(row.id);
-    }
-  };
-
-  const planOver = async (kind: 'cheap' | 'costly', withinMs: number): Promise<void> => {
+  const started = await beginOccurrences(db, now);
+  const written: WrittenPlan[] = [];
+  for (const kind of ['cheap', 'costly'] as const) {
     const startedAt = performance.now();
     let plans: WindowPlan[] = [];
     let writtenAt = startedAt;
@@ -78,29 +63,35 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
       await nextTurn();
       const time = performance.now();
       if (time - writtenAt >= WRITE_EVERY_MS) {
-        await write(plans);
+        written.push(...(await writePlans(db, plans)));
         plans = [];
         writtenAt = performance.now();
       }
-      if (time - startedAt >= withinMs) break;
+      if (time - startedAt >= (budgetMs ?? BUDGETS_MS[kind])) break;
     }
-    await write(plans);
+    written.push(...(await writePlans(db, plans)));
+  }
+  const lateness = (time: Date): number => (now.getTime() - time.getTime()) / 1_000;
+  const next = written.flatMap((one) => (one.state === 'running' ? (one.next ?? []) : []));
+  const completed = written.flatMap((one) => (one.outcome === 'completed' ? (one.ended ?? []) : []));
+  return {
+    startedLate: [...started, ...next.map(({ startsAt }) => startsAt)].map(lateness),
+    endedLate: completed.map(({ endsAt }) => lateness(endsAt)),
+    brokenIds: written.filter(({ broken }) => broken).map(({ row }) => row.id),
   };
-  await planOver('cheap', budgetMs ?? BUDGET_MS);
-  await planOver('costly', budgetMs ?? COSTLY_BUDGET_MS);
-  return { startedLate, endedLate, brokenIds };
 }
 
-/** @returns how late each began, in seconds */
-async function beginOccurrences(db: Database, now: Date): Promise<number[]> {
-  const rows = await query(db, z.object({ late: z.number() }))`
-    update maintenance_windows set state = 'running'
-    where id in (
-      select id from maintenance_windows
-      where state = 'scheduled' and occurrence_starts_at <= ${timestamptz(now)} and occurrence_ends_at > ${timestamptz(now)}
-      for no key update skip locked)
-    returning extract(epoch from ${timestamptz(now)} - occurrence_starts_at)::float8 as late`;
-  return rows.map(({ late }) => late);
+/** @returns when each should have begun */
+async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
+  const { id, occurrenceStartsAt, occurrenceEndsAt, state } = maintenanceWindows;
+  const isDue = and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now));
+  const due = db
+    .select({ id })
+    .from(maintenanceWindows)
+    .where(isDue)
+    .for('no key update', { skipLocked: true });
+  const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(inArray(id, due));
+  return (await begun.returning()).flatMap((row) => row.occurrenceStartsAt ?? []);
 }
 
 /**
@@ -111,22 +102,19 @@ async function beginOccurrences(db: Database, now: Date): Promise<number[]> {
 async function findOver(db: Database, now: Date, kind: 'cheap' | 'costly'): Promise<MaintenanceWindowRow[]> {
   const { accountId, id, occurrenceEndsAt, rrule, state } = maintenanceWindows;
   const isCostly = sql`coalesce(${rrule} ~ ${COSTLY_RULE}, false)`;
+  const turn = sql`row_number() over (partition by ${accountId} order by ${occurrenceEndsAt}, ${id})`;
   return db
     .select()
     .from(maintenanceWindows)
     .where(and(ne(state, 'ended'), lte(occurrenceEndsAt, now), kind === 'costly' ? isCostly : not(isCostly)))
-    .orderBy(
-      sql`row_number() over (partition by ${accountId} order by ${occurrenceEndsAt}, ${id})`,
-      sql`random()`,
-    )
+    .orderBy(turn, sql`random()`)
     .limit(READ_AT_ONCE);
 }
 
+type WrittenPlan = WindowPlan & { readonly outcome: MaintenanceOutcome };
+
 /** Writes the plans of windows that have not changed since they were read. @returns the written ones, with their outcomes */
-async function writePlans(
-  db: Database,
-  plans: readonly WindowPlan[],
-): Promise<{ readonly plan: WindowPlan; readonly outcome: MaintenanceOutcome }[]> {
+async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<WrittenPlan[]> {
   if (plans.length === 0) return [];
   return db.transaction(async (tx) => {
     const planned = tableOf('u', plans, {
@@ -137,7 +125,7 @@ async function writePlans(
       starts_at: ['timestamptz', ({ next }) => next?.startsAt ?? null],
       ends_at: ['timestamptz', ({ next }) => next?.endsAt ?? null],
     });
-    const ids = await queryIds(tx)`
+    const ids = await queryColumn(tx)`
       with planned as (select * from ${planned}), unchanged as (
         select w.id from maintenance_windows w
         join planned u on u.id = w.id and u.old_state = w.state and u.old_ends_at = w.occurrence_ends_at
@@ -148,19 +136,16 @@ async function writePlans(
       from planned u join unchanged using (id)
       where w.id = u.id
       returning w.id`;
-    const written = new Set(ids);
-    const outcomes = await readOutcomes(tx, ids);
-    const done = plans
-      .filter(({ row }) => written.has(row.id))
-      .map((plan) => ({ plan, outcome: outcomes(plan.row) }));
-    const past = done.flatMap(({ plan: { row, ended, missed }, outcome }) => [
-      ...(ended ? [{ windowId: row.id, ...ended, outcome }] : []),
-      ...missed.map(({ startsAt, endsAt }) => {
-        return { windowId: row.id, startsAt, endsAt, outcome: 'missed' as const };
-      }),
+    const outcomeOf = await readOutcomes(tx, ids);
+    const written = plans
+      .filter(({ row }) => ids.includes(row.id))
+      .map((plan) => Object.assign(plan, { outcome: outcomeOf(plan.row) }));
+    const past = written.flatMap(({ row: { id: windowId }, ended, missed, outcome }) => [
+      ...(ended ? [{ windowId, ...ended, outcome }] : []),
+      ...missed.map((occurrence) => Object.assign({ windowId, outcome: 'missed' as const }, occurrence)),
     ]);
     if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
-    return done;
+    return written;
   });
 }
 
@@ -185,15 +170,16 @@ export interface WindowPlan {
 /** Plans what follows the stored occurrence. Evaluates the rule, which takes tens of milliseconds for a costly one. */
 export function planWindow(row: MaintenanceWindowRow, now: Date): WindowPlan {
   const ended = storedOccurrence(row);
-  if (ended === null) return { row, state: 'ended', next: null, ended, missed: [], broken: false };
+  const over = { row, state: 'ended', next: null, ended, missed: [], broken: false } as const;
+  if (ended === null) return over;
   try {
     const next = followingOccurrence(row, ended, now);
     const late = now.getTime() - ended.endsAt.getTime() >= SHORTEST_GAP_MS;
     const missed = late ? passedOccurrences(row, ended, now, MAX_MISSED) : [];
     const state = next === null ? 'ended' : next.startsAt <= now ? 'running' : 'scheduled';
-    return { row, state, next, ended, missed, broken: false };
+    return { ...over, state, next, missed };
   } catch {
-    return { row, state: 'ended', next: null, ended, missed: [], broken: true };
+    return { ...over, broken: true };
   }
 }
 
@@ -208,7 +194,7 @@ export async function readOutcomes(
   windowIds: readonly string[],
 ): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
   const rows = await query(tx, enteredRow)`
-    select a.window_id as "windowId", bool_and(m.status = 'MAINTENANCE') as "allEntered"
+    select a.window_id, bool_and(m.status = 'MAINTENANCE') as all_entered
     from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
     where a.window_id = any(${arrayOf('uuid', windowIds)})
     group by a.window_id`;

@@ -1,11 +1,8 @@
 import { sql } from 'drizzle-orm';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, queryIds, tableOf } from '../database/sql.ts';
+import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 
-/**
- * Whether the occurrence of window `w` has begun and is not over, by its times and Postgres' clock. The state that the maintenance clock
- * has given it does not count, since that clock may be late.
- */
+/** Whether the occurrence of window `w` has begun and is not over, by its times: the maintenance clock may be late. */
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
   and w.occurrence_ends_at > statement_timestamp())`;
 
@@ -13,11 +10,9 @@ export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= s
 const MAX_PROBES = 20;
 
 /**
- * Which of these monitors a maintenance window covers now.
- *
- * Other accounts must not make this slow, whatever Postgres' statistics say. It reads the account's windows that have begun, and looks
- * for the monitor in each. If those are many, it reads the monitor's windows instead, past ones too. `order by`, `limit` and `offset`
- * keep the planner from reading whole tables. The statement is not prepared: a plan for small tables would outlive them.
+ * Which of these monitors a maintenance window covers now. Other accounts must not make this slow: it looks for the monitor in each of the
+ * account's windows that have begun, or, if those are many, reads the monitor's own windows. `order by`, `limit` and `offset` keep the
+ * planner from reading whole tables. The statement is not prepared: a plan for small tables would outlive them.
  */
 export async function readCovered(
   tx: Transaction,
@@ -25,7 +20,7 @@ export async function readCovered(
 ): Promise<ReadonlySet<string>> {
   if (monitors.length === 0) return new Set();
   const accountIds = new Set(monitors.map(({ accountId }) => accountId));
-  const ids = await queryIds(tx)`
+  const ids = await queryColumn(tx)`
     with begun as materialized (
       select account.id as account_id, array(
           select w.id from maintenance_windows w where w.account_id = account.id and ${HAS_BEGUN}

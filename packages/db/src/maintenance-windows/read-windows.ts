@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AppError } from '@tocsin/contracts/errors';
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindow,
@@ -13,18 +12,14 @@ import {
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
 import { and, count, desc, eq, inArray, ne, sql } from 'drizzle-orm';
-import { notFound } from '../database/errors.ts';
+import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
-import { readClock, toWire } from '../database/sql.ts';
+import { queryColumn, readClock, toWire } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** How many upcoming occurrences a record shows. */
 const UPCOMING = 5;
-
-export function maintenanceWindowNotFound(): AppError {
-  return notFound('maintenance window');
-}
 
 /**
  * The account's window with this id.
@@ -37,23 +32,15 @@ export async function findWindowRow(
   id: string,
   lock?: 'update',
 ): Promise<MaintenanceWindowRow> {
-  const query = db
-    .select()
-    .from(maintenanceWindows)
-    .where(and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId)));
-  const [row] = await (lock === undefined ? query : query.for(lock));
-  if (!row) throw maintenanceWindowNotFound();
-  return row;
+  const isThis = and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId));
+  const query = db.select().from(maintenanceWindows).where(isThis);
+  return requireFound(await (lock === undefined ? query : query.for(lock)), 'maintenance window');
 }
 
 /** The monitors of a window, ordered by id. */
 export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
-  const rows = await db
-    .select({ id: maintenanceWindowMonitors.monitorId })
-    .from(maintenanceWindowMonitors)
-    .where(eq(maintenanceWindowMonitors.windowId, windowId))
-    .orderBy(maintenanceWindowMonitors.monitorId);
-  return rows.map(({ id }) => id);
+  return queryColumn(db)`
+    select monitor_id from maintenance_window_monitors where window_id = ${windowId} order by monitor_id`;
 }
 
 /** The occurrence in the row: the running or the next one. */
@@ -62,43 +49,37 @@ export function storedOccurrence(row: MaintenanceWindowRow): Occurrence | null {
   return startsAt && endsAt ? { startsAt, endsAt } : null;
 }
 
-/** The occurrence that has begun and is not over at `now`, whether or not the maintenance clock has looked at it; null: none. */
+/** The occurrence that has begun and is not over, by its times: the maintenance clock may be late. */
 export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurrence | null {
   const stored = storedOccurrence(row);
   return stored !== null && stored.startsAt <= now && now < stored.endsAt ? stored : null;
 }
 
 /** The wire record of a window with its next occurrences. Evaluates its rule. */
-export function toMaintenanceWindow(
-  row: MaintenanceWindowRow,
-  monitorIds: readonly string[],
-): MaintenanceWindow {
-  const upcoming = upcomingOf(row).map(toWire);
+export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: string[]): MaintenanceWindow {
+  const stored = storedOccurrence(row);
+  // Ends after the stored one begins: the one before it (if they overlap), itself, and all that follow.
+  const following = stored === null ? [] : previewOccurrences(row, UPCOMING + 2, stored.startsAt);
+  const upcoming = following
+    .filter(({ startsAt }) => stored !== null && startsAt >= stored.startsAt)
+    .slice(row.state === 'running' ? 1 : 0)
+    .slice(0, UPCOMING)
+    .map(toWire);
   return { ...toListedWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, upcoming };
 }
 
 /** The wire record of a window in a list, from its row alone. */
-function toListedWindow(row: MaintenanceWindowRow, monitorIds: readonly string[]): ListedMaintenanceWindow {
+function toListedWindow(row: MaintenanceWindowRow, monitorIds: string[]): ListedMaintenanceWindow {
   const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
   const isRunning = row.state === 'running';
   return {
     ...toWire(window),
-    monitorIds: [...monitorIds],
+    monitorIds,
     currentOccurrence: isRunning ? occurrence : null,
     nextOccurrence: isRunning ? null : occurrence,
   };
-}
-
-function upcomingOf(row: MaintenanceWindowRow): readonly Occurrence[] {
-  const stored = storedOccurrence(row);
-  if (stored === null) return [];
-  // Ends after the stored one begins: the one before it (if they overlap), itself, and all that follow.
-  return previewOccurrences(row, UPCOMING + 2, stored.startsAt)
-    .filter(({ startsAt }) => startsAt >= stored.startsAt)
-    .slice(row.state === 'running' ? 1 : 0)
-    .slice(0, UPCOMING);
 }
 
 /** @throws AppError not_found */
@@ -142,10 +123,7 @@ export async function countRunningWindows(db: Database): Promise<number> {
 /** How many windows with monitors in common are compared. */
 const MAX_COMPARED = 50;
 
-/**
- * The next occurrences of a window that may not exist yet, and the account's other windows that run on the same monitors during one of
- * them. The schedule must be valid.
- */
+/** The next occurrences of a valid schedule, and the account's other windows that run on the same monitors during one of them. */
 export async function previewWindow(
   db: Database,
   accountId: string,
@@ -154,18 +132,14 @@ export async function previewWindow(
   ownId: string | null,
 ): Promise<MaintenanceWindowPreview> {
   const occurrences = previewOccurrences(schedule, UPCOMING, new Date(await readClock(db)));
+  const isActive = and(eq(maintenanceWindows.accountId, accountId), ne(maintenanceWindows.state, 'ended'));
+  const isOther = ownId === null ? undefined : ne(maintenanceWindows.id, ownId);
+  const isShared = inArray(maintenanceWindowMonitors.monitorId, [...monitorIds]);
   const others = await db
     .select({ window: maintenanceWindows, monitorCount: count() })
     .from(maintenanceWindows)
     .innerJoin(maintenanceWindowMonitors, eq(maintenanceWindowMonitors.windowId, maintenanceWindows.id))
-    .where(
-      and(
-        eq(maintenanceWindows.accountId, accountId),
-        ne(maintenanceWindows.state, 'ended'),
-        ownId === null ? undefined : ne(maintenanceWindows.id, ownId),
-        inArray(maintenanceWindowMonitors.monitorId, [...monitorIds]),
-      ),
-    )
+    .where(and(isActive, isOther, isShared))
     .groupBy(maintenanceWindows.id)
     .orderBy(desc(maintenanceWindows.id))
     .limit(MAX_COMPARED);

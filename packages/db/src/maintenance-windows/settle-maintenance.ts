@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
-import { arrayOf, queryIds } from '../database/sql.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
 import { enterMaintenance, leaveMaintenance, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { HAS_BEGUN } from './coverage.ts';
@@ -16,8 +16,8 @@ export interface SettledMaintenance {
 
 /**
  * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for up to 200 of the monitors that break it, or of those
- * given, in one transaction. A call that is interrupted loses nothing, and nothing is done twice. Monitors that another session holds
- * wait for the next call. So do those that would leave maintenance while another of their windows is due, or has not been ended yet.
+ * given, in one transaction. Left for the next call are locked monitors, and those that would leave maintenance while another of their
+ * windows is due or has not been ended yet.
  */
 export async function settleMaintenance(
   db: Database,
@@ -47,10 +47,10 @@ const BEGUN = sql`
   where a.monitor_id = m.id
     and (w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
 
-/** Locks monitors that break the rule and that no other session holds. Those that could alert come first: they have to enter. */
+/** Locks free monitors that break the rule. Those that have to enter come first: they could alert. */
 async function lockDiffering(tx: Transaction, among: readonly string[] | null): Promise<string[]> {
   const scope: SQL = among === null ? sql`` : sql`and m.id = any(${arrayOf('uuid', among)})`;
-  return queryIds(tx)`
+  return queryColumn(tx)`
     with entering as (
       select m.id from monitors m
       where m.status <> 'MAINTENANCE' ${scope}

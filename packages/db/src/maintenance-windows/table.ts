@@ -1,7 +1,7 @@
 import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
@@ -11,24 +11,24 @@ export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 /** Planned maintenance: once, or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */
 export const maintenanceWindows = pgTable(
   'maintenance_windows',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
-    name: text('name').notNull(),
+    name: t.text('name').notNull(),
     /** The first occurrence. */
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
     /** RFC 5545 without DTSTART; null: once. */
-    rrule: text('rrule'),
+    rrule: t.text('rrule'),
     /** IANA name; recurrences keep their local time in it. */
-    timeZone: text('time_zone').notNull().default('UTC'),
-    state: text('state').$type<MaintenanceWindowState>().notNull().default('scheduled'),
+    timeZone: t.text('time_zone').notNull().default('UTC'),
+    state: t.text('state').$type<MaintenanceWindowState>().notNull().default('scheduled'),
     /** The running or the next occurrence; null if none is left. */
     occurrenceStartsAt: instant('occurrence_starts_at'),
     occurrenceEndsAt: instant('occurrence_ends_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('maintenance_windows_account_idx').on(table.accountId, table.startsAt.desc()),
     index('maintenance_windows_due_idx')
@@ -45,9 +45,7 @@ export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
 export const maintenanceWindowMonitors = pgTable(
   'maintenance_window_monitors',
   {
-    windowId: uuid('window_id')
-      .notNull()
-      .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
+    windowId: ownerId('window_id', () => maintenanceWindows.id),
     monitorId: monitorId(),
   },
   (table) => [
@@ -59,13 +57,11 @@ export const maintenanceWindowMonitors = pgTable(
 /** Past occurrences. */
 export const maintenanceOccurrences = pgTable(
   'maintenance_occurrences',
-  {
-    windowId: uuid('window_id')
-      .notNull()
-      .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
+  (t) => ({
+    windowId: ownerId('window_id', () => maintenanceWindows.id),
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
-    outcome: text('outcome').$type<MaintenanceOutcome>().notNull(),
-  },
+    outcome: t.text('outcome').$type<MaintenanceOutcome>().notNull(),
+  }),
   (table) => [primaryKey({ columns: [table.windowId, table.startsAt] })],
 );

@@ -5,13 +5,17 @@ import type {
   MaintenanceWindowInput,
   MaintenanceWindowUpdate,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { endOccurrence, nextOccurrence, type WindowSchedule } from '@tocsin/core/maintenance/occurrences';
+import {
+  endOccurrence,
+  nextOccurrence,
+  type Occurrence,
+  type WindowSchedule,
+} from '@tocsin/core/maintenance/occurrences';
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
 import { eq, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, firstOf, laterThan, readClock } from '../database/sql.ts';
-import { findUnknownMonitors, unknownMonitorErrors } from '../monitors/monitor-row.ts';
+import { validateMonitorIds } from '../monitors/monitor-row.ts';
 import { readOutcomes } from './advance-windows.ts';
 import {
   currentOccurrence,
@@ -38,11 +42,8 @@ export async function validateWindow(
   mayBePast = false,
 ): Promise<FieldError[]> {
   const now = new Date(await readClock(db));
-  const monitorIds = fields.monitorIds ?? [];
-  return [
-    ...validateSchedule(fields, now, mayBePast),
-    ...unknownMonitorErrors(monitorIds, await findUnknownMonitors(db, accountId, monitorIds)),
-  ];
+  const unknown = await validateMonitorIds(db, accountId, fields.monitorIds ?? []);
+  return [...validateSchedule(fields, now, mayBePast), ...unknown];
 }
 
 /** Plans maintenance; the maintenance clock begins it. The input must pass `validateWindow`. */
@@ -53,13 +54,10 @@ export async function createMaintenanceWindow(
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
     const occurrence = nextOccurrence(input, new Date(await readClock(tx)));
-    const id = uuidv7();
-    const rows = await tx
-      .insert(maintenanceWindows)
-      .values({ id, accountId, ...input, ...toPlan(occurrence, 'scheduled') })
-      .returning();
-    await assignMonitors(tx, accountId, id, monitorIds);
-    return toMaintenanceWindow(firstOf(rows), await readMonitorIds(tx, id));
+    const values = { accountId, ...input, ...toPlan(occurrence, 'scheduled') };
+    const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
+    await assignMonitors(tx, accountId, row.id, monitorIds);
+    return toMaintenanceWindow(row, await readMonitorIds(tx, row.id));
   });
 }
 
@@ -112,11 +110,7 @@ export function mergeSchedule(
   };
 }
 
-/**
- * Ends the running occurrence of a window, by Postgres' clock; a recurring window continues with the next one. Without a running
- * occurrence nothing changes. Its monitors then leave maintenance: `settleMaintenance`.
- * @throws AppError not_found
- */
+/** Ends the running occurrence of a window, if there is one; `settleMaintenance` then ends it for its monitors. @throws AppError not_found */
 export async function endMaintenance(
   db: Database,
   accountId: string,
@@ -128,16 +122,15 @@ export async function endMaintenance(
     const now = new Date(await readClock(tx));
     const current = currentOccurrence(before, now);
     if (current === null) return toMaintenanceWindow(before, monitorIds);
-    const schedule = endOccurrence(before, current, now);
-    const { startsAt, endsAt, rrule } = schedule;
+    const schedule = endOccurrence(mergeSchedule(before, {}), current, now);
     const plan = await replan(tx, before, schedule);
-    return toMaintenanceWindow(await writeWindow(tx, id, { startsAt, endsAt, rrule, ...plan }), monitorIds);
+    return toMaintenanceWindow(await writeWindow(tx, id, { ...schedule, ...plan }), monitorIds);
   });
 }
 
 /**
- * Deletes a window with its past. If it has begun, its monitors then leave maintenance: `settleMaintenance`.
- * @returns the monitors it silenced until now; none if it had not begun
+ * Deletes a window with its past.
+ * @returns the monitors it silenced until now, for `settleMaintenance`; none if it had not begun
  * @throws AppError not_found
  */
 export async function deleteMaintenanceWindow(
@@ -156,10 +149,7 @@ export async function deleteMaintenanceWindow(
 
 type PlanColumns = Pick<MaintenanceWindowRow, 'state' | 'occurrenceStartsAt' | 'occurrenceEndsAt'>;
 
-function toPlan(
-  occurrence: { startsAt: Date; endsAt: Date } | null,
-  state: 'scheduled' | 'running',
-): PlanColumns {
+function toPlan(occurrence: Occurrence | null, state: 'scheduled' | 'running'): PlanColumns {
   return {
     state: occurrence === null ? 'ended' : state,
     occurrenceStartsAt: occurrence?.startsAt ?? null,
@@ -167,15 +157,8 @@ function toPlan(
   };
 }
 
-/**
- * The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded: as cut short, or,
- * if it was over before the maintenance clock looked at it, with its outcome.
- */
-async function replan(
-  tx: Transaction,
-  before: MaintenanceWindowRow,
-  schedule: WindowSchedule,
-): Promise<PlanColumns> {
+/** The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded. */
+async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: WindowSchedule) {
   const now = new Date(await readClock(tx));
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);
@@ -188,10 +171,8 @@ async function replan(
     const isOver = stored.endsAt <= now;
     const outcome = isOver ? (await readOutcomes(tx, [before.id]))(before) : 'cut_short';
     const endsAt = isOver ? stored.endsAt : now;
-    await tx
-      .insert(maintenanceOccurrences)
-      .values({ windowId: before.id, startsAt: stored.startsAt, endsAt, outcome })
-      .onConflictDoNothing();
+    const past = { windowId: before.id, startsAt: stored.startsAt, endsAt, outcome };
+    await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
   }
   return toPlan(occurrence, continues ? 'running' : 'scheduled');
 }
@@ -200,14 +181,11 @@ async function replan(
 async function writeWindow(
   tx: Transaction,
   id: string,
-  columns: Partial<WindowSchedule & PlanColumns & Pick<MaintenanceWindowRow, 'name'>>,
+  columns: Partial<MaintenanceWindowRow>,
 ): Promise<MaintenanceWindowRow> {
-  const rows = await tx
-    .update(maintenanceWindows)
-    .set({ ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) })
-    .where(eq(maintenanceWindows.id, id))
-    .returning();
-  return firstOf(rows);
+  const values = { ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) };
+  const isThis = eq(maintenanceWindows.id, id);
+  return firstOf(await tx.update(maintenanceWindows).set(values).where(isThis).returning());
 }
 
 /** Makes these the monitors of a window. A monitor that was deleted meanwhile is left out. */

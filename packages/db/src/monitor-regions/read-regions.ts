@@ -6,7 +6,7 @@ import { and, asc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, query } from '../database/sql.ts';
-import { monitorNotFound } from '../monitors/monitor-row.ts';
+import { notFound } from '../database/errors.ts';
 import { monitors } from '../monitors/table.ts';
 import { type MonitorRegionRow, monitorRegions } from './table.ts';
 
@@ -42,7 +42,7 @@ export async function listMonitorRegions(
     .where(and(eq(monitors.id, id), eq(monitors.accountId, accountId)))
     .orderBy(asc(monitorRegions.region));
   // Every monitor has a region.
-  if (rows.length === 0) throw monitorNotFound();
+  if (rows.length === 0) throw notFound('monitor');
   return rows.map(({ rules, region, now }) => toMonitorRegion(rules, region, now));
 }
 
@@ -63,10 +63,7 @@ function toMonitorRegion(rules: StatusRules, row: MonitorRegionRow, now: number)
 
 const regionCount = z.object({ region: z.string(), monitors: z.number() });
 
-/**
- * How many monitors each region checks, by region.
- * @param accountId only this account's; null: of all accounts
- */
+/** How many monitors each region checks, by region. @param accountId only this account's; null: of all accounts */
 export async function countRegionMonitors(
   db: Database,
   accountId: string | null,
@@ -78,10 +75,7 @@ export async function countRegionMonitors(
   return new Map(rows.map(({ region, monitors }) => [region, monitors]));
 }
 
-const watchedRegion = z.object({
-  region: z.string(),
-  /** Monitors of all accounts that the region checks. */
-  monitors: z.number(),
+const watchedRegion = regionCount.extend({
   /** Monitors whose last result, or else their assignment, is older than interval, timeout and 15 s: they are not being checked. */
   overdue: z.number(),
 });

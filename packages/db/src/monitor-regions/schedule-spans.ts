@@ -1,36 +1,35 @@
 import { phaseMs, PHASES_APART_MS } from '@tocsin/core/schedule/slots';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Queryable, Transaction, Database } from '../database/open.ts';
+import type { Database, Queryable, Transaction } from '../database/open.ts';
 import {
   arrayOf,
   clockNow,
   epochMs,
   query,
-  queryIds,
+  queryColumn,
   queryOne,
   tableOf,
   timestamptz,
 } from '../database/sql.ts';
 
-const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
-
 /** A region checks a monitor every so many seconds. */
-export type Schedule = Readonly<z.output<typeof schedule>>;
+export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
 
 /**
- * Makes the running spans of the monitors those that are planned: other spans end, and missing ones start, at the same millisecond of
- * Postgres' clock. The caller holds the monitors' row locks.
+ * Makes the running spans of the monitors match their regions and intervals: other spans end, and missing ones start, at the same
+ * millisecond of Postgres' clock. The caller holds the monitors' row locks.
  */
-export async function replanSpans(
-  tx: Transaction,
-  monitorIds: readonly string[],
-  planned: readonly Schedule[],
-): Promise<void> {
+export async function replanSpans(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
+  if (monitorIds.length === 0) return;
+  const ids = arrayOf('uuid', monitorIds);
+  const planned = await query(tx, schedule)`
+    select r.monitor_id, r.region, m.interval_seconds from monitor_regions r join monitors m on m.id = r.monitor_id
+    where r.monitor_id = any(${ids})`;
   // Now, but after every start of these monitors' spans and no earlier than any end: a clock may step back.
   const { boundary } = await queryOne(tx, z.object({ boundary: z.number() }))`
     select ${epochMs(sql`greatest(${clockNow}, max(starts_at) + interval '1 millisecond', max(ends_at))`)} as boundary
-    from schedule_spans where monitor_id = any(${arrayOf('uuid', monitorIds)})`;
+    from schedule_spans where monitor_id = any(${ids})`;
   const at = timestamptz(boundary);
   const plan = tableOf('p', planned, {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
@@ -40,7 +39,7 @@ export async function replanSpans(
   });
   await tx.execute(sql`
     update schedule_spans s set ends_at = ${at}
-    where s.monitor_id = any(${arrayOf('uuid', monitorIds)}) and s.ends_at is null and not exists (
+    where s.monitor_id = any(${ids}) and s.ends_at is null and not exists (
       select from ${plan}
       where p.monitor_id = s.monitor_id and p.region = s.region and p.interval_seconds = s.interval_seconds
         and p.phase_ms = s.phase_ms)`);
@@ -56,8 +55,7 @@ export async function replanSpans(
 const ALIGNED_AT_ONCE = 1_000;
 
 /**
- * Repairs the running spans that do not match the monitors' regions, interval and phase. A monitor that another session holds is left
- * for the next call.
+ * Repairs the running spans that do not match the monitors' regions, interval and phase. Locked monitors are left for the next call.
  * @returns how many monitors had such spans
  */
 export async function alignSpans(db: Queryable): Promise<number> {
@@ -70,7 +68,7 @@ export async function alignSpans(db: Queryable): Promise<number> {
 }
 
 async function alignSome(tx: Transaction): Promise<number> {
-  const ids = await queryIds(tx)`
+  const ids = await queryColumn(tx)`
     select m.id from monitors m
     where exists (
         select from monitor_regions r where r.monitor_id = m.id and not exists (
@@ -81,12 +79,7 @@ async function alignSome(tx: Transaction): Promise<number> {
         select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
           select from monitor_regions r where r.monitor_id = m.id and r.region = s.region))
     order by m.id limit ${ALIGNED_AT_ONCE} for no key update of m skip locked`;
-  if (ids.length === 0) return 0;
-  const planned = await query(tx, schedule)`
-    select r.monitor_id as "monitorId", r.region, m.interval_seconds as "intervalSeconds"
-    from monitor_regions r join monitors m on m.id = r.monitor_id
-    where r.monitor_id = any(${arrayOf('uuid', ids)})`;
-  await replanSpans(tx, ids, planned);
+  await replanSpans(tx, ids);
   return ids.length;
 }
 
@@ -101,40 +94,30 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
  */
 export async function alignDefaultRegion(db: Database, defaultRegion: string): Promise<number> {
   let moved = 0;
-  let after: string | undefined = BEFORE_ALL;
-  while (after !== undefined) {
+  for (let after: string | undefined = BEFORE_ALL; after !== undefined;) {
     const from: string = after;
-    const batch = await db.transaction((tx) => moveSome(tx, defaultRegion, from));
-    moved += batch.moved;
-    after = batch.last;
+    const ids = await db.transaction((tx) => moveSome(tx, defaultRegion, from));
+    moved += ids.length;
+    after = ids.at(-1);
   }
   return moved;
 }
 
-/** @returns `last` is the id up to which all are moved; undefined: all are */
-async function moveSome(
-  tx: Transaction,
-  defaultRegion: string,
-  after: string,
-): Promise<{ moved: number; last: string | undefined }> {
-  const found = await queryIds(tx)`
+/** @returns the moved monitors */
+async function moveSome(tx: Transaction, defaultRegion: string, after: string): Promise<string[]> {
+  const moved = await queryColumn(tx)`
     select m.id from monitors m
     where m.id > ${after} and m.regions = '{}' and not (
       exists (select from monitor_regions r where r.monitor_id = m.id and r.region = ${defaultRegion})
       and not exists (select from monitor_regions r where r.monitor_id = m.id and r.region <> ${defaultRegion}))
-    order by m.id limit ${MOVED_AT_ONCE}`;
-  if (found.length === 0) return { moved: 0, last: undefined };
-  // A monitor that got regions of its own meanwhile is left alone.
-  const planned = await query(tx, schedule)`
-    select id as "monitorId", ${defaultRegion}::text as region, interval_seconds as "intervalSeconds" from monitors
-    where id = any(${arrayOf('uuid', found)}) and regions = '{}' order by id for no key update`;
-  const locked = planned.map(({ monitorId }) => monitorId);
-  const ids = arrayOf('uuid', locked);
-  const { rowCount } = await tx.execute(sql`
-    delete from monitor_regions where monitor_id = any(${ids}) and region <> ${defaultRegion}`);
+    order by m.id limit ${MOVED_AT_ONCE} for no key update of m`;
+  const ids = arrayOf('uuid', moved);
+  await tx.execute(
+    sql`delete from monitor_regions where monitor_id = any(${ids}) and region <> ${defaultRegion}`,
+  );
   await tx.execute(sql`
     insert into monitor_regions (monitor_id, region) select id, ${defaultRegion} from unnest(${ids}) as u (id)
     on conflict do nothing`);
-  await replanSpans(tx, locked, planned);
-  return { moved: rowCount ?? 0, last: found.at(-1) };
+  await replanSpans(tx, moved);
+  return moved;
 }

@@ -4,29 +4,25 @@ import { z } from 'zod';
 import type { Database, Queryable } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
-import type { Schedule } from './schedule-spans.ts';
+import { schedule } from './schedule-spans.ts';
 
-/** A schedule of a monitor's present revision. */
-export interface RegionSchedule extends Schedule {
-  readonly revision: number;
+const regionSchedule = schedule.extend({
+  revision: z.number(),
   /**
    * Slot of the first check, epoch milliseconds, that a monitor without any result gets at once; null: it has results. A new revision has
    * another slot: the result of the former may already be recorded, without effect.
    */
-  readonly firstSlot: number | null;
-}
-
-const regionSchedule = z.object({
-  monitorId: z.string(),
-  region: z.string(),
-  intervalSeconds: z.number(),
-  revision: z.number(),
   firstSlot: z.number().nullable(),
-}) satisfies z.ZodType<RegionSchedule>;
+});
 
-const scheduleColumns = sql`r.monitor_id as "monitorId", r.region, m.revision, m.interval_seconds as "intervalSeconds",
-  case when coalesce(m.status_before_maintenance, m.status) = 'PENDING'
-    then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as "firstSlot"`;
+/** A schedule of a monitor's present revision. */
+export type RegionSchedule = Readonly<z.output<typeof regionSchedule>>;
+
+const selectSchedules = sql`
+  select r.monitor_id, r.region, m.revision, m.interval_seconds,
+    case when coalesce(m.status_before_maintenance, m.status) = 'PENDING'
+      then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as first_slot
+  from monitor_regions r join monitors m on m.id = r.monitor_id`;
 
 /**
  * New and changed schedules, which are not marked as applied to the queue's store.
@@ -38,9 +34,8 @@ export async function listUnappliedSchedules(
   exceptRegions: readonly string[] = [],
 ): Promise<RegionSchedule[]> {
   return query(db, regionSchedule)`
-    select ${scheduleColumns} from monitor_regions r join monitors m on m.id = r.monitor_id
-    where r.scheduled_revision is distinct from m.revision
-      and r.region <> all(${arrayOf('text', exceptRegions)})
+    ${selectSchedules}
+    where r.scheduled_revision is distinct from m.revision and r.region <> all(${arrayOf('text', exceptRegions)})
     limit ${limit}`;
 }
 
@@ -51,13 +46,12 @@ export async function findSchedules(
   monitorIds: readonly string[],
 ): Promise<RegionSchedule[]> {
   return query(db, regionSchedule)`
-    select ${scheduleColumns} from monitor_regions r join monitors m on m.id = r.monitor_id
-    where r.region = ${region} and r.monitor_id = any(${arrayOf('uuid', monitorIds)})`;
+    ${selectSchedules} where r.region = ${region} and r.monitor_id = any(${arrayOf('uuid', monitorIds)})`;
 }
 
 /**
- * Marks schedules as applied to the queue's store, if the revision is still the monitor's. Rows that a checker is writing are left to the
- * reconciler: waiting for them while holding others could end in a deadlock.
+ * Marks schedules as applied to the queue's store, if the revision is still the monitor's. Locked rows are left to the reconciler: waiting
+ * for them while holding others could end in a deadlock.
  */
 export async function markScheduled(
   db: Queryable,
@@ -84,7 +78,7 @@ const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), phas
 /** The waves of every region that has any. @param only this region alone */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
   const rows = await query(db, waveRow)`
-    select distinct region, interval_seconds as "intervalSeconds", phase_ms as "phaseMs" from schedule_spans
+    select distinct region, interval_seconds, phase_ms from schedule_spans
     where ends_at is null ${only === null ? sql`` : sql`and region = ${only}`}`;
   const waves = new Map<string, Wave[]>();
   for (const { region, ...wave } of rows) {
@@ -110,14 +104,11 @@ export async function listWaveMembers(
   { intervalSeconds, phaseMs }: Wave,
   unrecordedSlot?: number,
 ): Promise<WaveMember[]> {
-  const unrecorded =
-    unrecordedSlot === undefined
-      ? sql``
-      : sql`and not exists (
-          select from monitor_regions r
-          where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
+  const isUnrecorded = sql`not exists (
+    select from monitor_regions r
+    where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
   return query(db, waveMember)`${prepared}
-    select m.id as "monitorId", m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
+    select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
     where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${phaseMs}
-      and s.ends_at is null ${unrecorded}`;
+      and s.ends_at is null ${unrecordedSlot === undefined ? sql`` : sql`and ${isUnrecorded}`}`;
 }

@@ -1,28 +1,28 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
 /** One row per monitor and region that checks it: the region's last results, and the revision of its schedule. */
 export const monitorRegions = pgTable(
   'monitor_regions',
-  {
+  (t) => ({
     monitorId: monitorId(),
-    region: text('region').notNull(),
+    region: t.text('region').notNull(),
     /** The revision whose schedule is in the queue's store; null: none, or it must be applied again. */
-    scheduledRevision: integer('scheduled_revision'),
+    scheduledRevision: t.integer('scheduled_revision'),
     /** When the region was assigned, its streak was reset, or another region ended a silence of all. */
     since: instant('since').notNull().default(clockNow),
-    consecutiveFailures: integer('consecutive_failures').notNull().default(0),
+    consecutiveFailures: t.integer('consecutive_failures').notNull().default(0),
     lastResultAt: instant('last_result_at'),
-    lastLatencyMs: integer('last_latency_ms'),
-    lastErrorReason: text('last_error_reason').$type<ErrorReason>(),
+    lastLatencyMs: t.integer('last_latency_ms'),
+    lastErrorReason: t.text('last_error_reason').$type<ErrorReason>(),
     /** From the last hop of the last check with a TLS connection; null: none since the URL was set. */
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
-    recentSlots: bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
-  },
+    recentSlots: t.bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
+  }),
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region] }),
     index('monitor_regions_region_idx').on(table.region),
@@ -32,19 +32,19 @@ export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
 /**
  * The planned checks (ADR 8): from `startsAt` to `endsAt` (exclusive) a region checks a monitor at the epoch milliseconds that equal
- * `phaseMs` modulo the interval. Spans of one monitor and region never overlap.
+ * `phaseMs` modulo the interval, without overlaps.
  */
 export const scheduleSpans = pgTable(
   'schedule_spans',
-  {
+  (t) => ({
     monitorId: monitorId(),
-    region: text('region').notNull(),
+    region: t.text('region').notNull(),
     startsAt: instant('starts_at').notNull().default(clockNow),
     /** Null while it runs. */
     endsAt: instant('ends_at'),
-    intervalSeconds: integer('interval_seconds').notNull(),
-    phaseMs: integer('phase_ms').notNull(),
-  },
+    intervalSeconds: t.integer('interval_seconds').notNull(),
+    phaseMs: t.integer('phase_ms').notNull(),
+  }),
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region, table.startsAt] }),
     uniqueIndex('schedule_spans_one_running_key')

@@ -8,7 +8,7 @@ import { arrayOf } from '../database/sql.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
 import { monitors } from '../monitors/table.ts';
-import { rewriteMonitors } from '../monitors/update-monitors.ts';
+import { writeMonitors } from '../monitors/write-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
 /** How often the set is compared again when other requests change its monitors meanwhile. */
@@ -26,8 +26,7 @@ export interface AppliedSet {
 }
 
 /**
- * Makes the monitors of a source match a set, in one transaction: all of it or nothing. Two calls for one source take turns. Unchanged
- * monitors are not locked: their checks are recorded meanwhile.
+ * Makes the monitors of a source match a set, in one transaction. Unchanged monitors are not locked.
  * @param versions the present plan must have one of these, see `planVersion`; null: any
  * @throws AppError conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
  */
@@ -45,21 +44,35 @@ export async function applySet(
   }
   return context.db
     .transaction(async (tx) => {
-      await lockSource(tx, accountId, set.source);
+      await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
+      const source = sql`hashtext(${`${accountId} ${set.source}`})`;
+      await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, ${source})`);
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, versions);
-      return { version, ...(await applyPlan(tx, context, accountId, plan, set, defaultRegion)) };
+      const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
+      await removeMonitors(
+        tx,
+        plan.delete.map(({ id }) => id),
+      );
+      const updated = await writeMonitors(scope, plan.update);
+      const created = await insertMonitors(scope, plan.create);
+      const schedules = [...created, ...updated].map(({ row, regions }) => ({ monitorId: row.id, regions }));
+      const statusChangeIds = updated.flatMap(({ statusChange }) =>
+        statusChange?.due ? statusChange.id : [],
+      );
+      const result = describePlan(
+        plan,
+        set,
+        created.map(({ row }) => row.id),
+      );
+      return { result, version, schedules, statusChangeIds };
     })
     .catch((error: unknown) => {
-      throw knownError(error) ?? error;
+      if (isLockTimeout(error)) throw busy(error);
+      if (brokenUniqueConstraint(error) !== 'monitors_external_id_key') throw error;
+      const message = 'Another monitor has just taken an externalId of this set. Try again.';
+      throw new AppError('conflict', message, { cause: error });
     });
-}
-
-async function lockSource(tx: Transaction, accountId: string, source: string): Promise<void> {
-  await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
-  await tx.execute(
-    sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, hashtext(${`${accountId} ${source}`}))`,
-  );
 }
 
 /** @returns the version of the plan. @throws AppError precondition_failed */
@@ -73,62 +86,23 @@ function requirePlan(plan: SetPlan, versions: ReadonlySet<string> | null): strin
 }
 
 /** Locks the monitors that a plan changes, in the order of their ids, and plans again if they changed meanwhile. */
-async function lockPlan(
-  tx: Transaction,
-  { secrets }: DbContext,
-  accountId: string,
-  set: MonitorSet,
-): Promise<SetPlan> {
+async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: string, set: MonitorSet) {
   for (let count = 0; count < MAX_PLANS; count += 1) {
     const plan = await planSet(tx, secrets, accountId, set);
     const candidates = [...plan.update.map(({ before }) => before), ...plan.delete];
     if (candidates.length === 0) return plan;
     const ids = candidates.map(({ id }) => id);
+    const isCandidate = sql`${monitors.id} = any(${arrayOf('uuid', ids)})`;
     const rows = await tx
-      .select({ id: monitors.id, revision: monitors.revision })
+      .select()
       .from(monitors)
-      .where(sql`${monitors.id} = any(${arrayOf('uuid', ids)})`)
+      .where(isCandidate)
       .orderBy(monitors.id)
       .for('no key update');
     const locked = new Map(rows.map(({ id, revision }) => [id, revision]));
     if (candidates.every(({ id, revision }) => locked.get(id) === revision)) return plan;
   }
   throw busy();
-}
-
-async function applyPlan(
-  tx: Transaction,
-  { secrets }: DbContext,
-  accountId: string,
-  plan: SetPlan,
-  set: MonitorSet,
-  defaultRegion: string,
-): Promise<Omit<AppliedSet, 'version'>> {
-  await removeMonitors(
-    tx,
-    plan.delete.map(({ id }) => id),
-  );
-  const rewritten = await rewriteMonitors(tx, secrets, plan.update, defaultRegion);
-  const created = await insertMonitors(tx, secrets, accountId, plan.create, defaultRegion);
-  return {
-    result: describePlan(
-      plan,
-      set,
-      created.map(({ row }) => row.id),
-    ),
-    schedules: [...created, ...rewritten].map(({ row, regions }) => ({ monitorId: row.id, regions })),
-    statusChangeIds: rewritten.flatMap(({ statusChange }) =>
-      statusChange?.due === true ? [statusChange.id] : [],
-    ),
-  };
-}
-
-function knownError(error: unknown): AppError | null {
-  if (isLockTimeout(error)) return busy(error);
-  if (brokenUniqueConstraint(error) !== 'monitors_external_id_key') return null;
-  return new AppError('conflict', 'Another monitor has just taken an externalId of this set. Try again.', {
-    cause: error,
-  });
 }
 
 function busy(cause?: unknown): AppError {

@@ -7,9 +7,12 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
-import { placeholderErrors, toShownInput } from '../monitors/monitor-codec.ts';
-import { changedFields, type Rewrite } from '../monitors/update-monitors.ts';
+import { placeholderErrors, readInput } from '../monitors/monitor-codec.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
+import { changedFields } from '../monitors/update-monitors.ts';
+import type { MonitorWrite } from '../monitors/write-monitors.ts';
+
+type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 
 /** Errors that one response lists. */
 const MAX_ERRORS = 100;
@@ -20,7 +23,7 @@ const COMPARED_AT_ONCE = 250;
 /** The changes that make the monitors of a source match a set. */
 export interface SetPlan {
   readonly create: readonly (MonitorInput & { externalId: string })[];
-  readonly update: readonly Rewrite[];
+  readonly update: readonly MonitorChange[];
   readonly delete: readonly MonitorRow[];
   readonly unchanged: readonly MonitorRow[];
   /** Monitors of the source that are not in the set, and are kept. */
@@ -38,11 +41,20 @@ export async function planSet(
   accountId: string,
   set: MonitorSet,
 ): Promise<SetPlan> {
-  const rows = await readRows(db, accountId, set);
+  const externalIds = arrayOf(
+    'text',
+    set.monitors.map(({ externalId }) => externalId),
+  );
+  const isNamed = sql`${monitors.externalId} = any(${externalIds})`;
+  const rows = await db
+    .select()
+    .from(monitors)
+    .where(and(eq(monitors.accountId, accountId), or(eq(monitors.source, set.source), isNamed)))
+    .orderBy(monitors.id);
   const known = new Map(rows.map((row) => [row.externalId, row]));
   refuseOthers(set, known);
   const create: (MonitorInput & { externalId: string })[] = [];
-  const update: Rewrite[] = [];
+  const update: MonitorChange[] = [];
   const unchanged: MonitorRow[] = [];
   const errors: FieldError[] = [];
   for (const [index, entry] of set.monitors.entries()) {
@@ -53,7 +65,7 @@ export async function planSet(
     else {
       const faults = placeholderErrors(before, input, secrets);
       errors.push(...faults.map(({ path, message }) => ({ path: `monitors.${index}.${path}`, message })));
-      const changed = changedFields(toShownInput(before, secrets), input);
+      const changed = changedFields(readInput(before, secrets).shown, input);
       if (changed.length === 0) unchanged.push(before);
       else update.push({ before, input, changed });
     }
@@ -75,24 +87,6 @@ export async function planSet(
     delete: set.prune ? others : [],
     unlisted: set.prune ? [] : others,
   };
-}
-
-/** The monitors of the source, and others with an externalId of the set. */
-async function readRows(db: Queryable, accountId: string, set: MonitorSet): Promise<MonitorRow[]> {
-  const externalIds = arrayOf(
-    'text',
-    set.monitors.map(({ externalId }) => externalId),
-  );
-  return db
-    .select()
-    .from(monitors)
-    .where(
-      and(
-        eq(monitors.accountId, accountId),
-        or(eq(monitors.source, set.source), sql`${monitors.externalId} = any(${externalIds})`),
-      ),
-    )
-    .orderBy(monitors.id);
 }
 
 function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, MonitorRow>): void {
@@ -148,6 +142,4 @@ export function describePlan(
   };
 }
 
-function toMember({ id, externalId }: MonitorRow): MonitorSetResult['deleted'][number] {
-  return { id, externalId };
-}
+const toMember = ({ id, externalId }: MonitorRow) => ({ id, externalId });

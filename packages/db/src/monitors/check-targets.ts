@@ -3,7 +3,7 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { eq, inArray, sql } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
-import { toInput, UnreadableMonitorError } from './monitor-codec.ts';
+import { readInput, type UnreadableMonitorError } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 /** What a checker needs to know about a monitor. */
@@ -40,18 +40,10 @@ export async function loadCheckTargets(
   );
 }
 
-function toTarget(
-  row: MonitorRow,
-  regions: readonly string[],
-  secrets: SecretBox,
-): CheckTarget | UnreadableMonitorError {
-  try {
-    const { id: monitorId, accountId, revision, intervalSeconds, timeoutSeconds } = row;
-    const { url, method, headers, body, assertions } = toInput(row, secrets);
-    const request = { url, method, headers, body, assertions };
-    return { monitorId, accountId, revision, ...request, intervalSeconds, timeoutSeconds, regions };
-  } catch (error) {
-    if (error instanceof UnreadableMonitorError) return error;
-    throw error;
-  }
+function toTarget(row: MonitorRow, regions: readonly string[], secrets: SecretBox) {
+  const { id: monitorId, accountId, revision, intervalSeconds, timeoutSeconds } = row;
+  const { shown, error } = readInput(row, secrets);
+  const { url, method, headers, body, assertions } = shown;
+  const request = { url, method, headers, body, assertions };
+  return error ?? { monitorId, accountId, revision, ...request, intervalSeconds, timeoutSeconds, regions };
 }

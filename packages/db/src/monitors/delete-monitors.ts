@@ -21,9 +21,8 @@ export async function deleteMonitor(
 }
 
 /**
- * Deletes monitors whose rows the transaction has locked. This is the only way to delete a monitor. `purgeDeletedMonitors` later deletes
- * what no API shows without the monitor: events, rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an
- * alert that was due is still sent.
+ * Deletes monitors whose rows the transaction has locked; the only place that does. `purgeDeletedMonitors` later deletes their events,
+ * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an alert that was due is still sent.
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;

@@ -7,39 +7,23 @@ import {
 } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { laterThan } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
-/** Input fields whose column has another name. Header values and the body are sealed; every other field is stored as it is. */
-const COLUMN_OF = {
-  interval: 'intervalSeconds',
-  timeout: 'timeoutSeconds',
-  headers: 'sealedHeaders',
-  body: 'sealedBody',
-} as const;
-type RenamedField = keyof typeof COLUMN_OF;
-type InputColumn = (typeof COLUMN_OF)[RenamedField] | Exclude<keyof MonitorInput, RenamedField>;
-
 const FIELDS = createMonitorSchema.keyof().options;
-const isRenamed = (field: keyof MonitorInput): field is RenamedField => Object.hasOwn(COLUMN_OF, field);
 
-/** The columns of a monitor that its input fields determine, with its identity and revisions. */
-export type MonitorRecord = Pick<MonitorRow, InputColumn | 'id' | 'revision' | 'probeRevision'>;
+/** A write of a monitor's input fields. */
+export interface IdentifiedInput extends Readonly<Pick<MonitorRow, 'id' | 'revision' | 'probeRevision'>> {
+  readonly input: MonitorInput;
+}
 
-const RECORD_COLUMNS: readonly (keyof MonitorRecord)[] = [
-  'id',
-  'revision',
-  'probeRevision',
-  ...FIELDS.map((field) => (isRenamed(field) ? COLUMN_OF[field] : field)),
-];
-
-export function toRecord(
-  identity: Pick<MonitorRow, 'id' | 'revision' | 'probeRevision'>,
-  input: MonitorInput,
-  secrets: SecretBox,
-): MonitorRecord {
-  const { interval, timeout, headers, body, ...same } = input;
+/** The columns of a write. Header values and the body are sealed; every other field is stored as it is. */
+function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secrets: SecretBox) {
+  const { interval, timeout, headers, body, ...same } = pick(input, FIELDS);
   return {
-    ...identity,
+    id,
+    revision,
+    probeRevision,
     ...same,
     intervalSeconds: interval,
     timeoutSeconds: timeout,
@@ -49,28 +33,28 @@ export function toRecord(
 }
 
 const columns = getTableColumns(monitors);
-const join = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
-const valueOf = (key: string): SQL => sql`u.${sql.identifier(key)}`;
 
-/** Parts of statements that write many records `u` (see `table`) at once. */
-export const RECORDS = {
-  /** The columns of an `insert`, and their values. */
-  names: join(RECORD_COLUMNS.map((key) => sql`${sql.identifier(columns[key].name)}`)),
-  values: join(RECORD_COLUMNS.map(valueOf)),
-  /** The assignments of an `update`. */
-  assignments: Object.fromEntries(
-    RECORD_COLUMNS.filter((key) => key !== 'id').map((key) => [key, valueOf(key)]),
-  ),
-  /** The records as one parameter: a table `u` whose columns have the names of `MonitorRecord`. */
-  table: (records: readonly MonitorRecord[]): SQL => {
-    const types = RECORD_COLUMNS.map(
-      (key) => sql`${sql.identifier(key)} ${sql.raw(columns[key].getSQLType())}`,
-    );
-    return sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${join(types)})`;
-  },
-  /** Records that one statement writes. */
-  atOnce: 500,
-};
+/** The statement that inserts new monitors and updates known ones by their ids. They are one parameter, however many they are. */
+export function upsertMonitors(
+  accountId: string,
+  inputs: readonly IdentifiedInput[],
+  secrets: SecretBox,
+): SQL {
+  const records = inputs.map((input) => toRecord(input, secrets));
+  const keys = Object.keys(records[0] ?? {}) as (keyof (typeof records)[number])[];
+  const listOf = (toText: (key: (typeof keys)[number]) => string): SQL =>
+    sql.raw(keys.map(toText).join(', '));
+  const names = listOf((key) => `"${columns[key].name}"`);
+  const types = listOf((key) => `"${key}" ${columns[key].getSQLType()}`);
+  // Without the id: a statement that sets a key column takes a lock that also blocks rows referring to the monitor.
+  const assignments = keys
+    .filter((key) => key !== 'id')
+    .map((key) => `"${columns[key].name}" = excluded."${columns[key].name}"`);
+  return sql`
+    insert into monitors (account_id, ${names}) select ${accountId}::uuid, u.*
+    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${types}) order by u.id
+    on conflict (id) do update set ${sql.raw(assignments.join(', '))}, updated_at = ${laterThan(monitors.updatedAt)}`;
+}
 
 /** Stands for a header value or a body that no key can decrypt. */
 const UNREADABLE = '(unreadable)';
@@ -84,30 +68,20 @@ export class UnreadableMonitorError extends Error {
   }
 }
 
-/**
- * The input fields of a row: what is read back equals what was written.
- * @throws UnreadableMonitorError
- */
-export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
-  try {
-    return readInput(row, (sealed) => secrets.decrypt(sealed));
-  } catch (error) {
-    throw new UnreadableMonitorError(row.id, error);
-  }
-}
-
-/** The input fields to show or compare, with "(unreadable)" in place of secrets that no key decrypts. Never write it back. */
-export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
-  return readInput(row, (sealed) => {
+/** The input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and the error if there are any. */
+export function readInput(
+  row: MonitorRow,
+  secrets: SecretBox,
+): { readonly shown: MonitorInput; readonly error: UnreadableMonitorError | null } {
+  let error: UnreadableMonitorError | null = null;
+  const decrypt = (sealed: string): string => {
     try {
       return secrets.decrypt(sealed);
-    } catch {
+    } catch (cause) {
+      error = new UnreadableMonitorError(row.id, cause);
       return UNREADABLE;
     }
-  });
-}
-
-function readInput(row: MonitorRow, decrypt: (sealed: string) => string): MonitorInput {
+  };
   const values = {
     ...row,
     // A later version's type is shown as it is.
@@ -117,7 +91,14 @@ function readInput(row: MonitorRow, decrypt: (sealed: string) => string): Monito
     headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
     body: row.sealedBody === null ? null : decrypt(row.sealedBody),
   };
-  return pick(values, FIELDS);
+  return { shown: pick(values, FIELDS), error };
+}
+
+/** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */
+export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
+  const { shown, error } = readInput(row, secrets);
+  if (error) throw error;
+  return shown;
 }
 
 /** The fields that would replace an unreadable secret by "(unreadable)", as happens when a client sends back what it read. */
@@ -126,30 +107,18 @@ export function placeholderErrors(
   { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
   secrets: SecretBox,
 ): FieldError[] {
-  const names = Object.entries(headers ?? {}).flatMap(([name, value]) =>
-    value === UNREADABLE ? [name] : [],
-  );
+  const names = Object.keys(headers ?? {}).filter((name) => headers?.[name] === UNREADABLE);
   const paths = [...names.map((name) => `headers.${name}`), ...(body === UNREADABLE ? ['body'] : [])];
-  if (paths.length === 0 || isReadable(row, secrets)) return [];
+  if (paths.length === 0 || readInput(row, secrets).error === null) return [];
   const message = `must be the true value: ${UNREADABLE} stands for one that no key of this server decrypts`;
   return paths.map((path) => ({ path, message }));
-}
-
-function isReadable(row: MonitorRow, secrets: SecretBox): boolean {
-  try {
-    toInput(row, secrets);
-    return true;
-  } catch (error) {
-    if (error instanceof UnreadableMonitorError) return false;
-    throw error;
-  }
 }
 
 /** The wire record of a monitor. An unreadable one is shown too: it must not make a whole list fail. */
 export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
   return {
     id: row.id,
-    ...toShownInput(row, secrets),
+    ...readInput(row, secrets).shown,
     status: row.status,
     statusSince: row.statusSince.toISOString(),
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,

@@ -1,12 +1,9 @@
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import { and, eq, inArray } from 'drizzle-orm';
-import { notFound } from '../database/errors.ts';
+import { and, eq, sql } from 'drizzle-orm';
+import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
-
-export function monitorNotFound(): AppError {
-  return notFound('monitor');
-}
 
 /**
  * The account's monitor with this id.
@@ -19,19 +16,12 @@ export async function findMonitorRow(
   id: string,
   lock?: 'update' | 'no key update',
 ): Promise<MonitorRow> {
-  const query = db
-    .select()
-    .from(monitors)
-    .where(and(eq(monitors.id, id), eq(monitors.accountId, accountId)));
-  const [row] = await (lock === undefined ? query : query.for(lock));
-  if (!row) throw monitorNotFound();
-  return row;
+  const isThis = and(eq(monitors.id, id), eq(monitors.accountId, accountId));
+  const query = db.select().from(monitors).where(isThis);
+  return requireFound(await (lock === undefined ? query : query.for(lock)), 'monitor');
 }
 
-/**
- * The version of a monitor's fields: it changes with every requested change, and never with a check. It contains the time, so that a
- * monitor that is restored from a backup does not get a version that it had before.
- */
+/** The version of a monitor's fields. It contains the time: a monitor restored from a backup must not get a version that it had before. */
 export function versionOf({ revision, updatedAt }: Pick<MonitorRow, 'revision' | 'updatedAt'>): string {
   return `${revision}-${updatedAt.getTime().toString(36)}`;
 }
@@ -45,33 +35,26 @@ export function requireVersion(row: MonitorRow, versions: ReadonlySet<string> | 
   );
 }
 
-/**
- * Which of these ids are not those of monitors of the account.
- * @param lock keeps the others from being deleted until the transaction ends
- */
+/** The ids that belong to no monitor of the account. @param lock keeps the others from being deleted until the transaction ends */
 export async function findUnknownMonitors(
   db: Queryable,
   accountId: string,
   monitorIds: readonly string[],
   lock?: 'key share',
 ): Promise<string[]> {
-  if (monitorIds.length === 0) return [];
-  const query = db
-    .select({ id: monitors.id })
-    .from(monitors)
-    .where(and(eq(monitors.accountId, accountId), inArray(monitors.id, [...monitorIds])))
-    .orderBy(monitors.id);
-  const known = new Set((await (lock === undefined ? query : query.for(lock))).map(({ id }) => id));
+  const known = new Set(
+    await queryColumn(db)`
+      select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})
+      order by id ${lock === undefined ? sql`` : sql`for key share`}`,
+  );
   return monitorIds.filter((id) => !known.has(id));
 }
 
-/** The errors of the field `monitorIds` for ids that `findUnknownMonitors` returned. */
-export function unknownMonitorErrors(
-  monitorIds: readonly string[],
-  unknown: readonly string[],
-): FieldError[] {
-  return unknown.map((id) => ({
-    path: `monitorIds.${monitorIds.indexOf(id)}`,
-    message: 'is not a monitor of this account',
-  }));
+/** The errors of the field `monitorIds`, see `findUnknownMonitors`. */
+export async function validateMonitorIds(
+  ...[db, accountId, monitorIds, lock]: Parameters<typeof findUnknownMonitors>
+): Promise<FieldError[]> {
+  const unknown = await findUnknownMonitors(db, accountId, monitorIds, lock);
+  const message = 'is not a monitor of this account';
+  return unknown.map((id) => ({ path: `monitorIds.${monitorIds.indexOf(id)}`, message }));
 }

@@ -21,10 +21,12 @@ export async function getMonitor(
 
 /** Every monitor of the account, by creation date, then id, descending. */
 export async function listMonitors(context: DbContext, accountId: string): Promise<Monitor[]> {
+  const newestFirst = [desc(monitors.createdAt), desc(monitors.id)];
+  const isOwn = eq(monitors.accountId, accountId);
   const rows = await context.db
     .select()
     .from(monitors)
-    .where(eq(monitors.accountId, accountId))
-    .orderBy(desc(monitors.createdAt), desc(monitors.id));
+    .where(isOwn)
+    .orderBy(...newestFirst);
   return rows.map((row) => toMonitor(row, context.secrets));
 }

@@ -1,57 +1,48 @@
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { type NotNull, sql } from 'drizzle-orm';
-import {
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  type PgUUIDBuilderInitial,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { sql } from 'drizzle-orm';
+import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
- * Monitors with their settings and status. The lock of a row orders everything that happens to the monitor: a transaction that writes its
- * status, regions, incidents or events holds it. Header values and the body are sealed one by one.
+ * Monitors with their settings and status. A transaction that writes the status, regions, incidents or events of a monitor holds the lock of
+ * its row. Header values and the body are sealed one by one.
  */
 export const monitors = pgTable(
   'monitors',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
-    name: text('name').notNull(),
-    url: text('url').notNull(),
-    type: text('type').notNull(),
-    intervalSeconds: integer('interval_seconds').notNull(),
-    timeoutSeconds: integer('timeout_seconds').notNull(),
-    method: text('method').$type<HttpMethod>().notNull(),
-    sealedHeaders: jsonb('sealed_headers').$type<Record<string, string>>(),
-    sealedBody: text('sealed_body'),
-    assertions: jsonb('assertions').$type<Assertions>(),
-    failureThreshold: integer('failure_threshold').notNull(),
+    name: t.text('name').notNull(),
+    url: t.text('url').notNull(),
+    type: t.text('type').notNull(),
+    intervalSeconds: t.integer('interval_seconds').notNull(),
+    timeoutSeconds: t.integer('timeout_seconds').notNull(),
+    method: t.text('method').$type<HttpMethod>().notNull(),
+    sealedHeaders: t.jsonb('sealed_headers').$type<Record<string, string>>(),
+    sealedBody: t.text('sealed_body'),
+    assertions: t.jsonb('assertions').$type<Assertions>(),
+    failureThreshold: t.integer('failure_threshold').notNull(),
     /** As given; empty means the default region. */
-    regions: text('regions').array().notNull(),
-    runbookUrl: text('runbook_url'),
-    externalId: text('external_id'),
-    source: text('source'),
+    regions: t.text('regions').array().notNull(),
+    runbookUrl: t.text('runbook_url'),
+    externalId: t.text('external_id'),
+    source: t.text('source'),
     /** Raised by every change. */
-    revision: integer('revision').notNull().default(1),
+    revision: t.integer('revision').notNull().default(1),
     /** The revision that last changed url, method, headers, body, assertions or timeout. */
-    probeRevision: integer('probe_revision').notNull().default(1),
-    status: text('status').$type<MonitorStatus>().notNull().default('PENDING'),
+    probeRevision: t.integer('probe_revision').notNull().default(1),
+    status: t.text('status').$type<MonitorStatus>().notNull().default('PENDING'),
     statusSince: instant('status_since').notNull().default(clockNow),
     /** The status that maintenance covers; null without maintenance. */
-    statusBeforeMaintenance: text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
+    statusBeforeMaintenance: t.text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
     lastCheckedAt: instant('last_checked_at'),
     /** The monitor's clock: the last stamp of an event or a webhook event. */
     lastTimestamp: instant('last_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('monitors_account_idx').on(table.accountId, table.createdAt.desc(), table.id.desc()),
     index('monitors_source_idx')
@@ -67,16 +58,14 @@ export const monitors = pgTable(
   ],
 );
 /** The monitor that a row belongs to, and is deleted with. */
-export function monitorId(): NotNull<PgUUIDBuilderInitial<'monitor_id'>> {
-  return uuid('monitor_id')
-    .notNull()
-    .references(() => monitors.id, { onDelete: 'cascade' });
+export function monitorId(): ReturnType<typeof ownerId<'monitor_id'>> {
+  return ownerId('monitor_id', () => monitors.id);
 }
 
 export type MonitorRow = typeof monitors.$inferSelect;
 
 /** Deleted monitors that may have left events, rollups or incidents: there may be too many of those for one transaction. */
-export const deletedMonitors = pgTable('deleted_monitors', {
-  monitorId: uuid('monitor_id').primaryKey(),
+export const deletedMonitors = pgTable('deleted_monitors', (t) => ({
+  monitorId: t.uuid('monitor_id').primaryKey(),
   deletedAt: instant('deleted_at').notNull().default(clockNow),
-});
+}));

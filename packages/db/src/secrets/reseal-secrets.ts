@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { and, asc, eq, gt, not, or, type SQL, sql } from 'drizzle-orm';
-import type { AnyPgColumn } from 'drizzle-orm/pg-core';
+import { and, asc, eq, gt, or, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
-import type { DbContext, Transaction } from '../database/open.ts';
+import type { DbContext } from '../database/open.ts';
 import { monitors } from '../monitors/table.ts';
 import { countSealed } from './unreadable-secrets.ts';
 
@@ -10,6 +10,20 @@ const ROWS_PER_BATCH = 200;
 /** A later round finds rows that were locked, and secrets that were sealed meanwhile. */
 const ROUNDS = 5;
 const BETWEEN_ROUNDS_MS = 500;
+
+interface SealedTable {
+  readonly table: PgTable;
+  readonly id: PgColumn;
+  /** Each contains one text, or as `jsonb` an object of texts, or null. */
+  readonly columns: Readonly<Record<string, PgColumn>>;
+}
+
+const { sealedHeaders, sealedBody } = monitors;
+const { sealedSecret, sealedPreviousSecret } = channels;
+export const SEALED_TABLES: readonly SealedTable[] = [
+  { table: monitors, id: monitors.id, columns: { sealedHeaders, sealedBody } },
+  { table: channels, id: channels.id, columns: { sealedSecret, sealedPreviousSecret } },
+];
 
 export interface ResealReport {
   /** Secrets that this run sealed with the current key. */
@@ -37,10 +51,10 @@ export async function resealSecrets(
   let resealed = 0;
   for (let round = 1; ; round += 1) {
     const unreadableRows: string[] = [];
-    for (const resealBatch of [resealMonitors, resealChannels]) {
+    for (const table of SEALED_TABLES) {
       let lastId: string | null = null;
       do {
-        const batch: ResealedBatch = await resealBatch(context, lastId, ROWS_PER_BATCH);
+        const batch: ResealedBatch = await resealBatch(context, table, lastId);
         resealed += batch.resealed;
         unreadableRows.push(...batch.unreadable);
         lastId = batch.lastId;
@@ -58,111 +72,68 @@ export async function resealSecrets(
   }
 }
 
-export interface ResealedBatch {
-  /** Secrets that are now sealed with the current key. */
+interface ResealedBatch {
   readonly resealed: number;
-  /** Rows with a secret that no key decrypts: that secret stays as it is. */
+  /** The rows with secrets that no key decrypts. */
   readonly unreadable: readonly string[];
-  /** The last row of the batch; null: there are no more. */
+  /** The last row; null: there were none. */
   readonly lastId: string | null;
 }
 
-/** Reseals some monitors, except locked ones. Their revision stays: nothing has changed for checks and schedules. */
-export async function resealMonitors(
-  context: DbContext,
-  afterId: string | null,
-  limit: number,
-): Promise<ResealedBatch> {
-  const { id, sealedHeaders, sealedBody } = monitors;
-  const { currentPrefix } = context.secrets;
-  const headerIsOld = sql`exists (
-    select from jsonb_each_text(${sealedHeaders}) h where not starts_with(h.value, ${currentPrefix}))`;
-  return resealRows(
-    context,
-    (tx) =>
-      tx
-        .select({ id, sealedHeaders, sealedBody })
-        .from(monitors)
-        .where(and(isAfter(id, afterId), or(isOld(sealedBody, currentPrefix), headerIsOld)))
-        .orderBy(asc(id))
-        .limit(limit)
-        .for('no key update', { skipLocked: true }),
-    async (tx, row, reseal) => {
-      const headers = Object.entries(row.sealedHeaders ?? {}).map(([name, text]) => [name, reseal(text)]);
-      const resealed = {
-        sealedHeaders: row.sealedHeaders && (Object.fromEntries(headers) as Record<string, string>),
-        sealedBody: row.sealedBody === null ? null : reseal(row.sealedBody),
-      };
-      await tx.update(monitors).set(resealed).where(eq(id, row.id));
-    },
-  );
-}
+type Sealed = string | Readonly<Record<string, string>> | null;
 
-/** Reseals some channels, except locked ones. */
-async function resealChannels(
-  context: DbContext,
-  afterId: string | null,
-  limit: number,
-): Promise<ResealedBatch> {
-  const { id, sealedSecret, sealedPreviousSecret } = channels;
-  const { currentPrefix } = context.secrets;
-  return resealRows(
-    context,
-    (tx) =>
-      tx
-        .select({ id, sealedSecret, sealedPreviousSecret })
-        .from(channels)
-        .where(
-          and(
-            isAfter(id, afterId),
-            or(isOld(sealedSecret, currentPrefix), isOld(sealedPreviousSecret, currentPrefix)),
-          ),
-        )
-        .orderBy(asc(id))
-        .limit(limit)
-        .for('no key update', { skipLocked: true }),
-    async (tx, row, reseal) => {
-      const previous = row.sealedPreviousSecret;
-      const resealed = {
-        sealedSecret: reseal(row.sealedSecret),
-        sealedPreviousSecret: previous === null ? null : reseal(previous),
-      };
-      await tx.update(channels).set(resealed).where(eq(id, row.id));
-    },
-  );
-}
-
-async function resealRows<Row extends { readonly id: string }>(
+/** Reseals the next rows after an id, except locked ones. */
+export async function resealBatch(
   { db, secrets }: DbContext,
-  read: (tx: Transaction) => Promise<Row[]>,
-  write: (tx: Transaction, row: Row, reseal: (text: string) => string) => Promise<void>,
+  { table, id, columns }: SealedTable,
+  afterId: string | null,
+  limit: number = ROWS_PER_BATCH,
 ): Promise<ResealedBatch> {
-  return db.transaction(async (tx) => {
-    const rows = await read(tx);
-    const unreadable = new Set<string>();
-    let count = 0;
-    for (const row of rows) {
-      await write(tx, row, (text) => {
-        try {
-          const resealed = secrets.reseal(text);
-          if (resealed !== text) count += 1;
-          return resealed;
-        } catch {
-          // Another key may still decrypt it some day.
-          unreadable.add(row.id);
-          return text;
-        }
-      });
+  const unreadable = new Set<string>();
+  let resealed = 0;
+  const reseal = (rowId: string, text: string): string => {
+    try {
+      const result = secrets.reseal(text);
+      if (result !== text) resealed += 1;
+      return result;
+    } catch {
+      // Another key may still decrypt it some day.
+      unreadable.add(rowId);
+      return text;
     }
-    return { resealed: count, unreadable: [...unreadable], lastId: rows.at(-1)?.id ?? null };
+  };
+  const isOld = or(
+    ...Object.values(columns).map((column) => isSealedByAnother(column, secrets.currentPrefix)),
+  );
+  const lastId = await db.transaction(async (tx) => {
+    const rows = await tx
+      .select({ id: sql<string>`${id}`, sealed: columns })
+      .from(table)
+      .where(and(afterId === null ? undefined : gt(id, afterId), isOld))
+      .orderBy(asc(id))
+      .limit(limit)
+      .for('no key update', { skipLocked: true });
+    for (const row of rows) {
+      const columnsOfRow = Object.entries(row.sealed as Record<string, Sealed>);
+      const values = columnsOfRow.map(([name, sealed]) => [
+        name,
+        mapSealed(sealed, (text) => reseal(row.id, text)),
+      ]);
+      await tx.update(table).set(Object.fromEntries(values)).where(eq(id, row.id));
+    }
+    return rows.at(-1)?.id ?? null;
   });
+  return { resealed, unreadable: [...unreadable], lastId };
 }
 
-function isAfter(id: AnyPgColumn, afterId: string | null): SQL | undefined {
-  return afterId === null ? undefined : gt(id, afterId);
+function mapSealed(sealed: Sealed, map: (text: string) => string): Sealed {
+  if (sealed === null || typeof sealed === 'string') return sealed && map(sealed);
+  return Object.fromEntries(Object.entries(sealed).map(([key, text]) => [key, map(text)]));
 }
 
-/** Null is not old: the comparison is null then, too. */
-function isOld(column: AnyPgColumn, currentPrefix: string): SQL {
-  return not(sql`starts_with(${column}, ${currentPrefix})`);
+/** Null is not sealed: the comparison is null then, too. */
+function isSealedByAnother(column: PgColumn, currentPrefix: string): SQL {
+  return column.getSQLType() === 'jsonb'
+    ? sql`exists (select from jsonb_each_text(${column}) h where not starts_with(h.value, ${currentPrefix}))`
+    : sql`not starts_with(${column}, ${currentPrefix})`;
 }

@@ -7,7 +7,7 @@ const sealedCount = z.object({ keyId: z.string(), secrets: z.number() });
 /** How many secrets each key has sealed, by the key's id. */
 export async function countSealed(db: Queryable): Promise<Map<string, number>> {
   const rows = await query(db, sealedCount)`
-    select split_part(sealed, '.', 2) as "keyId", count(*)::int as secrets from (
+    select split_part(sealed, '.', 2) as key_id, count(*)::int as secrets from (
       select h.value as sealed from monitors m cross join lateral jsonb_each_text(m.sealed_headers) h
       union all select sealed_body from monitors where sealed_body is not null
       union all select sealed_secret from channels

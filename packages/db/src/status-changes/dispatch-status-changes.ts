@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { arrayOf, query, queryOne } from '../database/sql.ts';
+import { arrayOf, type Backlog, backlogRow, query, queryOne } from '../database/sql.ts';
 import { monitorIfDue } from './table.ts';
 
 /** Which status changes to dispatch: one that a job named, or the oldest due ones. */
@@ -65,18 +65,9 @@ export async function dispatchStatusChanges(
   });
 }
 
-const outbox = z.object({
-  count: z.number(),
-  /** 0 without any. */
-  oldestSeconds: z
-    .number()
-    .nullable()
-    .transform((seconds) => Math.max(0, seconds ?? 0)),
-});
-
 /** How many status changes wait for their deliveries to be made, and the age of the oldest. */
-export async function outboxAge(db: Database): Promise<z.output<typeof outbox>> {
-  return queryOne(db, outbox)`
-    select count(*)::int as count, extract(epoch from now() - min(created_at))::float8 as "oldestSeconds"
+export async function outboxAge(db: Database): Promise<Backlog> {
+  return queryOne(db, backlogRow)`
+    select count(*)::int as count, extract(epoch from now() - min(created_at))::float8 as oldest_seconds
     from status_changes where ${monitorIfDue()} is not null`;
 }

@@ -68,21 +68,19 @@ export async function lockMonitors(
   ids: readonly string[],
 ): Promise<Map<string, LockedMonitor>> {
   const rows = await query(tx, monitorState)`${prepared}
-    select id, account_id as "accountId", name, runbook_url as "runbookUrl", regions as "namedRegions", status,
-      status_before_maintenance as "statusBeforeMaintenance", failure_threshold as "failureThreshold",
-      interval_seconds as "intervalSeconds", timeout_seconds as "timeoutSeconds", revision, probe_revision as "probeRevision",
-      ${epochMs(sql`last_timestamp`)} as "lastTimestamp", floor(${epochMs(sql`clock_timestamp()`)}) as now,
-      exists (select from maintenance_windows w where ${HAS_BEGUN}) as "mayBeCovered"
+    select id, account_id, name, runbook_url, regions as named_regions, status,
+      status_before_maintenance, failure_threshold,
+      interval_seconds, timeout_seconds, revision, probe_revision,
+      ${epochMs(sql`last_timestamp`)} as last_timestamp, floor(${epochMs(sql`clock_timestamp()`)}) as now,
+      exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id
     for no key update skip locked`;
   if (rows.length === 0) return new Map();
   const covered = rows.some((row) => row.mayBeCovered) ? await readCovered(tx, rows) : new Set<string>();
   const regions = new Map<string, RegionState[]>(rows.map(({ id }) => [id, []]));
-  const regionRows = await tx
-    .select()
-    .from(monitorRegions)
-    .where(sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`);
-  for (const row of regionRows) regions.get(row.monitorId)?.push(toRegionState(row));
+  const isOfLocked = sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`;
+  for (const row of await tx.select().from(monitorRegions).where(isOfLocked))
+    regions.get(row.monitorId)?.push(toRegionState(row));
   return new Map(
     rows.map((row): [string, LockedMonitor] => {
       const clock = new MonitorClock(row.lastTimestamp, row.now);

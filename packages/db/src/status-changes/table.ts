@@ -1,7 +1,7 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
-import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { index, pgTable } from 'drizzle-orm/pg-core';
+import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /** One webhook event of a status change: `payload` is the exact text that every attempt sends. */
@@ -12,37 +12,30 @@ export interface FrozenWebhookEvent {
   readonly traceparent?: string | undefined;
 }
 
-/**
- * The monitor of a status change whose deliveries are still to be made; null for every other. As with `channelIf` of deliveries, only one
- * index can serve a query for it, and that index holds no history.
- * @param row the name of the status change's row in the query
- */
+/** The monitor of a status change whose deliveries are still to be made; null for every other. It has an index, as `channelIf` has. */
 export function monitorIfDue(row = 'status_changes'): SQL {
   const name = sql.identifier(row);
   return sql`(case when ${name}.dispatched_at is null then ${name}.monitor_id end)`;
 }
 
-/**
- * The outbox: each status change commits with the check that caused it, and freezes what its deliveries need. Rows outlive their monitor:
- * an alert that was due stays due.
- */
+/** The outbox (docs/reference/delivery.md): each row freezes what its deliveries need, and outlives its monitor. */
 export const statusChanges = pgTable(
   'status_changes',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
-    monitorId: uuid('monitor_id').notNull(),
-    fromStatus: text('from_status').$type<MonitorStatus>().notNull(),
-    toStatus: text('to_status').$type<MonitorStatus>().notNull(),
-    region: text('region').notNull(),
+    monitorId: t.uuid('monitor_id').notNull(),
+    fromStatus: t.text('from_status').$type<MonitorStatus>().notNull(),
+    toStatus: t.text('to_status').$type<MonitorStatus>().notNull(),
+    region: t.text('region').notNull(),
     timestamp: instant('timestamp').notNull(),
-    webhookEvents: jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
+    webhookEvents: t.jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
     /** The channels assigned when the status changed. */
-    channelIds: uuid('channel_ids').array().notNull(),
+    channelIds: t.uuid('channel_ids').array().notNull(),
     /** When its deliveries were made; null until then. */
     dispatchedAt: instant('dispatched_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('status_changes_undispatched_idx')
       .on(monitorIfDue(), table.timestamp)

@@ -1,12 +1,12 @@
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
-import { and, inArray, isNull, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, query, tableOf } from '../database/sql.ts';
+import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
 import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
 import { statusChanges } from './table.ts';
@@ -21,8 +21,8 @@ export interface WrittenChange {
 }
 
 /**
- * Writes what a transaction has decided about monitors: status changes with their incidents and frozen webhook events, then the rows of
- * the monitors. The only place that writes statuses. The number of statements does not depend on the number of monitors.
+ * Writes what a transaction has decided about monitors, and status changes with their incidents and frozen webhook events. The only place
+ * that writes statuses. The number of statements does not depend on the number of monitors.
  * @returns the status changes by monitor
  */
 export async function writeStatuses(
@@ -59,41 +59,28 @@ interface Change {
   readonly change: PendingChange;
 }
 
-async function writeChanges(
-  tx: Transaction,
-  changes: readonly Change[],
-): Promise<Map<string, WrittenChange>> {
+async function writeChanges(tx: Transaction, changes: readonly Change[]) {
   if (changes.length === 0) return new Map();
   const monitorIds = changes.map(({ monitor }) => monitor.id);
   const open = await findOpenIncidents(tx, monitorIds);
   const channels = await findAssignedChannels(tx, monitorIds);
-  const rows = changes.map(({ monitor, change }) => ({
-    monitor,
-    change,
-    row: toRow(monitor, change, open.has(monitor.id), channels.get(monitor.id) ?? []),
-  }));
+  const rows = changes.map(({ monitor, change }) => {
+    const isOpen = open.has(monitor.id);
+    return { change, isOpen, row: toRow(monitor, change, isOpen, channels.get(monitor.id) ?? []) };
+  });
   // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
-  const opened = rows.filter(
-    ({ monitor, change }) => change.to === 'DOWN' && change.announced && !open.has(monitor.id),
-  );
-  if (opened.length > 0) {
-    await tx.insert(incidents).values(
-      opened.map(({ monitor: { id, accountId }, change, row }) => ({
-        id: uuidv7(),
-        accountId,
-        monitorId: id,
-        openedAt: row.timestamp,
-        cause: change.errorReason ?? ('UNKNOWN_ERROR' as const),
-        region: change.region,
-      })),
-    );
-  }
-  const resolved = rows.filter(({ monitor, change }) => change.to === 'UP' && open.has(monitor.id));
+  const opened = rows.flatMap(({ change: { to, announced, errorReason }, isOpen, row }) => {
+    if (to !== 'DOWN' || !announced || isOpen) return [];
+    const { accountId, monitorId, timestamp: openedAt, region } = row;
+    return [{ accountId, monitorId, openedAt, region, cause: errorReason ?? ('UNKNOWN_ERROR' as const) }];
+  });
+  if (opened.length > 0) await tx.insert(incidents).values(opened);
+  const resolved = rows.filter(({ change, isOpen }) => change.to === 'UP' && isOpen);
   if (resolved.length > 0) {
     await tx.execute(sql`
       update incidents i set resolved_at = u.resolved_at
       from ${tableOf('u', resolved, {
-        monitor_id: ['uuid', ({ monitor }) => monitor.id],
+        monitor_id: ['uuid', ({ row }) => row.monitorId],
         resolved_at: ['timestamptz', ({ row }) => row.timestamp],
       })}
       where i.monitor_id = u.monitor_id and i.resolved_at is null`);
@@ -107,16 +94,9 @@ async function writeChanges(
   );
 }
 
-type NewStatusChange = Required<Omit<typeof statusChanges.$inferInsert, 'createdAt'>>;
-
-function toRow(
-  monitor: LockedMonitor,
-  change: PendingChange,
-  incidentOpen: boolean,
-  channelIds: string[],
-): NewStatusChange {
+function toRow(monitor: LockedMonitor, change: PendingChange, isIncidentOpen: boolean, channelIds: string[]) {
   const stamps: number[] = [];
-  const webhookEvents = webhookEventsOf(change.to, change.announced, incidentOpen).map((event) => {
+  const webhookEvents = webhookEventsOf(change.to, change.announced, isIncidentOpen).map((event) => {
     const stamp = monitor.clock.next();
     stamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));
@@ -138,12 +118,7 @@ function toRow(
   };
 }
 
-function payloadOf(
-  monitor: LockedMonitor,
-  change: PendingChange,
-  event: WebhookEvent,
-  timestamp: number,
-): WebhookPayload {
+function payloadOf(monitor: LockedMonitor, change: PendingChange, event: WebhookEvent, timestamp: number) {
   if (change.to === 'PENDING') throw new Error('PENDING is never announced');
   return {
     event,
@@ -156,25 +131,21 @@ function payloadOf(
     region: change.region,
     timestamp: new Date(timestamp).toISOString(),
     runbookUrl: monitor.runbookUrl,
-  };
+  } satisfies WebhookPayload;
 }
 
 async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise<Set<string>> {
-  const rows = await tx
-    .select({ monitorId: incidents.monitorId })
-    .from(incidents)
-    .where(and(inArray(incidents.monitorId, monitorIds), isNull(incidents.resolvedAt)));
-  return new Set(rows.map((row) => row.monitorId));
+  return new Set(
+    await queryColumn(tx)`
+      select monitor_id from incidents where monitor_id = any(${arrayOf('uuid', monitorIds)}) and resolved_at is null`,
+  );
 }
 
 const assignment = z.object({ monitorId: z.string(), channelIds: z.array(z.string()) });
 
-async function findAssignedChannels(
-  tx: Transaction,
-  monitorIds: readonly string[],
-): Promise<Map<string, string[]>> {
+async function findAssignedChannels(tx: Transaction, monitorIds: readonly string[]) {
   const rows = await query(tx, assignment)`
-    select m.id as "monitorId", array_agg(c.id::text order by c.id) as "channelIds"
+    select m.id as monitor_id, array_agg(c.id::text order by c.id) as channel_ids
     from monitors m
     join channels c on c.account_id = m.account_id
       and (c.all_monitors or exists (

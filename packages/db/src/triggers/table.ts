@@ -1,22 +1,22 @@
-import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { index, pgTable } from 'drizzle-orm/pg-core';
+import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
 /** A requested check. It is taken at most once, and never after `notAfter`, by Postgres' clock. */
 export const triggers = pgTable(
   'triggers',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     monitorId: monitorId(),
-    region: text('region').notNull(),
+    region: t.text('region').notNull(),
     /** Replaces the monitor's URL for this check; null: the monitor's own. */
-    url: text('url'),
+    url: t.text('url'),
     notAfter: instant('not_after').notNull(),
     startedAt: instant('started_at'),
     /** The stamp of the event of its check; null until that is recorded. */
     eventTimestamp: instant('event_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('triggers_monitor_idx').on(table.monitorId),
     index('triggers_created_idx').on(table.createdAt),

@@ -1,7 +1,6 @@
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
-import { monitorRegions } from '../monitor-regions/table.ts';
+import { firstOf, queryColumn } from '../database/sql.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 import { triggers } from './table.ts';
 
@@ -16,21 +15,18 @@ export async function createTrigger(
   startWithinMs: number,
 ): Promise<{ id: string; region: string }> {
   const region = monitor.regions[0] ?? (await onlyRegion(db, monitor.id));
-  const id = uuidv7();
   const notAfter = sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`;
-  await db.insert(triggers).values({ id, monitorId: monitor.id, region, url, notAfter });
-  return { id, region };
+  const values = { monitorId: monitor.id, region, url, notAfter };
+  return firstOf(
+    await db.insert(triggers).values(values).returning({ id: triggers.id, region: triggers.region }),
+  );
 }
 
 /** A monitor without a list of regions has one row: the default region's. */
 async function onlyRegion(db: Database, monitorId: string): Promise<string> {
-  const [row] = await db
-    .select({ region: monitorRegions.region })
-    .from(monitorRegions)
-    .where(eq(monitorRegions.monitorId, monitorId))
-    .orderBy(asc(monitorRegions.region))
-    .limit(1);
-  return row?.region ?? 'default';
+  const [region = 'default'] = await queryColumn(db)`
+    select region from monitor_regions where monitor_id = ${monitorId} order by region limit 1`;
+  return region;
 }
 
 /**
@@ -51,9 +47,6 @@ export async function takeTrigger(
 
 /** The stamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
-  const [row] = await db
-    .select({ eventTimestamp: triggers.eventTimestamp })
-    .from(triggers)
-    .where(eq(triggers.id, id));
+  const [row] = await db.select().from(triggers).where(eq(triggers.id, id));
   return row?.eventTimestamp;
 }

@@ -1,16 +1,23 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
-import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
+import { and, desc, eq, gt, sql } from 'drizzle-orm';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { invitations } from './table.ts';
-import { createUser, ensureAccount, findUserByEmail, hasUsers, liftTombstone, lockUsers } from './users.ts';
+import {
+  createUser,
+  deleteOpenInvitationsOf,
+  ensureAccount,
+  findUserByEmail,
+  hasUsers,
+  isUnused,
+  liftTombstone,
+  lockUsers,
+  type NewUser,
+} from './users.ts';
 
-/** How long the link of an invitation works. */
-const VALID_FOR = sql`interval '7 days'`;
+type InvitationRow = typeof invitations.$inferSelect;
 
 /** The columns of an invitation's wire record. */
 const wireColumns = {
@@ -21,7 +28,6 @@ const wireColumns = {
   createdAt: invitations.createdAt,
 };
 
-const isUnused = isNull(invitations.acceptedAt);
 const isOpen = and(isUnused, gt(invitations.expiresAt, sql`now()`));
 
 export function invitationNotFound(): AppError {
@@ -42,17 +48,11 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
   return rows.map(toWire);
 }
 
-export interface NewInvitation {
-  readonly accountId: string;
-  readonly role: UserRole;
-  /** Null: the person who has the link chooses one. */
-  readonly email: string | null;
-  /** The owner who invites; null: the setup link of an account without users. */
-  readonly createdBy: string | null;
-}
+/** Without an `email`, the person who has the link chooses one. Without a `createdBy`, it sets up an account without users. */
+export type NewInvitation = Readonly<Pick<InvitationRow, 'accountId' | 'role' | 'email' | 'createdBy'>>;
 
 /**
- * Creates an invitation. Its token cannot be read again.
+ * Creates an invitation, whose link works for 7 days. Its token cannot be read again.
  * @throws AppError conflict if a user of the same account has the address; users of other accounts are not revealed
  */
 export async function createInvitation(
@@ -67,14 +67,14 @@ export async function createInvitation(
     });
   }
   const token = generateInvitationToken();
+  const tokenHash = hashToken(token);
   const rows = await db
     .insert(invitations)
     .values({
-      id: uuidv7(),
       ...input,
       email,
-      tokenHash: hashToken(token),
-      expiresAt: sql`now() + ${VALID_FOR}`,
+      tokenHash,
+      expiresAt: sql`now() + interval '7 days'`,
       isSetup: input.createdBy === null,
     })
     .returning(wireColumns);
@@ -95,16 +95,10 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
   });
 }
 
-type OpenInvitation = Pick<
-  typeof invitations.$inferSelect,
-  'id' | 'accountId' | 'role' | 'email' | 'isSetup'
->;
-
 /** The open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
-export async function findOpenInvitation(db: Queryable, token: string): Promise<OpenInvitation> {
-  const { id, accountId, role, email, isSetup } = invitations;
+export async function findOpenInvitation(db: Queryable, token: string): Promise<InvitationRow> {
   const [row] = await db
-    .select({ invitation: { id, accountId, role, email, isSetup }, isOpen: sql<boolean>`${isOpen}` })
+    .select({ invitation: invitations, isOpen: sql<boolean>`${isOpen}` })
     .from(invitations)
     .where(eq(invitations.tokenHash, hashToken(token)));
   if (!row) throw invitationNotFound();
@@ -124,26 +118,26 @@ export interface Acceptance {
  * Makes a user of the person who has the token. Of several at once one succeeds.
  * @throws AppError not_found; gone; conflict if the address is taken; validation_failed without an address
  */
-export async function acceptInvitation(db: Database, input: Acceptance): Promise<User> {
+export async function acceptInvitation(
+  db: Database,
+  { token, name, passwordHash, ...given }: Acceptance,
+): Promise<User> {
   return db.transaction(async (tx) => {
-    const { accountId } = await findOpenInvitation(tx, input.token);
+    const { accountId } = await findOpenInvitation(tx, token);
     // Read again under the lock: it may have waited for another request with the same token.
     await lockUsers(tx, accountId);
-    const invitation = await findOpenInvitation(tx, input.token);
+    const invitation = await findOpenInvitation(tx, token);
     if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
-    const email = invitation.email ?? input.email;
+    const email = invitation.email ?? given.email;
     if (email === null) {
       throw new AppError('validation_failed', 'This invitation names no e-mail address: give yours.', {
         errors: [{ path: 'email', message: 'is required' }],
       });
     }
-    if (!(await claimInvitation(tx, invitation.id))) throw invitationNotFound();
-    return admit(tx, invitation, {
-      name: input.name,
-      email,
-      emailVerified: invitation.email !== null || invitation.isSetup,
-      passwordHash: input.passwordHash,
-    });
+    const emailVerified = invitation.email !== null || invitation.isSetup;
+    const user = await admit(tx, invitation, { name, email, emailVerified, passwordHash });
+    if (user === null) throw invitationNotFound();
+    return user;
   });
 }
 
@@ -161,27 +155,24 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
       .limit(1);
     if (!found) return false;
     await lockUsers(tx, found.accountId);
-    if ((await findUserByEmail(tx, email)) !== null || !(await claimInvitation(tx, found.id))) return false;
-    await admit(tx, found, { name, email, emailVerified: true, passwordHash: null });
-    return true;
+    if ((await findUserByEmail(tx, email)) !== null) return false;
+    const person = { name, email, emailVerified: true, passwordHash: null };
+    return (await admit(tx, found, person)) !== null;
   });
 }
 
-/** @returns false if it was accepted, or withdrawn, since it was read */
-async function claimInvitation(tx: Transaction, id: string): Promise<boolean> {
-  const { rowCount } = await tx
-    .update(invitations)
-    .set({ acceptedAt: clockNow })
-    .where(and(eq(invitations.id, id), isUnused));
-  return rowCount === 1;
-}
-
-/** Makes a user by a claimed invitation, and deletes every other one for the address: after a removal none may bring the user back. */
+/**
+ * Makes a user by an invitation, and deletes every other one for the address: after a removal none may bring the user back.
+ * @returns null if the invitation was accepted, or withdrawn, since it was read
+ */
 async function admit(
   tx: Transaction,
-  { accountId, role }: OpenInvitation,
-  person: { name: string; email: string; emailVerified: boolean; passwordHash: string | null },
-): Promise<User> {
+  { id, accountId, role }: InvitationRow,
+  person: Omit<NewUser, 'accountId' | 'role'>,
+): Promise<User | null> {
+  const isThis = and(eq(invitations.id, id), isUnused);
+  const { rowCount } = await tx.update(invitations).set({ acceptedAt: clockNow }).where(isThis);
+  if (rowCount === 0) return null;
   const user = await createUser(tx, { accountId, role, ...person });
   await deleteOpenInvitationsOf(tx, accountId, person.email);
   await liftTombstone(tx, accountId, person.email);
@@ -194,15 +185,4 @@ export async function deleteInvitation(db: Queryable, accountId: string, id: str
     .delete(invitations)
     .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isUnused));
   if (deleted.rowCount !== 1) throw invitationNotFound();
-}
-
-/** Withdraws every invitation of the account for this address. */
-export async function deleteOpenInvitationsOf(
-  db: Queryable,
-  accountId: string,
-  email: string,
-): Promise<void> {
-  await db
-    .delete(invitations)
-    .where(and(eq(invitations.accountId, accountId), eq(invitations.email, email.toLowerCase()), isUnused));
 }

@@ -1,50 +1,36 @@
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { type NotNull, sql } from 'drizzle-orm';
-import {
-  boolean,
-  check,
-  index,
-  pgTable,
-  type PgUUIDBuilderInitial,
-  primaryKey,
-  text,
-  unique,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
-import { v7 as uuidv7 } from 'uuid';
-import { clockNow, instant } from '../database/sql.ts';
+import { sql } from 'drizzle-orm';
+import { check, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 
 /** Every record belongs to an account. An account never sees the records of another. */
-export const accounts = pgTable('accounts', {
-  id: uuid('id').primaryKey(),
-  name: text('name').notNull(),
+export const accounts = pgTable('accounts', (t) => ({
+  id: primaryId(),
+  name: t.text('name').notNull(),
   createdAt: instant('created_at').notNull().default(clockNow),
-});
+}));
 
 /** The account that a row belongs to, and is deleted with. */
-export function accountId(): NotNull<PgUUIDBuilderInitial<'account_id'>> {
-  return uuid('account_id')
-    .notNull()
-    .references(() => accounts.id, { onDelete: 'cascade' });
+export function accountId(): ReturnType<typeof ownerId<'account_id'>> {
+  return ownerId('account_id', () => accounts.id);
 }
 
 /** The users of an account, who sign in to the dashboard. */
 export const users = pgTable(
   'users',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
-    role: text('role').$type<UserRole>().notNull(),
-    name: text('name').notNull(),
+    role: t.text('role').$type<UserRole>().notNull(),
+    name: t.text('name').notNull(),
     /** In lower case. Unique in all accounts, since users sign in with it. */
-    email: text('email').notNull(),
+    email: t.text('email').notNull(),
     /** Whether someone other than the user has confirmed the address: only then may single sign-on sign in as the user. */
-    emailVerified: boolean('email_verified').notNull().default(false),
-    image: text('image'),
+    emailVerified: t.boolean('email_verified').notNull().default(false),
+    image: t.text('image'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     uniqueIndex('users_email_key').on(sql`lower(${table.email})`),
     index('users_account_idx').on(table.accountId, table.createdAt),
@@ -55,39 +41,35 @@ export const users = pgTable(
 /** Addresses of removed users: a setup that still names one must not create the user again. */
 export const userTombstones = pgTable(
   'user_tombstones',
-  {
+  (t) => ({
     accountId: accountId(),
     /** In lower case. */
-    email: text('email').notNull(),
+    email: t.text('email').notNull(),
     deletedAt: instant('deleted_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [primaryKey({ columns: [table.accountId, table.email] })],
 );
 
 /** The ways a user signs in: by password (`credential`) or by single sign-on. better-auth calls them accounts. */
 export const userLogins = pgTable(
   'user_logins',
-  {
-    id: uuid('id')
-      .primaryKey()
-      .$defaultFn(() => uuidv7()),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
-    providerId: text('provider_id').notNull(),
+  (t) => ({
+    id: primaryId(),
+    userId: ownerId('user_id', () => users.id),
+    providerId: t.text('provider_id').notNull(),
     /** The provider's id of the user; for a password: the user's own id. */
-    subject: text('subject').notNull(),
+    subject: t.text('subject').notNull(),
     /** scrypt, salted; null for any other provider. */
-    passwordHash: text('password_hash'),
-    accessToken: text('access_token'),
-    refreshToken: text('refresh_token'),
-    idToken: text('id_token'),
+    passwordHash: t.text('password_hash'),
+    accessToken: t.text('access_token'),
+    refreshToken: t.text('refresh_token'),
+    idToken: t.text('id_token'),
     accessTokenExpiresAt: instant('access_token_expires_at'),
     refreshTokenExpiresAt: instant('refresh_token_expires_at'),
-    scope: text('scope'),
+    scope: t.text('scope'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     unique('user_logins_subject_key').on(table.providerId, table.subject),
     // At the provider, another subject with the address of a linked user is another person.
@@ -98,37 +80,31 @@ export const userLogins = pgTable(
 /** Signed-in users. Every request reads the row, so deleting it signs out at once. */
 export const sessions = pgTable(
   'sessions',
-  {
-    id: uuid('id')
-      .primaryKey()
-      .$defaultFn(() => uuidv7()),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+  (t) => ({
+    id: primaryId(),
+    userId: ownerId('user_id', () => users.id),
     /** Useless by itself: the cookie also has a signature by a key that is not in the database. */
-    token: text('token').notNull().unique(),
+    token: t.text('token').notNull().unique(),
     expiresAt: instant('expires_at').notNull(),
-    ipAddress: text('ip_address'),
-    userAgent: text('user_agent'),
+    ipAddress: t.text('ip_address'),
+    userAgent: t.text('user_agent'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [index('sessions_user_idx').on(table.userId), index('sessions_expires_idx').on(table.expiresAt)],
 );
 
 /** State that better-auth keeps for a few minutes during a single sign-on. */
 export const verifications = pgTable(
   'verifications',
-  {
-    id: uuid('id')
-      .primaryKey()
-      .$defaultFn(() => uuidv7()),
-    identifier: text('identifier').notNull(),
-    value: text('value').notNull(),
+  (t) => ({
+    id: primaryId(),
+    identifier: t.text('identifier').notNull(),
+    value: t.text('value').notNull(),
     expiresAt: instant('expires_at').notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('verifications_identifier_idx').on(table.identifier),
     index('verifications_expires_idx').on(table.expiresAt),
@@ -138,23 +114,23 @@ export const verifications = pgTable(
 /** Links that each let one person become a user of the account, by the SHA-256 of their token. */
 export const invitations = pgTable(
   'invitations',
-  {
-    id: uuid('id').primaryKey(),
+  (t) => ({
+    id: primaryId(),
     accountId: accountId(),
     /** SHA-256 of the token, hexadecimal; the token is not stored. */
-    tokenHash: text('token_hash').notNull().unique(),
-    role: text('role').$type<UserRole>().notNull(),
+    tokenHash: t.text('token_hash').notNull().unique(),
+    role: t.text('role').$type<UserRole>().notNull(),
     /** In lower case; null: the person who has the link chooses one. */
-    email: text('email'),
+    email: t.text('email'),
     expiresAt: instant('expires_at').notNull(),
     /** Null until it is used. It works once. */
     acceptedAt: instant('accepted_at'),
     /** Null for the setup link. Removing a user deletes the user's links, which that person knows. */
-    createdBy: uuid('created_by').references(() => users.id, { onDelete: 'cascade' }),
+    createdBy: t.uuid('created_by').references(() => users.id, { onDelete: 'cascade' }),
     /** The link that sets up an account without users. */
-    isSetup: boolean('is_setup').notNull().default(false),
+    isSetup: t.boolean('is_setup').notNull().default(false),
     createdAt: instant('created_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('invitations_account_idx').on(table.accountId, table.createdAt.desc()),
     index('invitations_email_idx').on(table.email),

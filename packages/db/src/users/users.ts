@@ -1,31 +1,25 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
-import { brokenUniqueConstraint, notFound } from '../database/errors.ts';
+import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
+import { brokenUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { firstOf, toWire } from '../database/sql.ts';
-import { accounts, userLogins, users, userTombstones } from './table.ts';
+import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
+import { accounts, invitations, userLogins, users, userTombstones } from './table.ts';
 
 /** The first account, made if there is none. Several processes that start at once agree on one. */
 export async function ensureAccount(db: Database): Promise<{ id: string }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
-    const [existing] = await tx
-      .select({ id: accounts.id })
-      .from(accounts)
-      .orderBy(asc(accounts.createdAt), asc(accounts.id))
-      .limit(1);
-    if (existing) return existing;
-    const id = uuidv7();
-    await tx.insert(accounts).values({ id, name: 'Default' });
-    return { id };
+    const [id] = await queryColumn(tx)`select id from accounts order by created_at, id limit 1`;
+    if (id !== undefined) return { id };
+    return firstOf(await tx.insert(accounts).values({ name: 'Default' }).returning({ id: accounts.id }));
   });
 }
 
 /** The columns of a user's wire record. */
-export const userColumns = {
+const userColumns = {
   id: users.id,
   name: users.name,
   email: users.email,
@@ -33,24 +27,22 @@ export const userColumns = {
   createdAt: users.createdAt,
 };
 
-export function userNotFound(): AppError {
-  return notFound('user');
-}
-
 /** The user with the account. @throws AppError not_found */
 export async function findUserWithAccount(
   db: Queryable,
   accountId: string,
   id: string,
 ): Promise<{ user: User; account: { id: string; name: string } }> {
-  const [row] = await db
+  const rows = await db
     .select({ user: userColumns, account: { id: accounts.id, name: accounts.name } })
     .from(users)
     .innerJoin(accounts, eq(accounts.id, users.accountId))
     .where(and(eq(users.id, id), eq(users.accountId, accountId)));
-  if (!row) throw userNotFound();
-  return { user: toWire(row.user), account: row.account };
+  const { user, account } = requireFound(rows, 'user');
+  return { user: toWire(user), account };
 }
+
+type UserRow = typeof users.$inferSelect;
 
 /** An address is compared in lower case. It is unique in all accounts. */
 function hasEmail(email: string): SQL {
@@ -58,14 +50,8 @@ function hasEmail(email: string): SQL {
 }
 
 /** The user with this address, in any account; null without one. */
-export async function findUserByEmail(
-  db: Queryable,
-  email: string,
-): Promise<{ id: string; accountId: string } | null> {
-  const [user] = await db
-    .select({ id: users.id, accountId: users.accountId })
-    .from(users)
-    .where(hasEmail(email));
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
+  const [user] = await db.select().from(users).where(hasEmail(email));
   return user ?? null;
 }
 
@@ -90,17 +76,12 @@ export async function listUsers(db: Queryable, accountId: string): Promise<User[
 }
 
 export async function hasUsers(db: Queryable, accountId: string): Promise<boolean> {
-  const [user] = await db.select({ id: users.id }).from(users).where(eq(users.accountId, accountId)).limit(1);
-  return user !== undefined;
+  return (await db.$count(users, eq(users.accountId, accountId))) > 0;
 }
 
-export interface NewUser {
-  readonly accountId: string;
-  readonly role: UserRole;
-  readonly name: string;
-  readonly email: string;
-  /** Whether someone other than the user has confirmed the address. */
-  readonly emailVerified: boolean;
+export interface NewUser extends Readonly<
+  Pick<UserRow, 'accountId' | 'role' | 'name' | 'email' | 'emailVerified'>
+> {
   /** Null: signs in by single sign-on only. */
   readonly passwordHash: string | null;
 }
@@ -109,27 +90,24 @@ export interface NewUser {
  * Creates a user, with a password if there is one. Runs in a transaction of its own or of the caller.
  * @throws AppError conflict if a user of any account has the address
  */
-export async function createUser(db: Queryable, input: NewUser): Promise<User> {
-  const { passwordHash, ...fields } = input;
+export async function createUser(db: Queryable, { passwordHash, email, ...fields }: NewUser): Promise<User> {
   return db.transaction(async (tx) => {
-    const id = uuidv7();
     const rows = await tx
       .insert(users)
-      .values({ id, ...fields, email: fields.email.toLowerCase() })
+      .values({ ...fields, email: email.toLowerCase() })
       .returning(userColumns)
       .catch((error: unknown) => {
-        throw brokenUniqueConstraint(error) === 'users_email_key' ? emailTaken() : error;
+        if (brokenUniqueConstraint(error) !== 'users_email_key') throw error;
+        throw new AppError('conflict', 'There is a user with this e-mail address already.', {
+          errors: [{ path: 'email', message: 'is taken' }],
+        });
       });
+    const user = firstOf(rows);
     if (passwordHash !== null) {
-      await tx.insert(userLogins).values({ userId: id, providerId: 'credential', subject: id, passwordHash });
+      const login = { userId: user.id, providerId: 'credential', subject: user.id, passwordHash };
+      await tx.insert(userLogins).values(login);
     }
-    return toWire(firstOf(rows));
-  });
-}
-
-function emailTaken(): AppError {
-  return new AppError('conflict', 'There is a user with this e-mail address already.', {
-    errors: [{ path: 'email', message: 'is taken' }],
+    return toWire(user);
   });
 }
 
@@ -139,12 +117,9 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 }
 
 /** Call it after `lockUsers`: an account without an owner could never get one again. @throws AppError conflict */
-export async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
-  const [owners] = await tx
-    .select({ count: count() })
-    .from(users)
-    .where(and(eq(users.accountId, accountId), eq(users.role, 'owner')));
-  if ((owners?.count ?? 0) >= 2) return;
+async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
+  const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
+  if (owners >= 2) return;
   throw new AppError('conflict', 'This is the last owner of the account: make somebody else an owner first.');
 }
 
@@ -154,16 +129,75 @@ function isTombstoneOf(accountId: string, email: string): SQL | undefined {
 
 /** Whether the account's user with this address was removed, and has not been invited again. */
 export async function wasRemoved(db: Queryable, accountId: string, email: string): Promise<boolean> {
-  const [tombstone] = await db.select().from(userTombstones).where(isTombstoneOf(accountId, email));
-  return tombstone !== undefined;
-}
-
-/** Remembers that a user of the account was removed. */
-export async function addTombstone(db: Queryable, accountId: string, email: string): Promise<void> {
-  await db.insert(userTombstones).values({ accountId, email: email.toLowerCase() }).onConflictDoNothing();
+  return (await db.$count(userTombstones, isTombstoneOf(accountId, email))) > 0;
 }
 
 /** Forgets the removal of a user who was invited again. */
 export async function liftTombstone(db: Queryable, accountId: string, email: string): Promise<void> {
   await db.delete(userTombstones).where(isTombstoneOf(accountId, email));
+}
+
+/** An invitation that was not accepted. */
+export const isUnused = isNull(invitations.acceptedAt);
+
+/** Withdraws every invitation of the account for this address. */
+export async function deleteOpenInvitationsOf(
+  db: Queryable,
+  accountId: string,
+  email: string,
+): Promise<void> {
+  await db
+    .delete(invitations)
+    .where(and(eq(invitations.accountId, accountId), eq(invitations.email, email.toLowerCase()), isUnused));
+}
+
+/**
+ * Changes the role of a user. An owner who becomes a member loses the invitations made as an owner: their links could undo the change.
+ * @throws AppError not_found; conflict for the last owner
+ */
+export async function setUserRole(
+  db: Database,
+  accountId: string,
+  id: string,
+  role: UserRole,
+): Promise<User> {
+  return db.transaction(async (tx) => {
+    await lockUsers(tx, accountId);
+    const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
+    const before = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
+    if (before.role === role) return toWire(before);
+    if (role !== 'owner') {
+      await requireAnotherOwner(tx, accountId);
+      await tx.delete(invitations).where(and(eq(invitations.createdBy, id), isUnused));
+    }
+    const update = tx.update(users).set({ role, updatedAt: clockNow });
+    return toWire(firstOf(await update.where(isUser).returning(userColumns)));
+  });
+}
+
+/**
+ * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the setup from creating the user again.
+ * @param revokeApiKeys whether to delete the API keys that the user created
+ * @throws AppError not_found; conflict for the last owner
+ */
+export async function deleteUser(
+  db: Database,
+  accountId: string,
+  id: string,
+  { revokeApiKeys = true } = {},
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockUsers(tx, accountId);
+    const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
+    const user = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
+    if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
+    await deleteOpenInvitationsOf(tx, accountId, user.email);
+    await tx.delete(users).where(isUser);
+    // After the user, since that waits for a key that the user is creating.
+    if (revokeApiKeys) await deleteApiKeysOf(tx, id);
+    await tx
+      .insert(userTombstones)
+      .values({ accountId, email: user.email.toLowerCase() })
+      .onConflictDoNothing();
+  });
 }

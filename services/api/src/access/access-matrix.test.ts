@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';

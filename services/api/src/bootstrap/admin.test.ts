@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { findUserByEmail } from '@tocsin/db/users/users';
 import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';

@@ -10,7 +10,6 @@ import {
   updateChannel,
 } from '@tocsin/db/channels/write-channels';
 import {
-  channelNotFound,
   findChannelRow,
   getChannel,
   listChannels,
@@ -21,6 +20,7 @@ import {
   createTestDelivery,
   findTestOutcome,
 } from '@tocsin/db/deliveries/test-deliveries';
+import { notFound } from '@tocsin/db/database/errors';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { parseFields, stopping } from '../http/errors.ts';
@@ -82,7 +82,7 @@ async function testChannel(
     isWanted: () => !res.destroyed && !shutdown.aborted,
   });
   if (outcome) return outcome;
-  if (outcome === undefined) throw channelNotFound();
+  if (outcome === undefined) throw notFound('channel');
   await abandonTestDelivery(db, id);
   if (res.destroyed) return SENT;
   if (shutdown.aborted) throw stopping();

@@ -9,7 +9,7 @@ import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '@tocsi
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
-import { createMonitor, createMonitorOnce } from '@tocsin/db/monitors/create-monitors';
+import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
@@ -29,12 +29,9 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
     createMonitor: {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {
-        const { accountId } = caller;
         const key = headers['Idempotency-Key'];
-        const { monitor, version, regions } =
-          key === undefined
-            ? await createMonitor(context, accountId, body, defaultRegion)
-            : await createMonitorOnce(context, accountId, body, defaultRegion, key);
+        const created = await createMonitor(context, caller.accountId, body, defaultRegion, key);
+        const { monitor, version, regions } = created;
         if (regions !== null) schedules.touch(monitor.id, regions);
         return {
           body: { monitor },

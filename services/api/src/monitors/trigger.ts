@@ -1,10 +1,10 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
-import { isDataError } from '@tocsin/db/database/errors';
+import { isDataError, notFound } from '@tocsin/db/database/errors';
 import { findEvent } from '@tocsin/db/events/read-events';
 import { toInput, UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
-import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/monitor-row';
+import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import type { Response } from 'express';
@@ -97,7 +97,7 @@ async function awaitEvent(
     const event = await findEvent(db, monitor.accountId, monitor.id, timestamp);
     if (event !== null) return event;
   }
-  if (timestamp !== null) throw monitorNotFound();
+  if (timestamp !== null) throw notFound('monitor');
   if (res.destroyed) return null;
   if (shutdown.aborted) throw stopping();
   throw new AppError('check_not_answered', noResult(monitor));

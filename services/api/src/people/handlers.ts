@@ -6,8 +6,7 @@ import {
   findOpenInvitation,
   listInvitations,
 } from '@tocsin/db/users/invitations';
-import { deleteUser, setUserRole } from '@tocsin/db/users/change-users';
-import { findUserWithAccount, listUsers } from '@tocsin/db/users/users';
+import { deleteUser, findUserWithAccount, listUsers, setUserRole } from '@tocsin/db/users/users';
 import { implement } from '../http/implement.ts';
 
 export const peopleApi = implement(peopleRoutes, (context) => {

@@ -3,7 +3,8 @@ import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { type ApiKeyScopes, createApiKey } from '@tocsin/db/api-keys/api-keys';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { accounts } from '@tocsin/db/users/table';
 import { createEgress } from '@tocsin/egress/create-egress';
@@ -145,7 +146,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
       const { apiKey, key } = await createApiKey(database.db, {
         accountId: account.id,
         name: 'test',
-        scopes: scopes as ApiKeyScopes,
+        scopes: scopes as ApiKey['scopes'],
         expiresAt,
       });
       return { id: apiKey.id, key };

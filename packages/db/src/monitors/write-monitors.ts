@@ -1,0 +1,149 @@
+import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { evaluateStatus } from '@tocsin/core/status/evaluate-status';
+import { decidingCheck } from '@tocsin/core/status/maintenance';
+import { isAnnounced } from '@tocsin/core/status/webhook-events';
+import { sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../database/open.ts';
+import { arrayOf, clockNow, queryColumn, tableOf } from '../database/sql.ts';
+import { replanSpans } from '../monitor-regions/schedule-spans.ts';
+import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
+import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
+import { upsertMonitors } from './monitor-codec.ts';
+import { type MonitorRow, monitors } from './table.ts';
+
+const MAX_BATCH_SIZE = 500;
+/** A change of these fields changes what is probed. */
+const PROBE_FIELDS = ['url', 'method', 'headers', 'body', 'assertions', 'timeout'] as const;
+/** A change of these fields may change the status at once. */
+const STATUS_FIELDS = ['regions', 'failureThreshold'] as const;
+
+export interface WriteScope {
+  readonly tx: Transaction;
+  readonly secrets: SecretBox;
+  readonly accountId: string;
+  readonly defaultRegion: string;
+}
+
+/** A new monitor, or the change of one whose row the transaction has locked. */
+export interface MonitorWrite {
+  /** Null for a new monitor. */
+  readonly before: MonitorRow | null;
+  readonly input: MonitorInput;
+  /** The fields whose values differ; none for a new monitor. */
+  readonly changed: readonly (keyof MonitorInput)[];
+}
+
+export interface WrittenRow {
+  readonly row: MonitorRow;
+  /** The regions that check it. */
+  readonly regions: readonly string[];
+  /** The status change that a new threshold or list of regions caused at once, if any. */
+  readonly statusChange: WrittenChange | null;
+}
+
+/** The regions that check a monitor: an empty list means the default region. */
+export function effectiveRegions(regions: readonly string[], defaultRegion: string): readonly string[] {
+  return regions.length > 0 ? regions : [defaultRegion];
+}
+
+/**
+ * Writes monitors, each change as a new revision, with their regions, schedule spans and statuses. The number of statements hardly
+ * depends on the number of monitors.
+ * @returns in the order of the writes
+ */
+export async function writeMonitors(
+  scope: WriteScope,
+  writes: readonly MonitorWrite[],
+): Promise<WrittenRow[]> {
+  const { tx, defaultRegion } = scope;
+  if (writes.length === 0) return [];
+  const rows: MonitorRow[] = [];
+  for (let from = 0; from < writes.length; from += MAX_BATCH_SIZE) {
+    rows.push(...(await writeRows(scope, writes.slice(from, from + MAX_BATCH_SIZE))));
+  }
+  const written = rows.map((row) => ({ row, regions: effectiveRegions(row.regions, defaultRegion) }));
+  const changing = (...fields: readonly (keyof MonitorInput)[]): string[] =>
+    writes.flatMap(({ before, changed }) =>
+      before !== null && changed.some((field) => fields.includes(field)) ? before.id : [],
+    );
+  const moved = await replaceRegions(tx, written);
+  await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
+  await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));
+  const evaluated = await evaluateMonitors(tx, changing(...STATUS_FIELDS));
+  return written.map(({ row, regions }) => {
+    const found = evaluated.get(row.id);
+    return { row: { ...row, ...found?.row }, regions, statusChange: found?.statusChange ?? null };
+  });
+}
+
+async function writeRows({ tx, secrets, accountId }: WriteScope, writes: readonly MonitorWrite[]) {
+  const inputs = writes.map(({ before, input, changed }) => {
+    const revision = (before?.revision ?? 0) + 1;
+    const probes = before === null || PROBE_FIELDS.some((field) => changed.includes(field));
+    const probeRevision = probes ? revision : before.probeRevision;
+    return { id: before?.id ?? uuidv7(), revision, probeRevision, input };
+  });
+  await tx.execute(upsertMonitors(accountId, inputs, secrets));
+  const ids = inputs.map(({ id }) => id);
+  const isWritten = sql`${monitors.id} = any(${arrayOf('uuid', ids)})`;
+  const rows = await tx.select().from(monitors).where(isWritten);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** @returns the monitors that lost or gained a region */
+async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow, 'statusChange'>[]) {
+  const wanted = written.flatMap(({ row, regions }) => regions.map((region) => ({ id: row.id, region })));
+  const pairs = tableOf('w', wanted, {
+    monitor_id: ['uuid', ({ id }) => id],
+    region: ['text', ({ region }) => region],
+  });
+  const ids = written.map(({ row }) => row.id);
+  const removed = await queryColumn(tx)`
+    delete from monitor_regions r where r.monitor_id = any(${arrayOf('uuid', ids)})
+      and (r.monitor_id, r.region) not in (select w.monitor_id, w.region from ${pairs})
+    returning r.monitor_id`;
+  const added = await queryColumn(tx)`
+    insert into monitor_regions (monitor_id, region) select w.monitor_id, w.region from ${pairs}
+    on conflict do nothing returning monitor_id`;
+  return [...removed, ...added];
+}
+
+/** Certificates are forgotten where the URL, and so the target, is another. */
+async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
+  if (probed.length === 0) return;
+  await tx.execute(sql`
+    update monitor_regions set consecutive_failures = 0, last_result_at = null, last_latency_ms = null,
+      last_error_reason = null, since = ${clockNow},
+      certificate_expires_at = case when monitor_id <> all(${arrayOf('uuid', retargeted)}) then certificate_expires_at end
+    where monitor_id = any(${arrayOf('uuid', probed)})`);
+}
+
+/**
+ * Applies the rules to the last results of the regions, without a check. Monitors that maintenance covers are evaluated at its end.
+ * @returns by id, the columns and the status change of those whose status changed
+ */
+async function evaluateMonitors(tx: Transaction, ids: readonly string[]) {
+  if (ids.length === 0) return new Map();
+  const locked = await lockMonitors(tx, ids);
+  for (const monitor of locked.values()) {
+    const { status, covered, regions, clock } = monitor;
+    if (covered || (status !== 'UP' && status !== 'DOWN')) continue;
+    const to = evaluateStatus(monitor, status, regions, clock.now);
+    if (to === null || to === status) continue;
+    const cause = decidingCheck(monitor, regions, to, clock.now);
+    changeStatus(monitor, { to, announced: isAnnounced(status, to), ...cause });
+  }
+  const changes = await writeStatuses(tx, locked.values());
+  return new Map(
+    [...locked.values()].flatMap(({ id, status, clock }) => {
+      const statusChange = changes.get(id);
+      if (statusChange === undefined) return [];
+      const lastTimestamp = new Date(clock.last);
+      const row = { status, statusSince: new Date(statusChange.timestamp), lastTimestamp };
+      return [[id, { row, statusChange }] as const];
+    }),
+  );
+}
