@@ -19,7 +19,7 @@ export interface CheckRecord extends CheckVerdict {
 }
 
 /** A result that was recorded as an event. */
-export interface RecordedOutcome {
+interface RecordedOutcome {
   readonly kind: 'recorded';
   /** The event's stamp, epoch milliseconds. */
   readonly timestamp: number;

@@ -228,7 +228,7 @@ const blockingSession = z.object({
 });
 
 /** A session that holds a lock for which another one waits. */
-export type BlockingSession = Readonly<z.output<typeof blockingSession>>;
+type BlockingSession = Readonly<z.output<typeof blockingSession>>;
 
 /** The sessions that the session `pid` waits for now. */
 async function readBlockingSessions(watcher: Client, pid: number): Promise<BlockingSession[]> {
