@@ -23,7 +23,7 @@ async function faultsOf(files: Record<string, string>, env: Record<string, strin
 const fieldsOf = (sets: readonly FileSet[]): unknown[] =>
   sets.flatMap(({ monitors }) => monitors.map(({ fields }) => fields));
 
-test('the schema for editors is the one that validates files', () => {
+test('the schema for editors is up to date; `pnpm --filter @tocsin-monitor/cli generate` writes it', () => {
   const published: unknown = JSON.parse(readFileSync('packages/cli/tocsin.schema.json', 'utf8'));
   expect(published).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));
 });

@@ -30,6 +30,7 @@ const assertionsSchema = z
   })
   .meta({ id: 'Assertions', description: 'Rules that must all pass for a check to count as `UP`.' });
 export type Assertions = z.infer<typeof assertionsSchema>;
+export const ASSERTIONS = assertionsSchema.keyof().options;
 
 const regionCode = z.string({ error: 'must be a string' }).regex(REGION_PATTERN, {
   error: 'must be a region code: 1 to 63 lower-case letters, digits or hyphens, not starting with a hyphen',
@@ -104,6 +105,11 @@ export const createMonitorSchema = z
 
 /** All fields of a monitor, with defaults or merged from an update. */
 export type MonitorInput = z.infer<typeof createMonitorSchema>;
+
+/** The values of the fields that a new monitor need not set. */
+export const MONITOR_DEFAULTS: Omit<MonitorInput, 'name' | 'url'> = createMonitorSchema
+  .omit({ name: true, url: true })
+  .parse({});
 
 export const updateMonitorSchema = z.strictObject(fields).partial().meta({
   id: 'MonitorUpdate',

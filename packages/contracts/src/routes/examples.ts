@@ -5,7 +5,7 @@ import type { WebhookPayload } from '../deliveries/webhook.ts';
 import type { Incident } from '../incidents/incident.ts';
 import type { MaintenanceWindow } from '../maintenance-windows/maintenance-window.ts';
 import type { Event } from '../monitors/events.ts';
-import type { Monitor } from '../monitors/monitor.ts';
+import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
 import type { Invitation, User } from '../people/user.ts';
 
 /* One shop and its people: what the documentation shows. */
@@ -16,12 +16,8 @@ export const MONITOR: Monitor = {
   id: '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c',
   name: 'Shop',
   url: 'https://shop.example/health',
-  type: 'HTTP',
-  interval: 60,
-  timeout: 10,
-  method: 'GET',
+  ...MONITOR_DEFAULTS,
   headers: { 'X-Probe': 'tocsin' },
-  body: null,
   assertions: { statusCode: 200, bodyContains: '"ok"' },
   failureThreshold: 2,
   regions: ['eu-west-1', 'us-east-1'],

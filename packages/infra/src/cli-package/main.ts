@@ -8,7 +8,7 @@ import { readRepositoryFile, ROOT } from '../repository.ts';
 
 const SOURCE = 'packages/cli';
 /** A package of one file has no dependencies, so that nothing else is resolved or downloaded when it is installed. */
-const OMITTED_FIELDS = new Set(['private', 'exports', 'dependencies', 'devDependencies']);
+const OMITTED_FIELDS = new Set(['private', 'scripts', 'exports', 'dependencies', 'devDependencies']);
 
 /**
  * Packs `packages/cli` as the npm package that users install. Needs no build and no network.

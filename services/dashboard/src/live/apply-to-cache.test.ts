@@ -2,7 +2,7 @@ import { afterEach, expect, jest, test } from '@jest/globals';
 import { QueryClient } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { monitorsQuery } from '../monitors/queries.ts';
+import { monitorQuery, monitorsQuery } from '../monitors/queries.ts';
 import { applyToCache, throttleRefresh, updateMonitors } from './apply-to-cache.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
@@ -90,6 +90,29 @@ test('an update of the stream keeps the age of the list', () => {
   const state = queryClient.getQueryState(monitorsQuery.queryKey);
   expect(state?.data?.[0]?.lastCheckedAt).toBe(LATER);
   expect([state?.dataUpdatedAt, state?.isInvalidated]).toEqual([1_000, false]);
+});
+
+test('an update of the stream changes a cached monitor and keeps its age', () => {
+  const { queryClient, say } = newCache(1_000);
+  const { queryKey } = monitorQuery('b');
+  queryClient.setQueryData(queryKey, { monitor: monitorOf('b'), events: [] }, { updatedAt: 2_000 });
+  say(batchOf({ checks: [{ monitorId: 'b', timestamp: LATER }] }));
+  const state = queryClient.getQueryState(queryKey);
+  expect([state?.data?.monitor.lastCheckedAt, state?.dataUpdatedAt]).toEqual([LATER, 2_000]);
+});
+
+test('a monitor that enters or leaves maintenance reloads the maintenance windows', () => {
+  jest.useFakeTimers();
+  const { queryClient, say } = newCache(1_000);
+  const queryKey = ['maintenance-windows', 'all'];
+  queryClient.setQueryData(queryKey, []);
+  const change = { monitorId: 'a', timestamp: LATER, previousStatus: 'UP' } as const;
+  say(batchOf({ statusChanges: [{ ...change, status: 'DOWN' }] }));
+  jest.advanceTimersByTime(10_000);
+  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(false);
+  say(batchOf({ statusChanges: [{ ...change, status: 'MAINTENANCE' }] }));
+  jest.advanceTimersByTime(10_000);
+  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
 });
 
 test('an unknown monitor reloads the list once', () => {

@@ -1,7 +1,9 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { monitorsQuery } from '../monitors/queries.ts';
+import { addRecentCheck } from '../monitors/list/recent-checks-query.ts';
+import { eventTailQuery, monitorQuery, monitorsQuery } from '../monitors/queries.ts';
+import { addToList } from './live-query.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
 /** In a large outage, changes arrive four times a second for minutes. */
@@ -19,14 +21,18 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
   const reloadedFor = new Set<string>();
   const incidents = throttleRefresh(queryClient, ['incidents'], REFRESH_EVERY_MS);
   const monitors = throttleRefresh(queryClient, monitorsQuery.queryKey, REFRESH_EVERY_MS);
+  const windows = throttleRefresh(queryClient, ['maintenance-windows'], REFRESH_EVERY_MS);
   const stops = [
     incidents.stop,
     monitors.stop,
+    windows.stop,
     keepLoadedListsLive(queryClient, latest, reloadedFor),
     stream.onState(() => {
       if (stream.state !== 'live') return;
       // The API is back.
       void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
+      // A replay may lack a result that took more than ten seconds to record.
+      void queryClient.invalidateQueries({ queryKey: ['event-tail'] });
       // It did not resume: changes since the lists were loaded are not in it.
       if (!stream.resumed) {
         void queryClient.invalidateQueries({ queryKey: monitorsQuery.queryKey });
@@ -39,9 +45,16 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
         void queryClient.invalidateQueries();
       }
       remember(latest, batch);
+      for (const check of batch.checks) {
+        addRecentCheck(queryClient, check);
+        addToList(queryClient, eventTailQuery(check.monitorId).queryKey, [check]);
+      }
+      for (const { monitorId } of [...batch.checks, ...batch.statusChanges])
+        updateMonitor(queryClient, monitorId, batch);
       if (updateList(queryClient, batch, reloadedFor)) monitors.request();
       if (batch.statusChanges.length === 0) return;
       incidents.request();
+      if (batch.statusChanges.some(isOfMaintenance)) windows.request();
       for (const { monitorId } of batch.statusChanges)
         void queryClient.invalidateQueries({ queryKey: ['monitor', monitorId] });
     }),
@@ -49,6 +62,19 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
   return () => {
     for (const stop of stops) stop();
   };
+}
+
+function isOfMaintenance({ status, previousStatus }: StatusChange): boolean {
+  return status === 'MAINTENANCE' || previousStatus === 'MAINTENANCE';
+}
+
+/** Updates a cached monitor. It keeps its age, because the stream does not deliver edits. */
+function updateMonitor(queryClient: QueryClient, monitorId: string, batch: LiveBatch): void {
+  const { queryKey } = monitorQuery(monitorId);
+  const cached = queryClient.getQueryState(queryKey);
+  if (cached?.data === undefined) return;
+  const [monitor = cached.data.monitor] = updateMonitors([cached.data.monitor], batch);
+  queryClient.setQueryData(queryKey, { ...cached.data, monitor }, { updatedAt: cached.dataUpdatedAt });
 }
 
 /** A list that was read before a change and arrives after it must not undo the change. */

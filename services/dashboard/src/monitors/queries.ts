@@ -5,6 +5,8 @@ import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
 import { api, isStatus } from '../api/request.ts';
+import { liveList } from '../live/live-query.ts';
+import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 
 /** For data that the live stream does not update. */
 const REFRESH_MS = 30_000;
@@ -89,13 +91,22 @@ export const allWindowsQuery = queryOptions({
   refetchInterval: refreshEvery(SLOW_REFRESH_MS),
 });
 
-/** Without `since` the latest events, with it the first events after that timestamp. */
-export async function loadEvents(
-  id: string,
-  { limit, since }: { readonly limit: number; readonly since?: string },
-): Promise<readonly Event[]> {
-  const query = { limit: String(limit), ...(since !== undefined && { since }) };
-  return (await api('GET /api/dashboard/monitors/:id/events', { id, query })).events;
+/** The latest events of a monitor, newest first. `dataUpdatedAt` is 0 until they are loaded; then the live stream adds to them. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
+export const eventTailQuery = (id: string, load: typeof loadEvents = loadEvents) =>
+  queryOptions({
+    queryKey: ['event-tail', id],
+    queryFn: ({ client, queryKey, signal }) => {
+      // With as many events as the list holds, none is missing after a break of the stream.
+      const isReload = client.getQueryData(queryKey) !== undefined;
+      return load(id, isReload ? MAX_EVENTS : LIMITS.eventsPerRequest.default, signal);
+    },
+    ...liveList(mergeEvents),
+  });
+
+async function loadEvents(id: string, limit: number, signal: AbortSignal): Promise<readonly Event[]> {
+  const query = { limit: String(limit) };
+  return (await api('GET /api/dashboard/monitors/:id/events', { id, query, signal })).events;
 }
 
 /** @param monitorIds 1 to 200 */

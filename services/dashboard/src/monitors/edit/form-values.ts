@@ -1,14 +1,15 @@
 import type { FieldError } from '@tocsin/contracts/errors';
-import { LIMITS } from '@tocsin/contracts/limits';
 import {
+  ASSERTIONS,
   type Assertions,
   createMonitorSchema,
   type Monitor,
+  MONITOR_DEFAULTS,
   monitorConflicts,
+  type MonitorInput,
 } from '@tocsin/contracts/monitors/monitor';
-import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
-import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
+import { METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import { type ApiForm, bodyErrors } from '../../components/form.ts';
 
 /** The value of a number field: text while it is empty or not a number. */
@@ -21,81 +22,53 @@ export type HeaderRow = {
   value: string;
 };
 
+/** The fields of the form. The type of a monitor cannot be changed. */
+type Field = Exclude<keyof MonitorInput, 'type'>;
+const FIELDS = createMonitorSchema.keyof().exclude(['type']).options;
+
+type FieldValue<Value> = number extends Value ? NumberValue : NonNullable<Value>;
 /** The values of the form's fields. An unset field is an empty string. */
 export type MonitorFormValues = {
-  name: string;
-  url: string;
-  method: HttpMethod;
-  headers: HeaderRow[];
-  body: string;
-  interval: NumberValue;
-  timeout: NumberValue;
-  regions: string[];
-  assertions: {
-    statusCode: NumberValue;
-    maxLatency: NumberValue;
-    certificateMinDays: NumberValue;
-    bodyContains: string;
-    bodyNotContains: string;
-  };
-  failureThreshold: NumberValue;
-  runbookUrl: string;
-  externalId: string;
-  source: string;
-};
+  [Key in Exclude<Field, 'headers' | 'assertions'>]: FieldValue<MonitorInput[Key]>;
+} & { headers: HeaderRow[]; assertions: Record<keyof Assertions, NumberValue> };
 
 export type MonitorForm = ApiForm<MonitorFormValues>;
 
 /** A request body that is not validated yet. */
-type MonitorBody = Readonly<Record<Exclude<keyof MonitorInput, 'type'>, unknown>> & {
+type MonitorBody = Readonly<Record<Field, unknown>> & {
   readonly assertions: Readonly<Record<string, unknown>> | null;
 };
 
 /** @param monitor null for a new monitor, which starts with the defaults of the API */
 export function toValues(monitor: Monitor | null): MonitorFormValues {
-  const assertions: Assertions = monitor?.assertions ?? {};
+  const input: MonitorInput = monitor ?? { name: '', url: '', ...MONITOR_DEFAULTS };
+  const values = Object.fromEntries(FIELDS.map((field) => [field, input[field] ?? '']));
   return {
-    name: monitor?.name ?? '',
-    url: monitor?.url ?? '',
-    method: monitor?.method ?? 'GET',
-    headers: Object.entries(monitor?.headers ?? {}).map(([name, value]) => ({ key: name, name, value })),
-    body: monitor?.body ?? '',
-    interval: monitor?.interval ?? LIMITS.intervalSeconds.default,
-    timeout: monitor?.timeout ?? LIMITS.timeoutSeconds.default,
-    regions: [...(monitor?.regions ?? [])],
-    assertions: {
-      statusCode: assertions.statusCode ?? '',
-      maxLatency: assertions.maxLatency ?? '',
-      certificateMinDays: assertions.certificateMinDays ?? '',
-      bodyContains: assertions.bodyContains ?? '',
-      bodyNotContains: assertions.bodyNotContains ?? '',
-    },
-    failureThreshold: monitor?.failureThreshold ?? LIMITS.failureThreshold.default,
-    runbookUrl: monitor?.runbookUrl ?? '',
-    externalId: monitor?.externalId ?? '',
-    source: monitor?.source ?? '',
+    ...(values as Omit<MonitorFormValues, 'headers' | 'assertions'>),
+    headers: Object.entries(input.headers ?? {}).map(([name, value]) => ({ key: name, name, value })),
+    assertions: Object.fromEntries(
+      ASSERTIONS.map((key) => [key, input.assertions?.[key] ?? '']),
+    ) as MonitorFormValues['assertions'],
   };
 }
 
 /** @param stored the monitor that is edited, or null */
 export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> | null): MonitorBody {
-  const { name, url, method, interval, timeout, regions, failureThreshold } = values;
+  const assertions = Object.entries(values.assertions).filter(([, value]) => value !== '');
   return {
-    name,
-    url: url.trim(),
-    method,
+    ...(Object.fromEntries(FIELDS.map((field) => [field, toInput(field, values[field])])) as MonitorBody),
     headers: toHeaders(values.headers),
+    assertions: assertions.length === 0 ? null : Object.fromEntries(assertions),
     // The form hides the body if the method sends none. The stored body stays.
-    body: METHODS_WITH_BODY.has(method) ? textOrNull(values.body) : (stored?.body ?? null),
-    interval,
-    timeout,
-    regions,
-    assertions: toAssertions(values.assertions),
-    failureThreshold,
-    runbookUrl: textOrNull(values.runbookUrl.trim()),
-    externalId: textOrNull(values.externalId.trim()),
-    source: textOrNull(values.source.trim()),
+    body: METHODS_WITH_BODY.has(values.method) ? values.body || null : (stored?.body ?? null),
   };
+}
+
+/** An empty field is cleared if the API allows null. */
+function toInput(field: Field, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  const text = value.trim();
+  return text === '' && createMonitorSchema.shape[field].safeParse(null).success ? null : text;
 }
 
 /** The rows that are not empty, with their indexes in the form. */
@@ -117,15 +90,6 @@ export function changesBetween(before: MonitorBody, after: MonitorBody): Partial
 function toHeaders(headers: readonly HeaderRow[]): Record<string, string> | null {
   const rows = filledRows(headers);
   return rows.length === 0 ? null : Object.fromEntries(rows.map(({ name, value }) => [name, value]));
-}
-
-function toAssertions(assertions: MonitorFormValues['assertions']): Record<string, unknown> | null {
-  const set = Object.entries(assertions).filter(([, value]) => value !== '');
-  return set.length === 0 ? null : Object.fromEntries(set);
-}
-
-function textOrNull(text: string): string | null {
-  return text === '' ? null : text;
 }
 
 /** Validates the body that the values make, as the API does. The paths are those of the form, such as `headers.0.value`. */

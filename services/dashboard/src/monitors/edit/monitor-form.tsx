@@ -1,3 +1,4 @@
+import { SimpleGrid } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -5,9 +6,13 @@ import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/request.ts';
 import { useApiForm } from '../../components/form.ts';
+import { Panel } from '../../components/page.tsx';
+import { Quiet } from '../../components/text.tsx';
 import { SaveForm } from '../../components/save-form.tsx';
 import { monitorQuery, monitorsQuery } from '../queries.ts';
-import { AdvancedFields, AssertionFields, ScheduleFields } from './check-fields.tsx';
+import { pathsOf, SECTIONS } from '../fields/fields.tsx';
+import { FieldControl } from './controls.tsx';
+import classes from './controls.module.css';
 import {
   changesBetween,
   findErrors,
@@ -16,7 +21,6 @@ import {
   toFormField,
   toValues,
 } from './form-values.ts';
-import { RequestFields } from './request-fields.tsx';
 
 /** @param monitor as it was when the form opened, or null for a new monitor */
 export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): ReactNode {
@@ -52,10 +56,23 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
       save={save}
       onCancel={() => void (monitor === null ? navigate({ to: '/' }) : openMonitor(monitor.id, false))}
     >
-      <RequestFields form={form} />
-      <ScheduleFields form={form} />
-      <AssertionFields form={form} />
-      <AdvancedFields form={form} />
+      {Object.entries(SECTIONS).map(([section, fields]) => (
+        <Panel key={section} title={section}>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            {section === 'Assertions' && (
+              <div className={classes['wide']}>
+                <Quiet>
+                  A check passes if the response arrives in time with a status code from 200 to 399. Each
+                  assertion that you set must also hold.
+                </Quiet>
+              </div>
+            )}
+            {pathsOf(fields).map((path) => (
+              <FieldControl key={path} form={form} path={path} />
+            ))}
+          </SimpleGrid>
+        </Panel>
+      ))}
     </SaveForm>
   );
 }

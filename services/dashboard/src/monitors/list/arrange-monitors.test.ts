@@ -1,31 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { describeTotals, MonitorArranger } from './arrange-monitors.ts';
+import { monitorWith } from '../testing/records.ts';
+import { createArranger, describeTotals } from './arrange-monitors.ts';
 
 const NO_LATENCIES = new Map<string, number>();
 
 function monitorOf(id: string, fields: Partial<Monitor> = {}): Monitor {
   return {
+    ...monitorWith(),
     id,
     name: id,
     url: `https://${id}.example`,
-    type: 'HTTP',
-    interval: 60,
-    timeout: 10,
-    method: 'GET',
-    headers: null,
-    body: null,
-    assertions: null,
-    failureThreshold: 1,
-    regions: [],
-    runbookUrl: null,
-    externalId: null,
-    source: null,
-    status: 'UP',
-    statusSince: '2026-03-01T12:00:00.000Z',
-    lastCheckedAt: null,
     createdAt: '2026-03-01T12:00:00.000Z',
-    updatedAt: '2026-03-01T12:00:00.000Z',
     ...fields,
   };
 }
@@ -39,9 +25,9 @@ const MONITORS = [
   monitorOf('fresh', { status: 'PENDING', url: 'https://fresh.example/Health' }),
 ];
 
-describe('MonitorArranger', () => {
+describe('createArranger', () => {
   test('sorts by status by default: the latest outage first, then by name', () => {
-    const { ids } = new MonitorArranger('home').arrange(MONITORS, {}, NO_LATENCIES);
+    const { ids } = createArranger('home')(MONITORS, {}, NO_LATENCIES);
     expect(ids).toEqual(['new', 'old', 'fresh', 'paused', 'up2', 'up10']);
   });
 
@@ -49,12 +35,12 @@ describe('MonitorArranger', () => {
     ['name', ['fresh', 'new', 'old', 'paused', 'up2', 'up10']],
     ['newest', ['up10', 'fresh', 'new', 'old', 'paused', 'up2']],
     ['latency', ['old', 'up2', 'fresh', 'new', 'paused', 'up10']],
-  ] as const)('by %s', (order, ids) => {
+  ] as const)('sorts by %s', (order, ids) => {
     const latencies = new Map([
       ['up2', 5],
       ['old', 70],
     ]);
-    expect(new MonitorArranger('home').arrange(MONITORS, { order }, latencies).ids).toEqual(ids);
+    expect(createArranger('home')(MONITORS, { order }, latencies).ids).toEqual(ids);
   });
 
   test.each([
@@ -64,13 +50,13 @@ describe('MonitorArranger', () => {
     ['prod yaml', ['new']],
     ['shop nothing', []],
     ['  ', ['new', 'old', 'fresh', 'paused', 'up2', 'up10']],
-  ])('the search %j finds name, url, external id and source, each word somewhere', (q, ids) => {
-    expect(new MonitorArranger('home').arrange(MONITORS, { q }, NO_LATENCIES).ids).toEqual(ids);
+  ])('the search %j matches each word in the name, URL, external ID or source', (q, ids) => {
+    expect(createArranger('home')(MONITORS, { q }, NO_LATENCIES).ids).toEqual(ids);
   });
 
   test('filters by region; monitors without regions are in the default region', () => {
     const ids = (region: string): readonly string[] =>
-      new MonitorArranger('home').arrange(MONITORS, { region, order: 'name' }, NO_LATENCIES).ids;
+      createArranger('home')(MONITORS, { region, order: 'name' }, NO_LATENCIES).ids;
     expect(ids('us')).toEqual(['old', 'up2']);
     expect(ids('home')).toEqual(['fresh', 'new', 'paused', 'up10']);
     expect(ids('mars')).toEqual([]);
@@ -78,45 +64,34 @@ describe('MonitorArranger', () => {
 
   test('a status filter changes no counts, and no filter changes the totals', () => {
     const search = { region: 'us', status: 'UP' } as const;
-    const { ids, counts, totals, regions } = new MonitorArranger('home').arrange(
-      MONITORS,
-      search,
-      NO_LATENCIES,
-    );
+    const { ids, counts, totals, regions } = createArranger('home')(MONITORS, search, NO_LATENCIES);
     expect(ids).toEqual(['up2']);
     expect(counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, UP: 1 });
     expect(totals).toEqual({ DOWN: 2, PENDING: 1, MAINTENANCE: 1, UP: 2 });
     expect(regions).toEqual(['eu', 'home', 'us']);
   });
 
-  test('returns the same object after a check', () => {
-    const arranger = new MonitorArranger('home');
-    const first = arranger.arrange(MONITORS, { q: 'shop' }, NO_LATENCIES);
-    const checked = MONITORS.map((monitor) => ({ ...monitor, lastCheckedAt: '2026-03-01T15:00:00.000Z' }));
-    expect(arranger.arrange(checked, { q: 'shop' }, NO_LATENCIES)).toBe(first);
-  });
-
   test.each<[string, (monitors: Monitor[]) => Monitor[]]>([
-    ['a status', ([one, ...rest]) => [{ ...(one as Monitor), status: 'DOWN' }, ...rest]],
-    ['a name', ([one, ...rest]) => [{ ...(one as Monitor), name: 'A' }, ...rest]],
-    ['a region', ([one, ...rest]) => [{ ...(one as Monitor), regions: ['mars'] }, ...rest]],
-    ['one more', (monitors) => [...monitors, monitorOf('more')]],
-    ['one less', ([, ...rest]) => rest],
-  ])('%s counts at once', (_, change) => {
-    const arranger = new MonitorArranger('home');
-    arranger.arrange(MONITORS, {}, NO_LATENCIES);
+    ['a new status', ([one, ...rest]) => [{ ...(one as Monitor), status: 'DOWN' }, ...rest]],
+    ['a new name', ([one, ...rest]) => [{ ...(one as Monitor), name: 'A' }, ...rest]],
+    ['a new region', ([one, ...rest]) => [{ ...(one as Monitor), regions: ['mars'] }, ...rest]],
+    ['a new monitor', (monitors) => [...monitors, monitorOf('more')]],
+    ['a deleted monitor', ([, ...rest]) => rest],
+  ])('applies %s at once', (_, change) => {
+    const arrange = createArranger('home');
+    arrange(MONITORS, {}, NO_LATENCIES);
     const changed = change(MONITORS);
-    const afresh = new MonitorArranger('home').arrange(changed, {}, NO_LATENCIES);
-    expect(arranger.arrange(changed, {}, NO_LATENCIES)).toEqual(afresh);
-    expect(afresh).not.toEqual(new MonitorArranger('home').arrange(MONITORS, {}, NO_LATENCIES));
+    const afresh = createArranger('home')(changed, {}, NO_LATENCIES);
+    expect(arrange(changed, {}, NO_LATENCIES)).toEqual(afresh);
+    expect(afresh).not.toEqual(createArranger('home')(MONITORS, {}, NO_LATENCIES));
   });
 
   test('applies a new search, order or latencies at once', () => {
-    const arranger = new MonitorArranger('home');
-    const first = arranger.arrange(MONITORS, {}, NO_LATENCIES);
-    expect(arranger.arrange(MONITORS, { order: 'name' }, NO_LATENCIES).ids).not.toEqual(first.ids);
+    const arrange = createArranger('home');
+    const first = arrange(MONITORS, {}, NO_LATENCIES);
+    expect(arrange(MONITORS, { order: 'name' }, NO_LATENCIES).ids).not.toEqual(first.ids);
     const byLatency = (id: string): string | undefined =>
-      arranger.arrange(MONITORS, { order: 'latency' }, new Map([[id, 5]])).ids[0];
+      arrange(MONITORS, { order: 'latency' }, new Map([[id, 5]])).ids[0];
     expect([byLatency('old'), byLatency('up2')]).toEqual(['old', 'up2']);
   });
 });

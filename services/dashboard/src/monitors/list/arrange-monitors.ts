@@ -23,41 +23,22 @@ export interface Arrangement {
 export type Latencies = ReadonlyMap<string, number>;
 
 const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
-const NAME_FIELDS = ['id', 'name'] as const;
-const LIST_FIELDS = [...NAME_FIELDS, 'status', 'statusSince', 'url', 'externalId', 'source'] as const;
 
-/** Filters and sorts the list. It returns the same object until something changes that the arrangement depends on; a check does not. */
-export class MonitorArranger {
-  readonly #defaultRegion: string;
-  #monitors: readonly Monitor[] = [];
-  #search: MonitorsSearch = {};
-  #latencies: Latencies = new Map();
-  /** Indexes of the list, sorted by name. */
-  #byName: readonly number[] = [];
-  #arrangement: Arrangement | null = null;
-
-  /** @param defaultRegion the region of monitors without regions */
-  constructor(defaultRegion: string) {
-    this.#defaultRegion = defaultRegion;
-  }
-
-  arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
-    const before = this.#monitors;
-    this.#monitors = monitors;
-    if (
-      this.#arrangement !== null &&
-      this.#latencies === latencies &&
-      isSameSearch(this.#search, search) &&
-      isSame(before, monitors, isSameInList)
-    )
-      return this.#arrangement;
-    if (!isSame(before, monitors, isSameName)) this.#byName = sortByName(monitors);
-    this.#search = search;
-    this.#latencies = latencies;
-    const byName = this.#byName.flatMap((index) => monitors[index] ?? []);
-    this.#arrangement = arrange(byName, search, latencies, this.#defaultRegion);
-    return this.#arrangement;
-  }
+/**
+ * Returns a function that filters and sorts the list. It starts from its last order: comparing names is slow, and checks do not change it.
+ * @param defaultRegion the region of monitors without regions
+ */
+export function createArranger(
+  defaultRegion: string,
+): (monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies) => Arrangement {
+  let lastOrder: readonly string[] = [];
+  return (monitors, search, latencies) => {
+    const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+    const byName = [...new Set([...lastOrder, ...byId.keys()])].flatMap((id) => byId.get(id) ?? []);
+    byName.sort((one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id));
+    lastOrder = byName.map(({ id }) => id);
+    return arrange(byName, search, latencies, defaultRegion);
+  };
 }
 
 /** @param monitors sorted by name, which every order keeps among equals */
@@ -121,56 +102,19 @@ function countByStatus(monitors: readonly Monitor[]): StatusCounts {
   return counts;
 }
 
-function sortByName(monitors: readonly Monitor[]): readonly number[] {
-  return monitors
-    .map(({ id, name }, index) => ({ id, name, index }))
-    .sort((one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id))
-    .map(({ index }) => index);
-}
-
 function compareText(one: string, other: string): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
 }
 
-function isSameSearch(one: MonitorsSearch, other: MonitorsSearch): boolean {
-  return (['q', 'status', 'region', 'order'] as const).every((key) => one[key] === other[key]);
-}
-
-function isSame(
-  before: readonly Monitor[],
-  after: readonly Monitor[],
-  isSameMonitor: (one: Monitor, other: Monitor) => boolean,
-): boolean {
-  return (
-    before.length === after.length &&
-    after.every((monitor, index) => {
-      const old = before[index];
-      return old === monitor || (old !== undefined && isSameMonitor(old, monitor));
-    })
-  );
-}
-
-function isSameName(one: Monitor, other: Monitor): boolean {
-  return NAME_FIELDS.every((field) => one[field] === other[field]);
-}
-
-function isSameInList(one: Monitor, other: Monitor): boolean {
-  return (
-    LIST_FIELDS.every((field) => one[field] === other[field]) && one.regions.join() === other.regions.join()
-  );
-}
-
 /** Formats as "3 down, 1 pending, 4,990 up", without statuses that no monitor has. */
 export function describeTotals({ DOWN, PENDING, MAINTENANCE, UP }: StatusCounts): string {
-  const parts = [
-    { count: DOWN, label: 'down' },
-    { count: PENDING, label: 'pending' },
-    { count: MAINTENANCE, label: 'in maintenance' },
-    { count: UP, label: 'up' },
-  ].filter(({ count }) => count > 0);
-  if (parts.length === 0) return '0 monitors';
-  if (parts.length === 1 && UP > 0)
+  if (DOWN + PENDING + MAINTENANCE === 0) {
+    if (UP === 0) return '0 monitors';
     return UP === 1 ? '1 monitor is up' : `All ${UP.toLocaleString()} monitors are up`;
-  return parts.map(({ count, label }) => `${count.toLocaleString()} ${label}`).join(', ');
+  }
+  return Object.entries({ down: DOWN, pending: PENDING, 'in maintenance': MAINTENANCE, up: UP })
+    .filter(([, count]) => count > 0)
+    .map(([label, count]) => `${count.toLocaleString()} ${label}`)
+    .join(', ');
 }

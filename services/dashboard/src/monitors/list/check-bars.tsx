@@ -1,17 +1,7 @@
-import {
-  createContext,
-  type ReactNode,
-  useCallback,
-  useContext,
-  useEffect,
-  useMemo,
-  useState,
-  useSyncExternalStore,
-} from 'react';
-import { useLiveStream } from '../../live/live-provider.tsx';
-import { loadRecentChecks } from '../queries.ts';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useMemo } from 'react';
 import classes from './check-bars.module.css';
-import { RecentChecksStore } from './recent-checks-store.ts';
+import { recentChecksQuery } from './recent-checks-query.ts';
 import {
   describeLatencies,
   describePassed,
@@ -21,37 +11,10 @@ import {
   type RecentCheck,
 } from './recent-checks.ts';
 
-const StoreContext = createContext<RecentChecksStore | null>(null);
-
-/** Provides the recent checks of the monitors on screen. */
-export function RecentChecksProvider({ children }: { readonly children: ReactNode }): ReactNode {
-  const stream = useLiveStream();
-  const [store] = useState(() => new RecentChecksStore(loadRecentChecks));
-  useEffect(() => {
-    const unsubscribe = stream.onBatch((batch) => {
-      if (batch.reset) store.reset();
-      store.add(batch.checks);
-    });
-    return () => {
-      unsubscribe();
-      store.close();
-    };
-  }, [stream, store]);
-  return <StoreContext value={store}>{children}</StoreContext>;
-}
-
-/**
- * @returns oldest first, or null until they are loaded
- * @throws outside of a `RecentChecksProvider`
- */
+/** @returns oldest first, or null until they are loaded */
 export function useRecentChecks(monitorId: string): readonly RecentCheck[] | null {
-  const store = useContext(StoreContext);
-  if (store === null) throw new Error('useRecentChecks requires a RecentChecksProvider');
-  const subscribe = useCallback(
-    (listener: () => void) => store.watch(monitorId, listener),
-    [store, monitorId],
-  );
-  return useSyncExternalStore(subscribe, () => store.get(monitorId));
+  const { data = null, dataUpdatedAt } = useQuery(recentChecksQuery(monitorId));
+  return dataUpdatedAt === 0 ? null : data;
 }
 
 interface ChecksProps {

@@ -5,7 +5,7 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 import { useLiveStream } from '../../live/live-provider.tsx';
 import { loadRecentChecks, monitorsQuery } from '../queries.ts';
 import type { Latencies } from './arrange-monitors.ts';
-import { LatestLatencies } from './recent-checks.ts';
+import { addLatencies, loadLatencies } from './recent-checks.ts';
 
 const monitorsById = new WeakMap<readonly Monitor[], ReadonlyMap<string, Monitor>>();
 
@@ -33,18 +33,18 @@ export function useLatencies(enabled: boolean): Latencies {
   const [latencies, setLatencies] = useState(NO_LATENCIES);
   useEffect(() => {
     if (!enabled) return undefined;
-    const latest = new LatestLatencies();
+    const latest = new Map<string, number>();
     const controller = new AbortController();
     const { signal } = controller;
     const publish = (): void => {
-      if (!signal.aborted) setLatencies(latest.publish());
+      if (!signal.aborted) setLatencies(new Map(latest));
     };
     const load = async (): Promise<void> => {
       const monitors = await queryClient.ensureQueryData(monitorsQuery);
       const ids = monitors.map(({ id }) => id);
-      await latest.load(ids, loadRecentChecks, signal);
+      await loadLatencies(latest, ids, loadRecentChecks, signal);
     };
-    const unsubscribe = stream.onBatch(({ checks }) => latest.add(checks));
+    const unsubscribe = stream.onBatch(({ checks }) => addLatencies(latest, checks));
     const timer = setInterval(publish, PUBLISH_EVERY_MS);
     // After an error the live stream delivers the rest.
     void load()

@@ -10,8 +10,7 @@ import { EmptyState, PageHeader } from '../../components/page.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import { monitorsQuery } from '../queries.ts';
-import { type Arrangement, describeTotals, MonitorArranger } from './arrange-monitors.ts';
-import { RecentChecksProvider } from './check-bars.tsx';
+import { type Arrangement, createArranger, describeTotals } from './arrange-monitors.ts';
 import { useLatencies } from './list-hooks.ts';
 import { CARD_HEIGHT, MonitorCards, MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
@@ -29,11 +28,11 @@ export function MonitorsPage(): ReactNode {
   const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
   const latencies = useLatencies(search.order === 'latency');
   const defaultRegion = useDefaultRegion();
-  const arranger = useMemo(() => new MonitorArranger(defaultRegion), [defaultRegion]);
+  const arrange = useMemo(() => createArranger(defaultRegion), [defaultRegion]);
   const query = useQuery({
     ...monitorsQuery,
     refetchInterval: refreshEvery(REFRESH_EVERY_MS),
-    select: (monitors) => arranger.arrange(monitors, search, latencies),
+    select: (monitors) => arrange(monitors, search, latencies),
   });
   return (
     <>
@@ -98,9 +97,7 @@ function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactN
           No monitor matches all filters.
         </EmptyState>
       ) : (
-        <RecentChecksProvider>
-          <Rows ids={ids} />
-        </RecentChecksProvider>
+        <Rows ids={ids} />
       )}
     </>
   );

@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import {
+  addLatencies,
   describeLatencies,
   describePassed,
   drawBars,
   DRAWING,
   drawSparkline,
-  LatestLatencies,
   latestLatency,
+  loadLatencies,
   mergeChecks,
   type RecentCheck,
 } from './recent-checks.ts';
@@ -94,49 +95,42 @@ function recentOf(monitorId: string, latencies: number[]): RecentChecks {
   return { monitorId, checks };
 }
 
-test('prefers live checks to loaded ones and skips checks without a response', async () => {
-  const latest = new LatestLatencies();
-  latest.add(
+test('prefers live latencies to loaded ones and skips checks without a response', async () => {
+  const latencies = new Map<string, number>();
+  addLatencies(
+    latencies,
     heard([
       { monitorId: 'a', status: 'UP', latency: 7, url: null },
       { monitorId: 'b', status: 'UP', latency: 8, url: 'https://preview.example' },
       { monitorId: 'b', status: 'DOWN', latency: 0, url: null },
     ]),
   );
-  const asked: (readonly string[])[] = [];
-  await latest.load(
+  const requests: (readonly string[])[] = [];
+  await loadLatencies(
+    latencies,
     ['a', 'b', 'c'],
     async (ids) => {
-      asked.push(ids);
-      latest.add(heard([{ monitorId: 'c', status: 'UP', latency: 9, url: null }]));
+      requests.push(ids);
+      addLatencies(latencies, heard([{ monitorId: 'c', status: 'UP', latency: 9, url: null }]));
       return [recentOf('b', [1, 2, 0]), recentOf('c', [3])];
     },
     signal,
   );
-  expect(asked).toEqual([['b', 'c']]);
-  expect(Object.fromEntries(latest.publish())).toEqual({ a: 7, b: 2, c: 9 });
+  expect(requests).toEqual([['b', 'c']]);
+  expect(Object.fromEntries(latencies)).toEqual({ a: 7, b: 2, c: 9 });
 });
 
-test('loads 200 monitors at once, and nothing after an abort', async () => {
+test('loads 200 monitors with one request, and nothing after an abort', async () => {
   const ids = Array.from({ length: 450 }, (_, index) => `m${index}`);
   const sizes: number[] = [];
-  const left = new AbortController();
-  const load = async (asked: readonly string[]): Promise<RecentChecks[]> => {
-    sizes.push(asked.length);
-    if (sizes.length === 4) left.abort();
+  const stopped = new AbortController();
+  const load = async (batch: readonly string[]): Promise<RecentChecks[]> => {
+    sizes.push(batch.length);
+    if (sizes.length === 4) stopped.abort();
     return [];
   };
-  await new LatestLatencies().load(ids, load, signal);
+  await loadLatencies(new Map(), ids, load, signal);
   expect(sizes).toEqual([200, 200, 50]);
-  await new LatestLatencies().load(ids, load, left.signal);
+  await loadLatencies(new Map(), ids, load, stopped.signal);
   expect(sizes).toEqual([200, 200, 50, 200]);
-});
-
-test('publishes the same object until something changes', () => {
-  const latest = new LatestLatencies();
-  const before = latest.publish();
-  expect(latest.publish()).toBe(before);
-  latest.add(heard([{ monitorId: 'a', status: 'UP', latency: 7, url: null }]));
-  expect(latest.publish()).not.toBe(before);
-  expect(Object.fromEntries(before)).toEqual({});
 });

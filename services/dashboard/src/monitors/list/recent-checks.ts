@@ -1,7 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import { formatLatency } from '../../components/format.ts';
-import type { Latencies } from './arrange-monitors.ts';
 
 export type RecentCheck = RecentChecks['checks'][number];
 
@@ -106,44 +105,26 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** The latest latency of every monitor, on screen or not. */
-export class LatestLatencies {
-  readonly #known = new Map<string, number>();
-  #published: Latencies = new Map();
-  #isChanged = false;
+/** Adds the latencies of live checks. */
+export function addLatencies(latencies: Map<string, number>, events: readonly Event[]): void {
+  for (const event of events)
+    if (event.url === null && hasResponse(event)) latencies.set(event.monitorId, event.latency);
+}
 
-  /** Adds checks of the live stream. */
-  add(events: readonly Event[]): void {
-    for (const event of events) {
-      if (event.url !== null || !hasResponse(event)) continue;
-      this.#known.set(event.monitorId, event.latency);
-      this.#isChanged = true;
+/** Loads the latencies that the live stream has not delivered. Rejects at the first failed request. */
+export async function loadLatencies(
+  latencies: Map<string, number>,
+  monitorIds: readonly string[],
+  load: (monitorIds: readonly string[]) => Promise<readonly RecentChecks[]>,
+  signal: AbortSignal,
+): Promise<void> {
+  const batchSize = LIMITS.recentChecks.monitors;
+  const unknown = monitorIds.filter((id) => !latencies.has(id));
+  for (let from = 0; from < unknown.length && !signal.aborted; from += batchSize) {
+    for (const { monitorId, checks } of await load(unknown.slice(from, from + batchSize))) {
+      const latest = checks.findLast(hasResponse);
+      // A live check is later than a loaded one.
+      if (latest !== undefined && !latencies.has(monitorId)) latencies.set(monitorId, latest.latency);
     }
-  }
-
-  /** Loads the latencies that the live stream has not delivered. Rejects at the first failed request. */
-  async load(
-    monitorIds: readonly string[],
-    load: (monitorIds: readonly string[]) => Promise<readonly RecentChecks[]>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const batchSize = LIMITS.recentChecks.monitors;
-    const unknown = monitorIds.filter((id) => !this.#known.has(id));
-    for (let from = 0; from < unknown.length && !signal.aborted; from += batchSize) {
-      for (const { monitorId, checks } of await load(unknown.slice(from, from + batchSize))) {
-        const latest = checks.findLast(hasResponse);
-        // A live check is later than a loaded one.
-        if (latest === undefined || this.#known.has(monitorId)) continue;
-        this.#known.set(monitorId, latest.latency);
-        this.#isChanged = true;
-      }
-    }
-  }
-
-  /** The current latencies. It returns the same object until something changes. */
-  publish(): Latencies {
-    if (this.#isChanged) this.#published = new Map(this.#known);
-    this.#isChanged = false;
-    return this.#published;
   }
 }

@@ -1,16 +1,13 @@
-import { Button, Group, Skeleton, Tabs, Title } from '@mantine/core';
-import { IconEye, IconEyeOff } from '@tabler/icons-react';
-import type { Assertions, Monitor } from '@tocsin/contracts/monitors/monitor';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { Group, Skeleton, Tabs, Title } from '@mantine/core';
+import { ASSERTIONS, type Monitor } from '@tocsin/contracts/monitors/monitor';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { CodeBlock, CopyButton } from '../../components/buttons.tsx';
-import { formatSpan } from '../../components/format.ts';
-import { Panel, ScrollRegion } from '../../components/page.tsx';
-import { ExternalLink, Quiet, Time } from '../../components/text.tsx';
-import { labelDefaultRegion } from '../../regions/regions.ts';
-import { useDefaultRegion } from '../../session/session.ts';
+import { Panel } from '../../components/page.tsx';
+import { Quiet, Time } from '../../components/text.tsx';
+import { FIELDS, isAssertion, pathsOf } from '../fields/fields.tsx';
+import classes from '../fields/values.module.css';
 import { monitorCurl } from './code/monitor-curl.ts';
 import { headerVariables } from './code/monitor-fields.ts';
-import classes from './configuration.module.css';
 import showClasses from './show.module.css';
 
 /** The YAML library is loaded when the tab opens. */
@@ -38,43 +35,33 @@ export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
 }
 
 function FieldList({ monitor }: MonitorProps): ReactNode {
-  const defaultRegion = useDefaultRegion();
-  const { id, method, url, failureThreshold, regions, runbookUrl } = monitor;
-  const fields: readonly (readonly [label: string, value: ReactNode])[] = [
-    ['URL', `${method} ${url}`],
-    ['Type', monitor.type],
-    ['Interval', formatSpan(monitor.interval)],
-    ['Timeout', formatSpan(monitor.timeout)],
-    ['Failure threshold', failureThreshold === 1 ? '1 failure' : `${failureThreshold} consecutive failures`],
-    ['Regions', regions.length === 0 ? labelDefaultRegion(defaultRegion) : regions.join(', ')],
-    ['Headers', <HeaderList key="headers" headers={monitor.headers} />],
-    ['Body', <RequestBody key="body" body={monitor.body} />],
-    ['Assertions', <AssertionList key="assertions" assertions={monitor.assertions} />],
-    [
-      'Runbook',
-      runbookUrl === null ? (
-        'None'
-      ) : (
-        <ExternalLink key="runbook" href={runbookUrl}>
-          {runbookUrl}
-        </ExternalLink>
+  const fields = pathsOf(FIELDS).flatMap((path) => {
+    const { label, Value } = FIELDS[path];
+    if (Value === null || isAssertion(path)) return [];
+    const plain = monitor[path];
+    return [
+      { label, value: Value ? <Value monitor={monitor} /> : typeof plain === 'object' ? 'None' : plain },
+    ];
+  });
+  const { id, createdAt, updatedAt } = monitor;
+  const all: readonly { readonly label: string; readonly value: ReactNode }[] = [
+    ...fields,
+    { label: 'Assertions', value: <AssertionList assertions={monitor.assertions} /> },
+    {
+      label: 'ID',
+      value: (
+        <Group gap={4} wrap="nowrap">
+          <code>{id}</code>
+          <CopyButton value={id} what="the ID" />
+        </Group>
       ),
-    ],
-    ['External ID', monitor.externalId ?? 'None'],
-    ['Source', monitor.source ?? 'None'],
-    [
-      'ID',
-      <Group key="id" gap={4} wrap="nowrap">
-        <code>{id}</code>
-        <CopyButton value={id} what="the ID" />
-      </Group>,
-    ],
-    ['Created', <Time key="created" value={monitor.createdAt} />],
-    ['Updated', <Time key="updated" value={monitor.updatedAt} />],
+    },
+    { label: 'Created', value: <Time value={createdAt} /> },
+    { label: 'Updated', value: <Time value={updatedAt} /> },
   ];
   return (
     <dl className={classes['list']}>
-      {fields.map(([label, value]) => (
+      {all.map(({ label, value }) => (
         <div key={label}>
           <dt>{label}</dt>
           <dd>{value}</dd>
@@ -84,60 +71,10 @@ function FieldList({ monitor }: MonitorProps): ReactNode {
   );
 }
 
-/** The headers. Their values may be secrets and are shown on request. */
-function HeaderList({ headers }: Pick<Monitor, 'headers'>): ReactNode {
-  const [shown, setShown] = useState(false);
-  const entries = Object.entries(headers ?? {});
-  if (entries.length === 0) return 'None';
-  const Eye = shown ? IconEyeOff : IconEye;
-  return (
-    <>
-      <ul className={classes['rules']}>
-        {entries.map(([name, value]) => (
-          <li key={name}>
-            <code>
-              {name}: {shown ? value : '••••••••'}
-            </code>
-          </li>
-        ))}
-      </ul>
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-xs"
-        leftSection={<Eye size={14} aria-hidden />}
-        onClick={() => setShown(!shown)}
-      >
-        {shown ? 'Hide values' : 'Show values'}
-      </Button>
-    </>
-  );
-}
-
-function RequestBody({ body }: Pick<Monitor, 'body'>): ReactNode {
-  if (body === null) return 'None';
-  return (
-    <details>
-      <summary>Show the body ({body.length} characters)</summary>
-      <ScrollRegion label="Request body" maxHeight={200}>
-        <pre className={classes['body']}>{body}</pre>
-      </ScrollRegion>
-    </details>
-  );
-}
-
-const RULES: Record<keyof Assertions, (value: string | number) => string> = {
-  statusCode: (code) => `Status code is ${code}`,
-  bodyContains: (text) => `Body contains “${text}”`,
-  bodyNotContains: (text) => `Body does not contain “${text}”`,
-  maxLatency: (ms) => `Latency is at most ${ms} ms`,
-  certificateMinDays: (days) => `Certificate is valid for at least ${days} days`,
-};
-
 function AssertionList({ assertions }: Pick<Monitor, 'assertions'>): ReactNode {
-  const rules = (Object.keys(RULES) as (keyof Assertions)[]).flatMap((key) => {
+  const rules = ASSERTIONS.flatMap((key) => {
     const value = assertions?.[key];
-    return value === undefined ? [] : [RULES[key](value)];
+    return value === undefined ? [] : [FIELDS[`assertions.${key}`].rule?.(value)];
   });
   if (rules.length === 0) return 'None. Status codes from 200 to 399 pass.';
   return (

@@ -1,14 +1,11 @@
 import { Skeleton, Stack } from '@mantine/core';
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/request.ts';
 import { Loaded, NotFoundPage } from '../../components/load-states.tsx';
-import { updateMonitors } from '../../live/apply-to-cache.ts';
-import { useLiveStream } from '../../live/live-provider.tsx';
-import type { LiveBatch } from '../../live/live-stream.ts';
 import { monitorQuery } from '../queries.ts';
 import { LatencyPanel } from './chart/latency-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
@@ -24,7 +21,6 @@ const route = getRouteApi('/signed-in/monitors/$monitorId');
 export function MonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
   const query = useQuery(monitorQuery(monitorId));
-  useLiveMonitor(monitorId);
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
     <Loaded query={query} pending={<MonitorSkeleton />}>
@@ -65,33 +61,4 @@ function MonitorSkeleton(): ReactNode {
       <Skeleton height={160} />
     </Stack>
   );
-}
-
-/** Updates the cached monitor from the live stream at once. The refetch that follows may take a moment. */
-function useLiveMonitor(monitorId: string): void {
-  const stream = useLiveStream();
-  const queryClient = useQueryClient();
-  useEffect(
-    () =>
-      stream.onBatch((batch) => {
-        updateCachedMonitor(queryClient, monitorId, batch);
-        const changesMaintenance = batch.statusChanges.some(
-          (change) =>
-            change.monitorId === monitorId &&
-            (change.previousStatus === 'MAINTENANCE' || change.status === 'MAINTENANCE'),
-        );
-        if (changesMaintenance) void queryClient.invalidateQueries({ queryKey: ['maintenance-windows'] });
-      }),
-    [stream, queryClient, monitorId],
-  );
-}
-
-function updateCachedMonitor(queryClient: QueryClient, monitorId: string, batch: LiveBatch): void {
-  const { queryKey } = monitorQuery(monitorId);
-  const cached = queryClient.getQueryState(queryKey);
-  if (cached?.data === undefined) return;
-  const [monitor] = updateMonitors([cached.data.monitor], batch);
-  if (monitor === undefined || monitor === cached.data.monitor) return;
-  // The data keeps its age: the stream does not deliver edits.
-  queryClient.setQueryData(queryKey, { ...cached.data, monitor }, { updatedAt: cached.dataUpdatedAt });
 }

@@ -2,7 +2,7 @@ import { Button, Center, Group, SegmentedControl, Skeleton } from '@mantine/core
 import { IconChartBar, IconTable } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { formatLatency } from '../../../components/format.ts';
 import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
@@ -13,9 +13,11 @@ import { PHASES } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import showClasses from '../show.module.css';
 import classes from './chart.module.css';
-import { describeBucket, describeBucketUtc, PLOT_HEIGHT } from './plot-data.ts';
+import { LatencyPlot } from './latency-plot.tsx';
+import { describeBucket, describeBucketUtc } from './plot-data.ts';
 
-const LatencyPlot = lazy(async () => ({ default: (await import('./latency-plot.tsx')).LatencyPlot }));
+/** The height of the plot and the table in pixels. */
+const PLOT_HEIGHT = 260;
 
 interface LatencyPanelProps {
   readonly monitorId: string;
@@ -79,10 +81,10 @@ function Latency({ stats, asTable }: LatencyProps): ReactNode {
       ? 'no responses'
       : `median ${formatLatency(latency.p50)}, 95th percentile ${formatLatency(latency.p95)}`;
   return (
-    <Suspense fallback={<Skeleton height={PLOT_HEIGHT + 28} />}>
+    <>
       <LatencyPlot stats={stats} label={`Latency of ${period}: ${summary}. See the table for all values.`} />
       <Legend />
-    </Suspense>
+    </>
   );
 }
 

@@ -1,15 +1,13 @@
-import 'uplot/dist/uPlot.min.css';
-import { useComputedColorScheme } from '@mantine/core';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
-import uPlot from 'uplot';
+import { memo, type ReactNode, useState } from 'react';
 import { formatLatency } from '../../../components/format.ts';
 import { describeChecks } from '../figures.ts';
-import { PHASES } from '../phases.ts';
+import { PHASES, phaseShares } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import classes from './chart.module.css';
-import { describeBucket, describeBucketUtc, PLOT_HEIGHT, toPlotData } from './plot-data.ts';
-import { plotOptions, type Pointed, readPlotColors } from './plot-options.ts';
+import { describeBucket, describeBucketUtc, latencyTicks, latencyTop, timeTicks } from './plot-data.ts';
+
+type Bucket = MonitorStats['series'][number];
 
 interface LatencyPlotProps {
   readonly stats: MonitorStats;
@@ -18,71 +16,88 @@ interface LatencyPlotProps {
 }
 
 /** Stacked bars of the average phases in each bucket, with marks for failures and gaps. */
-export function LatencyPlot(props: LatencyPlotProps): ReactNode {
-  // A painted canvas keeps its colors: a new color scheme needs a new canvas.
-  return <Plot key={useComputedColorScheme()} {...props} />;
-}
-
-function Plot({ stats, label }: LatencyPlotProps): ReactNode {
-  const host = useRef<HTMLDivElement>(null);
-  const { series, window } = stats;
-  const [pointed, setPointed] = useState<Pointed | null>(null);
-  useEffect(() => {
-    const element = host.current;
-    if (element === null) return undefined;
-    const plot = new uPlot(
-      plotOptions({
-        stats: { series, window },
-        colors: readPlotColors(element),
-        width: element.clientWidth,
-        onPoint: setPointed,
-      }),
-      toPlotData(series, window),
-      element,
-    );
-    const observer = new ResizeObserver(() => {
-      if (element.clientWidth !== plot.width)
-        plot.setSize({ width: element.clientWidth, height: PLOT_HEIGHT });
-    });
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      plot.destroy();
-      setPointed(null);
-    };
-  }, [series, window]);
-  const bucket = pointed === null ? undefined : series[pointed.index];
+export function LatencyPlot({ stats: { series, window }, label }: LatencyPlotProps): ReactNode {
+  const [pointed, setPointed] = useState<number | null>(null);
+  const top = latencyTop(series);
   return (
     <div className={`${phaseColors} ${classes['frame'] ?? ''}`} role="img" aria-label={label}>
-      <div ref={host} className={classes['host']} style={{ height: PLOT_HEIGHT }} />
-      {pointed !== null && bucket !== undefined && (
-        <BucketTooltip
-          bucket={bucket}
-          window={window}
-          left={pointed.left}
-          toTheLeft={pointed.index > series.length / 2}
-        />
-      )}
+      <div className={classes['plot']} onPointerLeave={() => setPointed(null)}>
+        {latencyTicks(top).map((ms) => (
+          <div key={ms} className={classes['latencyTick']} style={{ bottom: `${(ms / top) * 100}%` }}>
+            {formatLatency(ms)}
+          </div>
+        ))}
+        {timeTicks(series, window).map((tick) => (
+          <div
+            key={tick.position}
+            className={classes['timeTick']}
+            style={{ left: `${tick.position * 100}%` }}
+          >
+            {tick.label}
+          </div>
+        ))}
+        <Bars buckets={series} top={top} onPoint={setPointed} />
+        {pointed !== null && (
+          <BucketTooltip
+            bucket={series[pointed]}
+            window={window}
+            position={(pointed + 0.5) / series.length}
+          />
+        )}
+      </div>
     </div>
   );
 }
 
-interface BucketTooltipProps {
-  readonly bucket: MonitorStats['series'][number];
-  readonly window: StatsWindow;
-  /** Of the bucket, in pixels. */
-  readonly left: number;
-  readonly toTheLeft: boolean;
+interface BarsProps {
+  readonly buckets: readonly Bucket[];
+  /** The latency of a bar as high as the plot. */
+  readonly top: number;
+  readonly onPoint: (index: number) => void;
 }
 
-/** The figures of the bucket under the pointer. It is hidden from screen readers: the table has the same data. */
-export function BucketTooltip({ bucket, window, left, toTheLeft }: BucketTooltipProps): ReactNode {
-  const { timings, latency } = bucket;
+/** Memoized, because the pointer moves often. */
+const Bars = memo(function Bars({ buckets, top, onPoint }: BarsProps): ReactNode {
   return (
-    <div className={classes['tooltip']} data-side={toTheLeft ? 'left' : 'right'} style={{ left }} aria-hidden>
-      <div className={classes['tooltipTitle']}>{describeBucket(bucket.start, window)}</div>
-      <div className={classes['quiet']}>{describeBucketUtc(bucket.start, window)}</div>
-      <div>{bucket.checks === 0 && bucket.gaps === 0 ? 'No checks' : describeChecks(bucket)}</div>
+    <div className={classes['bars']}>
+      {buckets.map(({ start, failures, gaps, timings }, index) => (
+        <div
+          key={start}
+          className={classes['bucket']}
+          data-failures={failures > 0}
+          data-gaps={gaps > 0}
+          onPointerEnter={() => onPoint(index)}
+        >
+          {timings &&
+            phaseShares(timings, top).map(({ phase, color, percent }) => (
+              <span key={phase} style={{ height: `${percent}%`, background: `var(${color})` }} />
+            ))}
+        </div>
+      ))}
+    </div>
+  );
+});
+
+interface BucketTooltipProps {
+  readonly bucket: Bucket | undefined;
+  readonly window: StatsWindow;
+  /** From 0 to 1. */
+  readonly position: number;
+}
+
+/** The figures of the bucket under the pointer. The table has the same data for screen readers. */
+function BucketTooltip({ bucket, window, position }: BucketTooltipProps): ReactNode {
+  if (bucket === undefined) return null;
+  const { start, checks, gaps, timings, latency } = bucket;
+  return (
+    <div
+      className={classes['tooltip']}
+      data-side={position > 0.5 ? 'left' : 'right'}
+      style={{ left: `${position * 100}%` }}
+    >
+      <div className={classes['tooltipTitle']}>{describeBucket(start, window)}</div>
+      <div className={classes['quiet']}>{describeBucketUtc(start, window)}</div>
+      <div>{checks === 0 && gaps === 0 ? 'No checks' : describeChecks(bucket)}</div>
       {timings && (
         <table>
           <tbody>

@@ -1,49 +1,57 @@
 import { type MonitorStats, STATS_WINDOWS, type StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { formatUtcSpan } from '../../../components/format.ts';
-import { PHASES } from '../phases.ts';
-
-/** The height of the plot and the table in pixels. */
-export const PLOT_HEIGHT = 260;
+import { barScale, PHASES } from '../phases.ts';
 
 type Buckets = MonitorStats['series'];
 
-/** The middle of each bucket in seconds, then the stacked phases. The largest sum comes first, so that the smaller ones paint over it. */
-type PlotData = [number[], ...(number | null)[][]];
-
-export function bucketSeconds(window: StatsWindow): number {
-  return STATS_WINDOWS[window].bucketHours * 3_600;
+function bucketMs(window: StatsWindow): number {
+  return STATS_WINDOWS[window].bucketHours * 3_600_000;
 }
 
-export function toPlotData(buckets: Buckets, window: StatsWindow): PlotData {
-  const half = bucketSeconds(window) / 2;
-  const stacked = PHASES.map((_, last) =>
-    buckets.map(({ timings }) =>
-      timings === null ? null : PHASES.slice(0, last + 1).reduce((sum, { phase }) => sum + timings[phase], 0),
-    ),
+/** The end of the latency axis in milliseconds, with room above the highest bar for the marks of failures. */
+export function latencyTop(buckets: Buckets): number {
+  const sums = buckets.map(({ timings }) =>
+    PHASES.reduce((sum, { phase }) => sum + (timings?.[phase] ?? 0), 0),
   );
-  return [buckets.map(({ start }) => Date.parse(start) / 1_000 + half), ...stacked.toReversed()];
+  return Math.max(10, Math.max(...sums) * 1.15);
 }
 
-/** The range of the time axis in seconds. The last bucket has its full width, although it is incomplete. */
-export function timeRange(buckets: Buckets, window: StatsWindow): [number, number] {
-  const first = Date.parse(buckets[0]?.start ?? '1970-01-01T00:00:00.000Z') / 1_000;
-  return [first, first + Math.max(1, buckets.length) * bucketSeconds(window)];
+/** The labels of the latency axis in milliseconds. */
+export function latencyTicks(top: number): number[] {
+  const step = barScale(top / 4);
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
 }
 
-/** The end of the latency axis, with room above the highest bar for the marks of failures. */
-export function latencyTop(highest: number | null): number {
-  return Math.max(10, (highest ?? 0) * 1.15);
-}
+const TICK_HOURS: Readonly<Record<StatsWindow, number>> = { '24h': 3, '7d': 24, '30d': 120, '90d': 360 };
 
-/** Labels the time axis in the reader's time zone: with the date at midnight, otherwise with the time. */
-export function axisLabel(seconds: number): string {
-  const date = new Date(seconds * 1_000);
-  const midnight = date.getHours() === 0 && date.getMinutes() === 0;
-  return midnight ? DAY.format(date) : TIME.format(date);
+/**
+ * The labels of the time axis, at whole hours or midnights of the reader's time zone.
+ * @returns each with its position from 0 to 1
+ */
+export function timeTicks(
+  buckets: Buckets,
+  window: StatsWindow,
+): { readonly label: string; readonly position: number }[] {
+  const start = Date.parse(buckets[0]?.start ?? '');
+  const length = buckets.length * bucketMs(window);
+  const ticks = [];
+  const tick = new Date(start);
+  for (
+    tick.setHours(0, 0);
+    tick.getTime() < start + length;
+    tick.setHours(tick.getHours() + TICK_HOURS[window])
+  )
+    if (tick.getTime() >= start)
+      ticks.push({ label: axisLabel(tick), position: (tick.getTime() - start) / length });
+  return ticks;
 }
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+function axisLabel(date: Date): string {
+  return (date.getHours() === 0 ? DAY : TIME).format(date);
+}
 
 const RANGE = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
@@ -64,5 +72,5 @@ export function describeBucketUtc(start: string, window: StatsWindow): string {
 
 function endsOf(start: string, window: StatsWindow): [Date, Date] {
   const from = new Date(start);
-  return [from, new Date(from.getTime() + bucketSeconds(window) * 1_000)];
+  return [from, new Date(from.getTime() + bucketMs(window))];
 }

@@ -1,4 +1,9 @@
-import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import {
+  createMonitorSchema,
+  type Monitor,
+  MONITOR_DEFAULTS,
+  type MonitorInput,
+} from '@tocsin/contracts/monitors/monitor';
 import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 
 type MonitorField = keyof MonitorInput;
@@ -14,10 +19,9 @@ export function monitorFields(monitor: Monitor): [MonitorField, FieldValue][] {
 
 /** The fields that differ from their defaults. */
 export function ownFields(monitor: Monitor): [MonitorField, FieldValue][] {
-  const defaults: MonitorInput = createMonitorSchema.parse({ name: '-', url: 'https://example.com' });
+  const defaults: Partial<MonitorInput> = MONITOR_DEFAULTS;
   return monitorFields(monitor).filter(
-    ([field, value]) =>
-      field === 'name' || field === 'url' || JSON.stringify(value) !== JSON.stringify(defaults[field]),
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(defaults[field]),
   );
 }
 

@@ -1,172 +1,92 @@
 import { expect, test } from '@jest/globals';
+import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import type { LiveBatch, LiveStateName } from '../../../live/live-stream.ts';
+import { addToList } from '../../../live/live-query.ts';
+import { eventTailQuery } from '../../queries.ts';
 import { eventAt } from '../../testing/records.ts';
-import {
-  countNewer,
-  EventTail,
-  latestTimestamp,
-  type LoadEvents,
-  mergeEvents,
-  MAX_EVENTS,
-} from './event-tail.ts';
+import { countNewer, mergeEvents, MAX_EVENTS } from './event-tail.ts';
 
-/** A stream and an API that the test controls. */
-function createWorld(recorded: Event[] = []) {
-  const batchListeners = new Set<(batch: LiveBatch) => void>();
-  const stateListeners = new Set<() => void>();
-  const asked: { limit: number; since?: string }[] = [];
-  let state: LiveStateName = 'live';
+interface World {
+  /** What the API has recorded. */
+  readonly recorded: Event[];
+  readonly limits: number[];
+  readonly addLive: (...events: Event[]) => void;
+  /** Loads the list again, as after a reset. */
+  readonly reload: () => Promise<void>;
+  readonly fail: (error: Error | null) => void;
+  readonly seconds: () => number[];
+}
+
+async function createWorld(...recorded: Event[]): Promise<World> {
+  const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  const limits: number[] = [];
   let failure: Error | null = null;
-  let gate: Promise<void> = Promise.resolve();
-  const load: LoadEvents = async (query) => {
-    asked.push(query);
-    const { limit, since } = query;
-    await gate;
+  const options = eventTailQuery('m', async (_id, limit) => {
+    limits.push(limit);
+    // The response is late: the stream delivers events first.
+    await Promise.resolve();
     if (failure) throw failure;
-    const sorted = [...recorded].sort((one, other) => (one.timestamp < other.timestamp ? -1 : 1));
-    return since === undefined
-      ? sorted.slice(-limit)
-      : sorted.filter(({ timestamp }) => timestamp > since).slice(0, limit);
-  };
-  const tail = new EventTail(
-    'm',
-    {
-      get state() {
-        return state;
-      },
-      onBatch: (listener) => {
-        batchListeners.add(listener);
-        return () => batchListeners.delete(listener);
-      },
-      onState: (listener) => {
-        stateListeners.add(listener);
-        return () => stateListeners.delete(listener);
-      },
-    },
-    load,
-  );
+    return recorded.slice(-limit);
+  });
+  const { queryKey } = options;
+  const observer = new QueryObserver(queryClient, options);
+  observer.subscribe(() => undefined);
+  await queryClient.fetchQuery(options);
   return {
-    tail,
-    asked,
     recorded,
-    ids: () => tail.snapshot.events.map(({ id }) => Number(id)),
-    listeners: () => batchListeners.size + stateListeners.size,
-    fail: (error: Error | null) => (failure = error),
-    holdAnswers: () => {
-      const { promise, resolve } = createGate();
-      gate = promise;
-      return resolve;
-    },
-    setState: (next: LiveStateName) => {
-      state = next;
-      for (const listener of stateListeners) listener();
-    },
-    stream: (checks: Event[], reset = false) => {
-      for (const listener of batchListeners) listener({ checks, statusChanges: [], reset });
-    },
+    limits,
+    addLive: (...events) => addToList(queryClient, queryKey, events),
+    reload: () => queryClient.invalidateQueries({ queryKey }),
+    fail: (error) => (failure = error),
+    seconds: () => (queryClient.getQueryData(queryKey) ?? []).map(({ id }) => Number(id)),
   };
 }
 
-test('loads the first page and adds the events of the stream', async () => {
-  const world = createWorld([eventAt(1), eventAt(2)]);
-  expect(world.tail.snapshot.loading).toBe(true);
-  world.tail.start();
-  await world.tail.catchUp();
-  world.stream([eventAt(3), eventAt(4, 'another')]);
-  expect(world.ids()).toEqual([3, 2, 1]);
-  expect(world.tail.snapshot).toMatchObject({ loading: false, error: null });
-  expect(world.asked).toEqual([{ limit: 50 }]);
+test('the list has the first page and the events of the stream', async () => {
+  const { limits, addLive, seconds } = await createWorld(eventAt(1), eventAt(2));
+  addLive(eventAt(3));
+  expect(seconds()).toEqual([3, 2, 1]);
+  expect(limits).toEqual([50]);
 });
 
-test('a reset loads the missed events, even if newer ones have arrived', async () => {
-  const world = createWorld([eventAt(1)]);
-  world.tail.start();
-  await world.tail.catchUp();
-  world.stream([eventAt(2)]);
-  world.recorded.push(...[2, 3, 4, 5, 6].map((second) => eventAt(second)));
-  const answer = world.holdAnswers();
-  world.stream([eventAt(5)], true);
-  world.stream([eventAt(6)]);
-  expect(world.ids()).toEqual([6, 5, 2, 1]);
-  answer();
-  await world.tail.catchUp();
-  expect(world.asked.at(-1)).toEqual({ limit: 500, since: eventAt(2).timestamp });
-  expect(world.ids()).toEqual([6, 5, 4, 3, 2, 1]);
+test('a reload adds the missed events, even if newer ones have arrived', async () => {
+  const { recorded, limits, addLive, reload, seconds } = await createWorld(eventAt(1));
+  recorded.push(...[2, 3, 4, 5].map((second) => eventAt(second)));
+  addLive(eventAt(5));
+  const reloaded = reload();
+  addLive(eventAt(6));
+  expect(seconds()).toEqual([6, 5, 1]);
+  await reloaded;
+  expect(limits).toEqual([50, 200]);
+  expect(seconds()).toEqual([6, 5, 4, 3, 2, 1]);
 });
 
-test('a reconnected stream is followed by a catch-up', async () => {
-  const world = createWorld([eventAt(1)]);
-  world.tail.start();
-  await world.tail.catchUp();
-  world.setState('lost');
-  world.recorded.push(eventAt(2), eventAt(3));
-  world.stream([eventAt(3)]);
-  world.setState('live');
-  await world.tail.catchUp();
-  expect(world.asked.at(-1)).toEqual({ limit: 500, since: eventAt(1).timestamp });
-  expect(world.ids()).toEqual([3, 2, 1]);
+test('after a long break the list has the latest events, without gaps', async () => {
+  const { recorded, reload, seconds } = await createWorld(eventAt(1));
+  for (let second = 2; second <= 700; second += 1) recorded.push(eventAt(second));
+  await reload();
+  expect(seconds()).toEqual(Array.from({ length: 200 }, (_, index) => 700 - index));
 });
 
-test('a break during a catch-up starts another', async () => {
-  const world = createWorld([eventAt(1)]);
-  const answer = world.holdAnswers();
-  world.tail.start();
-  world.stream([], true);
-  answer();
-  await world.tail.catchUp();
-  expect(world.asked).toEqual([{ limit: 50 }, { limit: 500, since: eventAt(1).timestamp }]);
-});
-
-test('after a long break only the latest events are loaded, without gaps', async () => {
-  const world = createWorld([eventAt(1)]);
-  world.tail.start();
-  await world.tail.catchUp();
-  for (let second = 2; second <= 700; second += 1) world.recorded.push(eventAt(second));
-  world.stream([], true);
-  await world.tail.catchUp();
-  expect(world.ids()).toEqual(Array.from({ length: 200 }, (_, index) => 700 - index));
-});
-
-test('a failed catch-up is retried from the same event', async () => {
-  const world = createWorld([eventAt(1)]);
-  world.tail.start();
-  await world.tail.catchUp();
-  world.fail(new Error('away'));
-  world.stream([], true);
-  await world.tail.catchUp();
-  world.recorded.push(eventAt(2), eventAt(3));
-  world.stream([eventAt(3)]);
-  expect(world.tail.snapshot.error).toEqual(new Error('away'));
-  expect(world.ids()).toEqual([3, 1]);
-  world.fail(null);
-  await world.tail.catchUp();
-  expect(world.tail.snapshot.error).toBeNull();
-  expect(world.ids()).toEqual([3, 2, 1]);
+test('after a failed reload, the next live event loads the missed events', async () => {
+  const { recorded, addLive, reload, fail, limits, seconds } = await createWorld(eventAt(1));
+  fail(new Error('unavailable'));
+  await reload();
+  recorded.push(eventAt(2), eventAt(3));
+  fail(null);
+  addLive(eventAt(3));
+  expect(seconds()).toEqual([3, 1]);
+  await reload();
+  expect(limits.length).toBeGreaterThanOrEqual(3);
+  expect(seconds()).toEqual([3, 2, 1]);
 });
 
 test('a monitor without events starts with those of the stream', async () => {
-  const world = createWorld();
-  world.tail.start();
-  await world.tail.catchUp();
-  expect(world.tail.snapshot).toEqual({ events: [], loading: false, error: null });
-  world.stream([eventAt(1)]);
-  expect(world.ids()).toEqual([1]);
+  const { addLive, seconds } = await createWorld();
+  expect(seconds()).toEqual([]);
+  addLive(eventAt(1));
+  expect(seconds()).toEqual([1]);
 });
-
-test('stopping removes all listeners', async () => {
-  const world = createWorld();
-  const end = world.tail.start();
-  await world.tail.catchUp();
-  end();
-  expect(world.listeners()).toBe(0);
-});
-
-function createGate(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
-}
 
 test('mergeEvents sorts newest first without duplicates', () => {
   const shown = [eventAt(3), eventAt(1)];
@@ -190,11 +110,6 @@ test('mergeEvents drops the oldest events', () => {
   expect(merged).toHaveLength(MAX_EVENTS);
   expect(merged[0]?.id).toBe(String(MAX_EVENTS));
   expect(merged.at(-1)?.id).toBe('1');
-});
-
-test('latestTimestamp accepts any order', () => {
-  expect(latestTimestamp([])).toBeNull();
-  expect(latestTimestamp([eventAt(1), eventAt(9), eventAt(4)])).toBe(eventAt(9).timestamp);
 });
 
 test('countNewer counts the events since the pause', () => {

@@ -1,20 +1,22 @@
 import { Button, Group, Skeleton, Stack } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { type ReactNode, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { type ReactNode, useState } from 'react';
 import { ErrorNotice } from '../../../components/load-states.tsx';
 import { Panel } from '../../../components/page.tsx';
 import { Quiet } from '../../../components/text.tsx';
-import { useLiveStream } from '../../../live/live-provider.tsx';
-import { loadEvents } from '../../queries.ts';
+import { eventTailQuery } from '../../queries.ts';
 import { EventTable } from './event-table.tsx';
-import { countNewer, EventTail, type TailSnapshot } from './event-tail.ts';
+import { countNewer } from './event-tail.ts';
 
 const TITLE = 'Latest events';
+const NO_EVENTS: readonly Event[] = [];
 
 /** The events of a monitor as they happen. Pausing freezes the list for reading; no event is lost. */
 export function TailPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { events, loading, error, catchUp } = useEventTail(monitorId);
+  const { data: events = NO_EVENTS, dataUpdatedAt, error, refetch } = useQuery(eventTailQuery(monitorId));
+  const isLoading = dataUpdatedAt === 0 && error === null;
   const [frozen, setFrozen] = useState<readonly Event[] | null>(null);
   const shown = frozen ?? events;
   const newer = frozen === null ? 0 : countNewer(events, frozen);
@@ -44,27 +46,15 @@ export function TailPanel({ monitorId }: { readonly monitorId: string }): ReactN
       }
     >
       <Stack gap="sm">
-        {error !== null && <ErrorNotice error={error} retry={catchUp} />}
+        {error !== null && <ErrorNotice error={error} retry={() => void refetch()} />}
         {shown.length > 0 && <EventTable events={shown} label={TITLE} maxHeight={560} />}
-        {shown.length === 0 && loading && <TailSkeleton />}
-        {shown.length === 0 && !loading && error === null && (
+        {shown.length === 0 && isLoading && <TailSkeleton />}
+        {shown.length === 0 && !isLoading && error === null && (
           <Quiet>No events yet. The first check appears here automatically.</Quiet>
         )}
       </Stack>
     </Panel>
   );
-}
-
-function useEventTail(monitorId: string): TailSnapshot & { readonly catchUp: () => void } {
-  const stream = useLiveStream();
-  const tail = useMemo(
-    () => new EventTail(monitorId, stream, (query) => loadEvents(monitorId, query)),
-    [monitorId, stream],
-  );
-  useEffect(() => tail.start(), [tail]);
-  const subscribe = useCallback((listener: () => void) => tail.onChange(listener), [tail]);
-  const snapshot = useSyncExternalStore(subscribe, () => tail.snapshot);
-  return { ...snapshot, catchUp: () => void tail.catchUp() };
 }
 
 function TailSkeleton(): ReactNode {

@@ -1,0 +1,238 @@
+import {
+  ActionIcon,
+  Button,
+  Group,
+  Input,
+  NativeSelect,
+  NumberInput,
+  PasswordInput,
+  TagsInput,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { randomId } from '@mantine/hooks';
+import { IconAlertTriangle, IconPlus, IconTrash } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { LIMITS } from '@tocsin/contracts/limits';
+import { HTTP_METHODS, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
+import type { ReactNode } from 'react';
+import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
+import { useDefaultRegion } from '../../session/session.ts';
+import { type Field, type FieldPath, FIELDS } from '../fields/fields.tsx';
+import classes from './controls.module.css';
+import type { MonitorForm } from './form-values.ts';
+
+interface ControlProps {
+  readonly form: MonitorForm;
+  readonly field: Field;
+  /** The label, the help, and what connects the control to the form. */
+  readonly input: ReturnType<MonitorForm['getInputProps']> & {
+    readonly label: string;
+    readonly description: string | undefined;
+  };
+}
+
+/** The control of a field, with its label. */
+export function FieldControl({
+  form,
+  path,
+}: {
+  readonly form: MonitorForm;
+  readonly path: FieldPath;
+}): ReactNode {
+  const field = FIELDS[path];
+  const { label, unit, help, required, placeholder, control, wide } = field;
+  const Control = CONTROLS[control];
+  const input = {
+    label: unit === undefined ? label : `${label} (${unit})`,
+    description: help,
+    required,
+    placeholder,
+    ...form.getInputProps(path),
+  };
+  return (
+    <div className={wide === true ? classes['wide'] : undefined}>
+      <Control form={form} field={field} input={input} />
+    </div>
+  );
+}
+
+const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => ReactNode>> = {
+  text: ({ input }) => <TextInput autoComplete="off" {...input} />,
+  url: ({ input }) => <TextInput type="url" inputMode="url" autoComplete="off" {...input} />,
+  textarea: ({ input }) => <Textarea autosize maxRows={6} spellCheck={false} {...input} />,
+  readOnly: ({ input: { label, description } }) => (
+    <TextInput label={label} description={description} value="HTTP" readOnly />
+  ),
+  number: WholeNumber,
+  interval: Interval,
+  method: Method,
+  headers: Headers,
+  body: Body,
+  regions: Regions,
+};
+
+/** A number out of range stays as typed, and the error says what is allowed. */
+function WholeNumber({ field: { limits }, input }: ControlProps): ReactNode {
+  const { min, max, step = 1 } = limits ?? {};
+  return <NumberInput clampBehavior="none" allowDecimal={false} {...{ min, max, step }} {...input} />;
+}
+
+const INTERVALS = [
+  { seconds: 30, label: '30 s' },
+  { seconds: 60, label: '1 min' },
+  { seconds: 300, label: '5 min' },
+  { seconds: 900, label: '15 min' },
+  { seconds: 3_600, label: '1 h' },
+] as const;
+
+function Interval(props: ControlProps): ReactNode {
+  const { form } = props;
+  return (
+    <>
+      <WholeNumber {...props} />
+      <Group gap={6} mt={6} role="group" aria-label="Common intervals">
+        {INTERVALS.map(({ seconds, label }) => {
+          const isSelected = form.values.interval === seconds;
+          return (
+            <Button
+              key={seconds}
+              size="compact-sm"
+              variant={isSelected ? 'filled' : 'default'}
+              aria-pressed={isSelected}
+              onClick={() => form.setFieldValue('interval', seconds)}
+            >
+              {label}
+            </Button>
+          );
+        })}
+      </Group>
+    </>
+  );
+}
+
+function Method({ form, input }: ControlProps): ReactNode {
+  return (
+    <NativeSelect
+      data={[...HTTP_METHODS]}
+      {...input}
+      onChange={({ currentTarget }) => {
+        const method = HTTP_METHODS.find((one) => one === currentTarget.value);
+        if (method === undefined) return;
+        form.setFieldValue('method', method);
+        // HEAD allows no assertion about the body.
+        form.validateField('assertions.bodyContains');
+        form.validateField('assertions.bodyNotContains');
+      }}
+    />
+  );
+}
+
+function Body({ form, input }: ControlProps): ReactNode {
+  if (!METHODS_WITH_BODY.has(form.values.method)) return null;
+  return (
+    <Textarea
+      autosize
+      minRows={3}
+      maxRows={14}
+      spellCheck={false}
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      {...input}
+    />
+  );
+}
+
+/** Suggests the known regions. Any other name is allowed, because its checkers may start later. */
+function Regions({ form, input }: ControlProps): ReactNode {
+  const { data: known = [], isSuccess } = useQuery({ ...regionsQuery, refetchInterval: false });
+  const defaultRegion = useDefaultRegion();
+  const served = new Set(known.filter((region) => region.served !== false).map(({ region }) => region));
+  const unserved = isSuccess ? form.values.regions.filter((region) => !served.has(region)) : [];
+  return (
+    <>
+      <TagsInput
+        data={known.map(({ region }) => region)}
+        splitChars={[',', ' ']}
+        clearable
+        clearButtonProps={{ 'aria-label': 'Clear the regions' }}
+        {...input}
+        description={`Each region checks independently. If empty: ${labelDefaultRegion(defaultRegion)}.`}
+        placeholder={form.values.regions.length === 0 ? 'eu-west, us-east' : ''}
+      />
+      {unserved.length > 0 && (
+        <Group gap={6} mt={6} wrap="nowrap" role="status">
+          <IconAlertTriangle size={16} aria-hidden />
+          <Text size="xs">No checker is running in {unserved.join(', ')}. Checks start when one does.</Text>
+        </Group>
+      )}
+    </>
+  );
+}
+
+function Headers({ form, input: { label, error } }: ControlProps): ReactNode {
+  const { headers } = form.values;
+  return (
+    <fieldset className={classes['rows']}>
+      <Input.Label component="legend">{label}</Input.Label>
+      {headers.map(({ key }, index) => (
+        <HeaderRow key={key} form={form} index={index} />
+      ))}
+      {error !== undefined && <Input.Error role="alert">{error}</Input.Error>}
+      <Group mt={headers.length > 0 ? 'xs' : 4}>
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconPlus size={14} aria-hidden />}
+          disabled={headers.length >= LIMITS.headerCount}
+          onClick={() => form.insertListItem('headers', { key: randomId(), name: '', value: '' })}
+        >
+          Add header
+        </Button>
+      </Group>
+    </fieldset>
+  );
+}
+
+function HeaderRow({ form, index }: { readonly form: MonitorForm; readonly index: number }): ReactNode {
+  const number = index + 1;
+  // Whether a name is a duplicate depends on the other rows.
+  const revalidateNames = (): void => {
+    for (const path of Object.keys(form.errors))
+      if (/^headers\.\d+\.name$/.test(path)) form.validateField(path as `headers.${number}.name`);
+  };
+  return (
+    <div className={classes['row']}>
+      <TextInput
+        aria-label={`Name of header ${number}`}
+        placeholder="Authorization"
+        autoComplete="off"
+        spellCheck={false}
+        {...form.getInputProps(`headers.${index}.name`)}
+        onChange={(event) => {
+          form.setFieldValue(`headers.${index}.name`, event.currentTarget.value);
+          revalidateNames();
+        }}
+      />
+      {/* Hidden, because most values are secrets. */}
+      <PasswordInput
+        aria-label={`Value of header ${number}`}
+        placeholder="Value"
+        autoComplete="new-password"
+        spellCheck={false}
+        visibilityToggleFocusable
+        visibilityToggleButtonProps={{ 'aria-label': `Show the value of header ${number}` }}
+        {...form.getInputProps(`headers.${index}.value`)}
+      />
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={`Remove header ${number}`}
+        onClick={() => form.removeListItem('headers', index)}
+      >
+        <IconTrash size={16} aria-hidden />
+      </ActionIcon>
+    </div>
+  );
+}
