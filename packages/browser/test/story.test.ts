@@ -99,7 +99,7 @@ step('a new monitor goes up without a reload', async () => {
 step('a new channel shows its secret once', async () => {
   await dashboard.startNotifier();
   await openPage('Channels');
-  await page.getByRole('link', { name: 'New channel' }).click();
+  await page.getByRole('link', { name: 'New channel' }).first().click();
   await field(page, 'Name').fill(CHANNEL);
   await field(page, 'URL').fill(dashboard.receiver.url('/hook'));
   await page.getByRole('button', { name: 'Create channel' }).click();

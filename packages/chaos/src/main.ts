@@ -1,18 +1,10 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import { Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
-import { say } from '@tocsin/lab/command';
-import {
-  flag,
-  helpText,
-  number,
-  parseOptions,
-  refusePositionals,
-  text,
-  type ValuesOf,
-} from '@tocsin/lab/options';
+import { runCommand, say } from '@tocsin/lab/command';
+import { flag, number, text, type ValuesOf } from '@tocsin/lab/options';
 import { ensureLibfaketime } from './campaign/libfaketime.ts';
 import { describeCampaign, describeSchedule, figuresOf, tableOf, type Figures } from './campaign/report.ts';
 import { planCampaign, runCampaign } from './campaign/run-campaign.ts';
@@ -23,13 +15,13 @@ const ABOUT =
   'Fires seeded faults at a system of its own, and looks for anything lost or leaked (docs/reliability.md).';
 const MAX_SEED = 2 ** 31;
 const MAX_SEEDS = 1_000;
-const OPTIONS = {
+export const OPTIONS = {
   seed: number('the schedule', null, { min: 1, max: MAX_SEED }),
   seeds: {
     about: 'one campaign for each of these seeds, and a table of them in Markdown',
     placeholder: 'N-M',
     usual: null as readonly number[] | null,
-    parse: (_: string, range: string) => parseRange(range),
+    parse: (_: string, range: string): number[] => parseRange(range),
   },
   parallel: number('campaigns at the same time', 1, { min: 1, max: 8 }),
   minutes: number('the length of a campaign', 3, { min: 1, max: 60 }),
@@ -37,6 +29,7 @@ const OPTIONS = {
   keep: flag('keeps the logs and the record of each campaign, not only of those with violations'),
   'print-schedule': flag('shows the faults of each seed, and runs nothing'),
 };
+type Values = ValuesOf<typeof OPTIONS>;
 
 /** @throws UsageError */
 function parseRange(range: string): number[] {
@@ -45,6 +38,12 @@ function parseRange(range: string): number[] {
   if (!(first >= 1 && last >= first && last - first < MAX_SEEDS))
     throw new UsageError(`--seeds must be a range such as 1-30, not "${range}"`);
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+/** The seeds of the campaigns. @throws UsageError */
+export function seedsOf({ seed, seeds }: Pick<Values, 'seed' | 'seeds'>): readonly number[] {
+  if (seed !== null && seeds !== null) throw new UsageError('Either --seed or --seeds');
+  return seeds ?? [seed ?? 1];
 }
 
 /** A campaign in the JSON file. */
@@ -59,31 +58,14 @@ interface CampaignResult {
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runProgram((teardown) => run(args, teardown));
-}
-
-/** The command line of fault campaigns. @throws UsageError */
-export function parseCommandLine(args: readonly string[]): {
-  readonly help: boolean;
-  readonly seeds: readonly number[];
-  readonly options: Omit<ValuesOf<typeof OPTIONS>, 'seed' | 'seeds'>;
-} {
-  const { help, values, positionals } = parseOptions(args, OPTIONS);
-  refusePositionals(positionals);
-  const { seed, seeds, ...options } = values;
-  if (seed !== null && seeds !== null) throw new UsageError('Either --seed or --seeds');
-  return { help, seeds: seeds ?? [seed ?? 1], options };
+  await runCommand(args, { name: 'test:faults', about: ABOUT, options: OPTIONS, run });
 }
 
 /** @returns the exit code */
-async function run(args: readonly string[], program: Teardown): Promise<number> {
-  const { help, seeds, options } = parseCommandLine(args);
-  const { minutes, parallel, json, keep } = options;
-  if (help) {
-    say(helpText('test:faults --', ABOUT, OPTIONS));
-    return 0;
-  }
-  if (options['print-schedule']) {
+async function run(values: Values, program: Teardown): Promise<number> {
+  const seeds = seedsOf(values);
+  const { minutes, parallel, json, keep } = values;
+  if (values['print-schedule']) {
     for (const seed of seeds) say(`Seed ${seed}\n${describeSchedule(planCampaign(seed, minutes).faults)}`);
     return 0;
   }
@@ -96,23 +78,23 @@ async function run(args: readonly string[], program: Teardown): Promise<number> 
   const lane = async (): Promise<void> => {
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
       const prefix = seeds.length > 1 ? `[${seed}] ` : '';
-      const tell = (line: string): void => say(line.replaceAll(/^/gm, prefix));
+      const report = (line: string): void => say(line.replaceAll(/^/gm, prefix));
       const teardown = new Teardown(program);
       try {
         const plan = planCampaign(seed, minutes);
-        const { record, logs } = await runCampaign({ plan, libfaketime, teardown, say: tell });
+        const { record, logs } = await runCampaign(plan, { libfaketime, teardown, say: report });
         const violations = findViolations(record);
         const figures = figuresOf(record, violations);
-        tell(describeCampaign(record, figures, violations));
+        report(describeCampaign(record, figures, violations));
         if (violations.length > 0 || keep)
-          tell(`Logs and record: ${await keepRecord(record, violations, logs)}`);
+          report(`Logs and record: ${await keepRecord(record, violations, logs)}`);
         results.push({ figures, faults: record.faults, violations });
         results.sort((one, other) => one.figures.seed - other.figures.seed);
         if (json !== null) await writeFile(json, `${JSON.stringify(results, null, 2)}\n`);
       } catch (error) {
         // The other seeds run all the same.
         failed.push(seed);
-        tell(`no result: ${error instanceof Error ? error.stack : String(error)}`);
+        report(`no result: ${error instanceof Error ? error.stack : String(error)}`);
       } finally {
         await teardown.run();
       }
@@ -135,10 +117,10 @@ async function keepRecord(
   const folder = join(resolve(process.env['DATA_DIR'] ?? '.data', name), `seed-${record.seed}-${started}`);
   await mkdir(folder, { recursive: true });
   await cp(logs, join(folder, 'logs'), { recursive: true });
-  await writeFile(join(folder, 'record.json'), JSON.stringify({ violations, ...record }, mapsAsEntries, 1));
+  await writeFile(join(folder, 'record.json'), JSON.stringify({ violations, ...record }, entriesOfMaps, 1));
   return folder;
 }
 
-function mapsAsEntries(_: string, value: unknown): unknown {
+function entriesOfMaps(_: string, value: unknown): unknown {
   return value instanceof Map ? [...value] : value;
 }

@@ -2,23 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { distributionOf } from '@tocsin/bench/measure/percentiles';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runCommand, say } from '@tocsin/lab/command';
-import { number, text, type ValuesOf } from '@tocsin/lab/options';
+import { number, type ValuesOf } from '@tocsin/lab/options';
 import { Random } from '@tocsin/lab/random';
 import { SERVICE_NAMES } from '@tocsin/lab/service-process';
-import { Redis } from 'ioredis';
-import { markdownTable } from './campaign/report.ts';
-import { findLoadViolations, readLoadRecord, type LoadRecord } from './load/load-record.ts';
+import { finishLoad, type LoadRecord } from './load/load-record.ts';
 import { reportLoad } from './load/report.ts';
-import { keepMoreEvents, StallWatch } from './load/stall-watch.ts';
-import { checkerNames, SystemLoad, type Restart } from './load/system-load.ts';
+import { checkerNames, LOAD_OPTIONS, startLoad, stopService, type Load } from './load/start-load.ts';
+import { markdownTable } from './report.ts';
 
 const OPTIONS = {
   times: number('restarts of each service', 100, { min: 1, max: 10_000 }),
-  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
-  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
   checkers: number('checkers, restarted in turn', 2, { min: 1, max: 10 }),
-  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
-  json: text('writes the result', 'FILE'),
+  ...LOAD_OPTIONS,
 };
 
 const ABOUT = `Restarts each service by SIGTERM while a whole system is under load, and compares the records of its targets, Postgres,
@@ -37,31 +32,22 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {
-  const load = await SystemLoad.start({ ...options, createdPerSecond: CREATED_PER_SECOND }, teardown, say);
-  const redis = new Redis(load.stores.queueUrl);
-  teardown.onStop(async () => redis.disconnect());
-  await keepMoreEvents(redis);
-  const watch = await teardown.start(StallWatch.start(redis), async (one) => one.abandon());
-  await load.stream.ready;
+  const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, findsStalls: true };
+  const load = await startLoad(loadOptions, teardown);
   say('Restarting services under load …');
-  const from = Date.now();
   await restartServices(load, options.times);
-  const to = Date.now();
-  let stalls = null;
-  await load.finish(to, async () => void (stalls = await watch.stop()));
-  const record = await readLoadRecord(load, { from, to }, stalls);
-  const violations = findLoadViolations(record);
+  const record = await finishLoad(load);
   const verdict = 'Nothing was lost, repeated or broken.';
-  return reportLoad({ record, violations, table: tableOf(record), verdict }, options.json);
+  return reportLoad(record, { table: tableOf(record), verdict, json: options.json });
 }
 
-async function restartServices(load: SystemLoad, times: number): Promise<void> {
+async function restartServices(load: Load, times: number): Promise<void> {
   const random = new Random(load.options.seed, 'restarts');
   const checkers = checkerNames(load.options.checkers);
   for (let time = 0; time < times; time += 1) {
     for (const name of ['api', checkers[time % checkers.length] ?? '', 'notifier']) {
       await wait(random.next() * MAX_PAUSE_MS);
-      await load.stopService(name, { restart: true });
+      await stopService(load, name, { restart: true });
     }
     if ((time + 1) % REPORT_EVERY === 0) say(`${time + 1} restarts of each service`);
   }
@@ -69,28 +55,17 @@ async function restartServices(load: SystemLoad, times: number): Promise<void> {
 
 /** The restarts as a table in Markdown. */
 export function tableOf({ stops }: Pick<LoadRecord, 'stops'>): string {
-  const rows = SERVICE_NAMES.map((service) =>
-    rowOf(
-      service,
-      stops.filter(({ name }) => name.startsWith(service)),
-    ),
-  );
+  const rows = SERVICE_NAMES.map((service) => {
+    const own = stops.filter(({ name }) => name.startsWith(service));
+    const clean = own.filter(({ exitCode }) => exitCode === 0).length;
+    const stop = describeTimes(own.map(({ stopMs }) => stopMs));
+    const start = describeTimes(own.flatMap(({ startMs }) => startMs ?? []));
+    return [service, String(own.length), String(clean), stop, start];
+  });
   return markdownTable(['service', 'restarts', 'exit code 0', 'stop p50, max', 'start p50, max'], rows);
 }
 
-function rowOf(service: string, stops: readonly Restart[]): string[] {
-  const stop = distributionOf(stops.map(({ stopMs }) => stopMs));
-  const start = distributionOf(stops.flatMap(({ startMs }) => startMs ?? []));
-  const clean = stops.filter(({ exitCode }) => exitCode === 0).length;
-  return [
-    service,
-    String(stops.length),
-    String(clean),
-    `${seconds(stop.p50)}, ${seconds(stop.max)} s`,
-    `${seconds(start.p50)}, ${seconds(start.max)} s`,
-  ];
-}
-
-function seconds(ms: number): string {
-  return (ms / 1_000).toFixed(2);
+function describeTimes(ms: readonly number[]): string {
+  const { p50, max } = distributionOf(ms);
+  return `${(p50 / 1_000).toFixed(2)}, ${(max / 1_000).toFixed(2)} s`;
 }

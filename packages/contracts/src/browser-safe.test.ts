@@ -13,7 +13,7 @@ function* sources(): Iterable<[file: string, code: string]> {
   }
 }
 
-test('nothing here needs Node: the dashboard runs it in browsers', () => {
+test('contracts do not depend on Node, because the dashboard runs them in browsers', () => {
   const needing = [...sources()].filter(([, code]) => NODE_ONLY.test(code)).map(([file]) => file);
   expect(needing).toEqual([]);
   expect([...sources()].map(([file]) => file)).toEqual(

@@ -5,7 +5,7 @@ import { AppError, ERRORS, problemSchema, toProblem, type ErrorCode } from './er
 const documented = readFileSync('docs/api.md', 'utf8').split('## Errors')[1] ?? '';
 
 describe.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
-  test('makes a valid problem document', () => {
+  test('has a valid problem document', () => {
     const error = new AppError(code, 'What went wrong.', {
       errors: [{ path: 'name', message: 'is required' }],
     });
@@ -14,7 +14,7 @@ describe.each(Object.keys(ERRORS) as ErrorCode[])('%s', (code) => {
     expect(problem.type).toMatch(/^urn:tocsin:problem:[a-z-]+$/);
   });
 
-  test('is documented, unless it is our own fault', () => {
+  test('is documented, except for internal errors', () => {
     if (code === 'internal') return;
     expect(documented).toMatch(new RegExp(`^\\| [0-9, ]*${ERRORS[code].status}\\b`, 'm'));
   });

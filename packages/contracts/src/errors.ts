@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { component } from './fields.ts';
 
 /** Every error that the API returns, with its status and a title that is safe to show. */
 export const ERRORS = {
@@ -58,32 +59,28 @@ export class AppError extends Error {
   }
 }
 
-export const problemSchema = z
-  .strictObject({
-    type: z
-      .string()
-      .describe(
-        'The error for programs: `urn:tocsin:problem:` and its code with hyphens. `about:blank` if the request was not valid HTTP.',
-      ),
-    title: z.string().describe('The meaning of the error, always the same.'),
-    status: z.int().describe('The HTTP status code.'),
-    detail: z.string().describe('What went wrong in this case, for people.'),
-    instance: z.string().describe('The id of the request, as in `X-Request-Id`.'),
-    errors: z
-      .array(
-        z
-          .strictObject({
-            path: z
-              .string()
-              .describe('Dotted, as in `assertions.statusCode` or `regions.0`. Empty for the whole body.'),
-            message: z.string().describe('What is wrong with it, for people.'),
-          })
-          .meta({ id: 'FieldError', description: 'An invalid field.' }),
-      )
-      .optional()
-      .describe('All invalid fields.'),
-  })
-  .meta({ id: 'Problem', description: 'An error (RFC 9457).' });
+export const problemSchema = component('Problem', 'An error (RFC 9457).', {
+  type: z
+    .string()
+    .describe(
+      'The error for programs: `urn:tocsin:problem:` and its code with hyphens. `about:blank` if the request was not valid HTTP.',
+    ),
+  title: z.string().describe('The meaning of the error, always the same.'),
+  status: z.int().describe('The HTTP status code.'),
+  detail: z.string().describe('What went wrong in this case, for people.'),
+  instance: z.string().describe('The id of the request, as in `X-Request-Id`.'),
+  errors: z
+    .array(
+      component('FieldError', 'An invalid field.', {
+        path: z
+          .string()
+          .describe('Dotted, as in `assertions.statusCode` or `regions.0`. Empty for the whole body.'),
+        message: z.string().describe('What is wrong with it, for people.'),
+      }),
+    )
+    .optional()
+    .describe('All invalid fields.'),
+});
 export type Problem = z.infer<typeof problemSchema>;
 
 /** The `type` of an error's problem document. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FieldError } from './errors.ts';
 import { nearestWord } from './words.ts';
 
-/** Unknown keys reported of one object, so that a response is never larger than its request. */
+/** Maximum unknown keys that are reported for one object. */
 const MAX_KEYS = 100;
 
 /** The errors of a schema, with dotted paths. An unknown key has a path of its own. */

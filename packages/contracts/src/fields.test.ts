@@ -10,7 +10,7 @@ describe('parseTimestamp', () => {
     ['2026-11-20T14:30:00.5+02:30', '2026-11-20T12:00:00.500Z'],
     ['2026-11-20T07:00:00-0500', '2026-11-20T12:00:00.000Z'],
     ['2026-11-20T13:00:00+01', '2026-11-20T12:00:00.000Z'],
-    // Truncated, never rounded: a cursor must not move past an event.
+    // Cut off, not rounded: a cursor must not move past an event.
     ['2026-11-20T12:00:00.123999Z', '2026-11-20T12:00:00.123Z'],
     ['2026-11-20T12:00:00,9Z', '2026-11-20T12:00:00.900Z'],
     ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
@@ -37,12 +37,12 @@ describe('parseTimestamp', () => {
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+00:01',
     '9999-12-31T23:59:59-23:59',
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseTimestamp(text)).toBeNull();
   });
 });
 
-/** By far enough for V8 to compile what is called. */
+/** Enough calls for V8 to compile the function. */
 const CALLS = 20_000;
 
 describe('httpUrl', () => {
@@ -51,7 +51,7 @@ describe('httpUrl', () => {
     ['a letter with an accent in the host', 'https://caf\u00E9.example/'],
     ['a letter with an accent in the path', 'https://example.com/caf\u00E9'],
     ['characters beyond Latin-1', 'https://\u4F8B\u3048.example/\u9053'],
-  ])('with %s, is accepted every time', (_what, url) => {
+  ])('accepts %s every time', (_what, url) => {
     let accepted = 0;
     for (let call = 0; call < CALLS; call += 1) if (httpUrl.safeParse(url).success) accepted += 1;
     expect(accepted).toBe(CALLS);

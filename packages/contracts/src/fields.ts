@@ -2,14 +2,28 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 import { parseUrl } from './parse-url.ts';
 
+type ComponentOf<Shape extends z.ZodRawShape> = z.ZodObject<z.core.util.Writeable<Shape>, z.core.$strict>;
+
+/** An object without unknown fields, with a name of its own in the OpenAPI document. */
+export function component<Shape extends z.ZodRawShape>(id: string, shape: Shape): ComponentOf<Shape>;
+export function component<Shape extends z.ZodRawShape>(
+  id: string,
+  description: string,
+  shape: Shape,
+): ComponentOf<Shape>;
+export function component(id: string, ...rest: [z.ZodRawShape] | [string, z.ZodRawShape]): z.ZodObject {
+  const [shape, description] = rest.length === 1 ? rest : [rest[1], rest[0]];
+  return z.strictObject(shape).meta({ id, ...(description !== undefined && { description }) });
+}
+
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Parses an ISO 8601 timestamp with any offset. Digits beyond milliseconds are truncated, so that a cursor never moves past an event. Null if
- * the text is no timestamp, its day or time does not exist, or it is outside the years 1 to 9999 in UTC, which other parsers do not support.
+ * Parses an ISO 8601 timestamp with an offset; null if it is none, or outside the years 1 to 9999 in UTC, which other parsers do not
+ * support. Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
  */
 export function parseTimestamp(text: string): Date | null {
   const match = ISO_8601.exec(text);
@@ -109,7 +123,7 @@ export const httpsUrl: z.ZodType<string, string> = absoluteUrl({
 /** A timestamp as the API returns it: UTC with milliseconds. */
 export const timestamp: z.ZodISODateTime = z.iso.datetime({ precision: 3 });
 
-/** A timestamp as the API accepts it: with any offset, read to the millisecond. @param rule the error message */
+/** A timestamp as the API accepts it: with an offset, to the millisecond. @param rule the error message */
 export function instant(
   rule: string = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
 ): z.ZodType<Date, string> {
@@ -124,7 +138,7 @@ export function instant(
     .meta({ format: 'date-time' });
 }
 
-/** The ids of monitors, in lower case. @param error of what is no array */
+/** The ids of monitors, in lower case. @param error for a value that is not an array */
 export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.ZodType<string, string>> {
   return z.array(
     z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),
@@ -134,7 +148,7 @@ export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.Z
 
 /** The size of a page, capped at the maximum. */
 export const pageLimit = z
-  .string({ error: 'must be given once' })
+  .string({ error: 'must be given only once' })
   .regex(/^\d{1,15}$/, { error: 'must be an integer of at least 1' })
   .transform(Number)
   .refine((count) => count >= 1, { error: 'must be an integer of at least 1' })

@@ -1,49 +1,45 @@
 import { z } from 'zod';
 
-/** One queue of the system: its name, its job's name and payload. Queues of a region carry the region's code. */
-interface JobDefinition<Payload extends z.ZodType> {
+/** A queue, its job's name and payload. Queues of a region carry the region's code. */
+interface JobDefinition {
   readonly queue: string;
   readonly perRegion: boolean;
   readonly job: string;
-  readonly payload: Payload;
+  readonly payload: z.ZodType;
 }
 
-function define<Payload extends z.ZodType>(definition: JobDefinition<Payload>): JobDefinition<Payload> {
-  return definition;
-}
-
-/** All jobs. Payloads contain ids only: no URL, header or secret ever gets into the queue's store. */
+/** All jobs. Payloads contain ids only: URLs, headers and secrets never enter the queue's store. */
 export const JOBS = {
-  check: define({
+  check: {
     queue: 'checks',
     perRegion: true,
     job: 'check',
     payload: z.union([
       // A wave: every monitor of the region with this interval and phase (ADR 11).
       z.strictObject({ intervalSeconds: z.int().min(1), phaseMs: z.int().min(1) }),
-      // One monitor that is new.
+      // One new monitor.
       z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
     ]),
-  }),
-  trigger: define({
+  },
+  trigger: {
     queue: 'triggers',
     perRegion: true,
     job: 'trigger',
     payload: z.strictObject({ triggerId: z.uuid() }),
-  }),
-  statusChange: define({
+  },
+  statusChange: {
     queue: 'status-changes',
     perRegion: false,
     job: 'status-change',
     payload: z.strictObject({ statusChangeId: z.uuid() }),
-  }),
-  delivery: define({
+  },
+  delivery: {
     queue: 'deliveries',
     perRegion: false,
     job: 'deliver',
     payload: z.strictObject({ deliveryId: z.uuid() }),
-  }),
-} as const;
+  },
+} as const satisfies Record<string, JobDefinition>;
 
 export type JobKind = keyof typeof JOBS;
 /** The payload of a job that checks one monitor. */

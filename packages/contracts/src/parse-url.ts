@@ -1,6 +1,6 @@
 /**
- * A URL read by the WHATWG parser, or null where it is none. Instead of `URL.canParse`: once V8 has compiled its callers,
- * Node 20's refuses hosts with a character from U+0080 to U+00FF, such as `café.example`.
+ * Parses a URL; null if it is invalid. In Node 20, `URL.canParse` refuses valid hosts such as `café.example` once V8 has compiled its
+ * caller.
  * @param base what a relative URL is relative to
  */
 export function parseUrl(text: string, base?: string): URL | null {

@@ -30,7 +30,7 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export const NAMED_ERROR_REASONS = ['TIMEOUT', 'DNS_ERROR', 'CONNECTION_REFUSED', 'UNKNOWN_ERROR'] as const;
 export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}`;
 
-/** Of a dashboard user: an owner also manages users and invitations, and may see secrets. */
+/** An owner also manages users and invitations, and may see secrets. */
 export const USER_ROLES = ['owner', 'member'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 

@@ -6,6 +6,6 @@ test.each([
   ['  X-Api-Key ', '_', 'x_api_key'],
   ['日本', '-', ''],
   ['a'.repeat(9) + ' b', '-', 'aaaaaaaaa'],
-] as const)('%j with %j is %j', (text, between, words) => {
+] as const)('the words of %j joined with %j are %j', (text, between, words) => {
   expect(asciiWords(text, between, 10)).toBe(words);
 });

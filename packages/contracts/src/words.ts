@@ -1,7 +1,4 @@
-/**
- * The words of a text in small ASCII letters and digits, such as `shop-front` of "Shop: Frönt"; empty where it has none.
- * @param most characters
- */
+/** The words of a text in lower-case ASCII letters and digits, such as `shop-front` for "Shop: Frönt"; empty if it has none. */
 export function asciiWords(text: string, between: '-' | '_', most: number): string {
   return text
     .normalize('NFKD')
@@ -13,8 +10,8 @@ export function asciiWords(text: string, between: '-' | '_', most: number): stri
 }
 
 /**
- * The known word that a mistyped one most likely means, or null: the same letters in another case or with separators
- * (`failure_threshold`), one with a unit (`intervalSeconds`), or at most two letters off (`assertion`).
+ * The known word that a mistyped one most likely means, or null: other case or separators (`failure_threshold`), an added unit
+ * (`intervalSeconds`), or at most two wrong letters (`assertion`).
  */
 export function nearestWord(given: string, known: readonly string[]): string | null {
   const letters = plain(given);
@@ -33,7 +30,7 @@ function plain(word: string): string {
   return word.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** How many letters have to be added, dropped or changed (Levenshtein). */
+/** The number of letters to add, remove or change (Levenshtein). */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let index = 0; index < one.length; index += 1) {
@@ -51,11 +48,10 @@ const PREFIX = 'TOCSIN_SECRET_';
 const MAX_CHARACTERS = 200;
 
 /**
- * Names the environment variable that stands for a secret value of a monitor in a file or command. The fixed prefix keeps monitors from
- * choosing the name of another variable, such as `AWS_SECRET_ACCESS_KEY`, whose value would then be sent to their targets.
+ * The environment variable for a secret value of a monitor in a file. The fixed prefix prevents monitors from reading another variable,
+ * such as `AWS_SECRET_ACCESS_KEY`, which would then be sent to their targets.
  * @param words what the value belongs to, such as the monitor and the header
- * @param digits hexadecimal, to distinguish values with the same words. They depend on this value's monitor and field alone, so that no
- * other monitor changes the name.
+ * @param digits hexadecimal, to distinguish values with the same words; they depend on this monitor and field alone
  */
 export function secretVariable(words: string, digits: string): string {
   const name = [asciiWords(words, '_', MAX_CHARACTERS), digits].filter((part) => part !== '').join('_');

@@ -95,7 +95,7 @@ describe('the address policy', () => {
     expect(policy.blockedReason(ip)).toBeNull();
   });
 
-  test('covers well over a hundred addresses', () => {
+  test('the table covers more than 100 addresses', () => {
     expect(blocked.length + REACHABLE.length).toBeGreaterThan(150);
   });
 });
@@ -122,7 +122,7 @@ describe('an allowed range opens only its own addresses', () => {
     for (const ip of closed) expect([ip, policy.blockedReason(ip)]).not.toEqual([ip, null]);
   });
 
-  test('several ranges add up', () => {
+  test('several ranges are combined', () => {
     const policy = createAddressPolicy(['127.0.0.0/8', '::1/128']);
     expect(policy.blockedReason('127.0.0.1')).toBeNull();
     expect(policy.blockedReason('::1')).toBeNull();

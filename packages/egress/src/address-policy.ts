@@ -3,12 +3,8 @@ import os from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from './denied-ranges.ts';
 
-/** Decides which addresses the service may connect to. */
 export interface AddressPolicy {
-  /**
-   * Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null if it is allowed. Text that is not a
-   * canonical IP address is blocked.
-   */
+  /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Text that is no canonical IP is blocked. */
   blockedReason(ip: string): string | null;
 }
 
@@ -20,18 +16,15 @@ type Range = [Address, number];
 
 const FIRST_MAPPED_BIT = 96;
 const globalUnicast = ipaddr.parseCIDR(GLOBAL_UNICAST_IPV6);
-const parseDenied = ([cidr, reason]: DeniedRange): readonly [Range, string] => [
-  ipaddr.parseCIDR(cidr),
-  reason,
-];
-const deniedIPv4 = DENIED_IPV4.map(parseDenied);
-const deniedIPv6 = DENIED_IPV6.map(parseDenied);
+const parseDenied = (ranges: readonly DeniedRange[]): (readonly [Range, string])[] =>
+  ranges.map(([cidr, reason]) => [ipaddr.parseCIDR(cidr), reason]);
+const deniedIPv4 = parseDenied(DENIED_IPV4);
+const deniedIPv6 = parseDenied(DENIED_IPV6);
 
 /**
  * The policy for public addresses, with some ranges opened.
- * @param allowCidrs ranges that are allowed. An IPv4 range includes the IPv4-mapped form of its addresses, which are the same hosts, but
- *   not their NAT64, 6to4 or Teredo form.
- * @param ownAddresses blocked even if they are public: a service on them may rely on a firewall that connections from this machine bypass
+ * @param allowCidrs an IPv4 range includes the IPv4-mapped form of its addresses, but not their NAT64, 6to4 or Teredo form
+ * @param ownAddresses blocked even if public: a service on them may rely on a firewall that connections from this machine bypass
  * @throws TypeError naming the entry that is not a CIDR
  */
 export function createAddressPolicy(
@@ -51,10 +44,7 @@ export function createAddressPolicy(
   };
 }
 
-/**
- * Parses the comma-separated ranges of `EGRESS_ALLOW_CIDRS`. A single address is a range of its own.
- * @throws TypeError naming the entry that is not a CIDR
- */
+/** Parses the comma-separated ranges or addresses of `EGRESS_ALLOW_CIDRS`. @throws TypeError naming the entry that is not a CIDR */
 export function parseCidrs(text: string): string[] {
   const entries = text
     .split(',')
@@ -65,11 +55,11 @@ export function parseCidrs(text: string): string[] {
 }
 
 function parseAllowed(entry: string): Range {
-  const [host = '', bits, ...rest] = entry.split('/');
+  const [, host = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
   const family = isIP(host);
   const width = family === 4 ? 32 : 128;
-  const length = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
-  if (family === 0 || host.includes('%') || rest.length > 0 || !(length <= width)) {
+  const length = Number(bits ?? width);
+  if (family === 0 || length > width) {
     throw new TypeError(`"${entry}" is not a CIDR range: write it like 10.0.0.0/8 or fd00::/8`);
   }
   const address = family === 4 ? ipaddr.IPv4.parse(host) : parseIPv6(host);

@@ -87,7 +87,7 @@ describe('EGRESS_ALLOW_CIDRS opens only its own addresses, with real connections
     expect(connections).toBe(hosts(open).length);
   });
 
-  test('covers more than a hundred hosts', () => {
+  test('the table covers more than 100 hosts', () => {
     expect(TABLE.flatMap(([, open, closed]) => [...hosts(open), ...hosts(closed)]).length).toBeGreaterThan(
       100,
     );

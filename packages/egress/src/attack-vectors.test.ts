@@ -77,20 +77,20 @@ describe('through the guard, over http and https, and by checkUrl', () => {
         url: text,
         http: await outcomeOf(ground.url(text), egress),
         https: await outcomeOf(ground.secureUrl(text), egress),
-        told: await verdictOn(ground.url(text)),
+        verdict: await verdictOn(ground.url(text)),
       })),
     );
     const expected = vectors.map(({ url, outcome }) => ({
       url,
       http: outcome,
       https: outcome,
-      told: outcome === 'public' || outcome === 'unknown name' ? 'reachable' : outcome,
+      verdict: outcome === 'public' || outcome === 'unknown name' ? 'reachable' : outcome,
     }));
     expect(seen).toEqual(expected);
   });
 });
 
-test('an allowed address gets exactly one connection, which the canary and the watch see', async () => {
+test('an allowed address gets exactly one connection, which the canary and the watch note', async () => {
   for (const address of CANARY_ADDRESSES) {
     const open = createEgress({ allowCidrs: [address], extraCa: ground.ca });
     const host = address.includes(':') ? `[${address}]` : address;

@@ -95,7 +95,7 @@ beforeEach(() => {
   connections = 0;
 });
 
-describe('by default nothing reaches loopback', () => {
+describe('loopback is blocked by default', () => {
   const hosts = list(`
     127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 017700000001 0x7f.1 １２７.0.0.1 127.0.0.1. 0.0.0.0 0
     [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::]
@@ -157,7 +157,7 @@ describe('by default nothing reaches loopback', () => {
     await expect(get(egress, 'http://public.test/')).rejects.toThrow('too many open files');
   });
 
-  test('the message says what is wrong and what to do', async () => {
+  test('the error message names the cause and the setting', async () => {
     const egress = createEgress({ allowCidrs: [], lookup });
     await expect(get(egress, 'http://private.test/')).rejects.toThrow(
       'address 10.0.0.1 of private.test is in a private range; allow it with EGRESS_ALLOW_CIDRS',
@@ -204,7 +204,7 @@ describe('an allowed range', () => {
   ])('connects for %s to port %i', async (url, expected) => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     const socket = egress.connectionTo(new URL(url), testOwner(url))();
-    // Whether anybody listens there does not matter.
+    // Whether a server listens there does not matter.
     socket.on('error', () => undefined);
     const [, port] = (await once(socket, 'connectionAttempt')) as [string, number];
     socket.destroy();
@@ -237,7 +237,7 @@ describe('https', () => {
     });
   });
 
-  test('refuses an unknown CA, whatever the request or the environment says', async () => {
+  test('refuses an unknown CA despite options of the request and the environment', async () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     const url = `https://loopback.test:${portOf(secure)}/`;
     const lax = { rejectUnauthorized: false } as http.RequestOptions;

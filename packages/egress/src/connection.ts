@@ -12,10 +12,7 @@ import { createGuardedLookup, EgressBlockedError } from './guarded-lookup.ts';
 /** The target of a connection: an http or https URL. The port is empty for the default port. */
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
-/**
- * For `createConnection` of a request without an agent. Node then opens a connection for this request only, which takes 5 % less CPU
- * time per check. An exception becomes the `error` event of the request.
- */
+/** For `createConnection` of a request without an agent, which takes 5 % less CPU time. An exception becomes its `error` event. */
 export type CreateConnection = () => Socket;
 
 export interface Guard {
@@ -27,11 +24,7 @@ export interface Guard {
 /** How long to connect to one address of a name before the next is tried. Node's 250 ms is less than some round trips. */
 const ADDRESS_ATTEMPT_MS = 500;
 
-/**
- * Opens a connection to an allowed address, and looks up the name on behalf of its owner. No option of the request can bypass the guard.
- * TLS sessions are not resumed, the host of the URL is the name to verify and to send (SNI), and certificates are always verified.
- * @throws EgressBlockedError for a blocked address literal
- */
+/** Opens a connection for an owner. TLS sessions are not resumed. @throws EgressBlockedError for a blocked address literal */
 export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner): Socket {
   const host = withoutBrackets(origin.hostname);
   // `lookup` is not called for literals.
@@ -49,7 +42,7 @@ export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner)
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   };
   if (!isSecure) return net.connect(destination);
-  const options: tls.ConnectionOptions & net.TcpNetConnectOpts = {
+  const socket = tls.connect({
     ...destination,
     secureContext: guard.secureContext,
     // RFC 6066: no addresses and no trailing dot in the server name.
@@ -58,8 +51,7 @@ export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner)
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     rejectUnauthorized: true,
     checkServerIdentity,
-  };
-  const socket = tls.connect(options);
+  });
   readCertificateCheaply(socket);
   return socket;
 }
@@ -75,11 +67,7 @@ export function certificateExpiry(socket: TLSSocket): Date | null {
   return expiries.get(socket) ?? null;
 }
 
-/**
- * Reads only the alternative names and the expiry of the server's certificate. By default Node formats every field of the whole chain to
- * compare names, which takes a quarter of the CPU time of an HTTPS check.
- * @param socket not yet connected
- */
+/** Reads only names and expiry of the certificate. All fields, as by default, take a quarter of the CPU time of an HTTPS check. */
 export function readCertificateCheaply(socket: TLSSocket): void {
   // Node passes the result to `checkServerIdentity`, which reads no other field.
   socket.getPeerCertificate = () => {
@@ -92,10 +80,7 @@ export function readCertificateCheaply(socket: TLSSocket): void {
   };
 }
 
-/**
- * Checks a certificate by RFC 9525: only the subject alternative names count. Node's own check falls back to the common name.
- * @returns the error for the connection; undefined if the certificate is valid for the host
- */
+/** Checks a certificate by RFC 9525: only the subject alternative names count, not the common name. @returns undefined if it is valid */
 export function checkServerIdentity(
   host: string,
   { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>,
@@ -103,8 +88,7 @@ export function checkServerIdentity(
   // Without a subject, Node has no common name to fall back to.
   if (subjectaltname !== undefined)
     return tls.checkServerIdentity(host, { subjectaltname } as PeerCertificate);
-  const error = new Error(
-    'the certificate has no subject alternative name, and its common name does not count (RFC 9525)',
-  );
-  return Object.assign(error, { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  const problem =
+    'the certificate has no subject alternative name, and its common name does not count (RFC 9525)';
+  return Object.assign(new Error(problem), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 }

@@ -15,34 +15,26 @@ const KEY_EXCHANGE_GROUPS = 'X25519:P-256:P-384:P-521';
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 export interface EgressOptions {
-  /** Ranges to open (`EGRESS_ALLOW_CIDRS`). */
   readonly allowCidrs: readonly string[];
   /** PEM of CAs to trust in addition to the public ones (`CHECK_CA_FILE`, `WEBHOOK_CA_FILE`); null or absent for none. */
   readonly extraCa?: string | null;
-  /** Replaces the name resolver, for tests. */
   readonly lookup?: LookupAll;
-  /** Replaces the addresses of this machine's interfaces, for tests. */
   readonly ownAddresses?: OwnAddresses;
   /** How long `checkUrl` waits for a name. Default: 3 s. */
   readonly checkUrlLookupMs?: number;
 }
 
-/** Guarded connections to untrusted URLs. */
 export interface Egress {
   /** Every connection names its owner, so that lookups that hang do not delay other accounts. */
   readonly connectionTo: (origin: Origin, owner: LookupOwner) => CreateConnection;
   /**
-   * Why the guard would refuse this URL now, as a sentence; null if it would not. This is an early check for the user: each connection is
-   * checked again when it is opened. A name that does not resolve within 3 s is not refused.
-   * @param account on whose behalf the name is looked up
+   * Why the guard would refuse this URL now, as a sentence; null if it would not, or if the name does not resolve within 3 s. This is an
+   * early check for the user: each connection is checked again. @param account on whose behalf the name is looked up
    */
   checkUrl(url: string, account: string): Promise<string | null>;
 }
 
-/**
- * Creates the guarded connections for one purpose: checks, or webhooks.
- * @throws TypeError if `allowCidrs` contains an invalid CIDR or `extraCa` no valid certificate
- */
+/** Creates guarded connections for checks or webhooks. @throws TypeError if a CIDR is invalid or `extraCa` has no valid certificate */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
   const lookup = createFairLookup({
@@ -74,13 +66,14 @@ function withoutEvents(lookup: LookupAll): StartLookup {
       onResult(error, addresses);
       onEnd(true);
     });
-    return { askAgain: () => undefined, stop: () => onEnd(true) };
+    return { repeat: () => undefined, stop: () => onEnd(true) };
   };
 }
 
 function createSecureContext(extraCa: string | null): SecureContext {
+  const ecdhCurve = KEY_EXCHANGE_GROUPS;
   // Without `ca` Node uses its built-in store, including the certificates of NODE_EXTRA_CA_CERTS.
-  if (extraCa === null) return tls.createSecureContext({ ecdhCurve: KEY_EXCHANGE_GROUPS });
+  if (extraCa === null) return tls.createSecureContext({ ecdhCurve });
   const certificates = extraCa.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new TypeError('the extra CA contains no PEM certificate');
   for (const [index, pem] of certificates.entries()) {
@@ -91,10 +84,7 @@ function createSecureContext(extraCa: string | null): SecureContext {
       throw new TypeError(`certificate ${index + 1} of the extra CA is not valid`, { cause });
     }
   }
-  return tls.createSecureContext({
-    ca: [...tls.rootCertificates, ...certificates],
-    ecdhCurve: KEY_EXCHANGE_GROUPS,
-  });
+  return tls.createSecureContext({ ca: [...tls.rootCertificates, ...certificates], ecdhCurve });
 }
 
 /** All addresses of a name; none if it does not resolve in time. */

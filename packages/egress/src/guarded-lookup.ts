@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { AddressPolicy } from './address-policy.ts';
 import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
-import { lookupError } from './dns/name-resolver.ts';
+import { lookupError } from './dns/name-lookup.ts';
 
 /** A connection that the guard refused. The message names the address and the setting that allows it. */
 export class EgressBlockedError extends Error {
@@ -31,10 +31,7 @@ export function allowedAddresses(
   return allowed.length === 0 && blocked !== null ? blocked : allowed;
 }
 
-/**
- * A `lookup` for `net.connect` that returns only allowed addresses. The connection uses these very addresses, so a name that resolves
- * differently the next time (DNS rebinding) gains nothing.
- */
+/** A `lookup` for `net.connect`. The connection uses these very addresses, so a name that resolves differently later gains nothing. */
 export function createGuardedLookup(
   lookup: OwnedLookup,
   policy: AddressPolicy,
@@ -43,12 +40,12 @@ export function createGuardedLookup(
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, owner, (error, addresses) => {
       if (error) return callback(error, []);
-      let allowed: LookupAddress[] | EgressBlockedError;
+      let allowed: LookupAddress[] | Error;
       try {
         allowed = allowedAddresses(hostname, addresses, policy);
       } catch (cause) {
         // Thrown in the callback of a resolver, it would end the process.
-        return callback(cause instanceof Error ? cause : new Error(String(cause)), []);
+        allowed = cause as Error;
       }
       if (allowed instanceof Error) return callback(allowed, []);
       const [first] = allowed;

@@ -35,7 +35,7 @@ test('keeps the previous addresses if the interfaces cannot be read', () => {
     },
     () => now,
   );
-  // Without any, a connection must not be judged.
+  // Without any, no connection may be allowed.
   for (let times = 0; times < 2; times += 1) expect(own).toThrow('too many open files');
   isFailing = false;
   expect(own()).toEqual(['127.0.0.1']);

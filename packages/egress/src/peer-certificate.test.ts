@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 /** What a handshake with the server came to: null, or why the certificate was refused. */
-async function judge(
+async function verify(
   certificate: Certificate,
   host: string,
   check: typeof checkServerIdentity,
@@ -76,26 +76,26 @@ describe.each(CERTIFICATES)('a certificate of %s with %j', (subject, alternative
   });
 
   test.each(HOSTS)('is valid for %s only by its alternative names', async (host) => {
-    const plain = await judge(certificate, host, byNode);
-    const cheap = await judge(certificate, host, checkServerIdentity, readCertificateCheaply);
+    const plain = await verify(certificate, host, byNode);
+    const cheap = await verify(certificate, host, checkServerIdentity, readCertificateCheaply);
     if (alternativeNames.length > 0) expect(cheap.refusal).toBe(plain.refusal);
     else expect(cheap.refusal).toContain('has no subject alternative name');
   });
 });
 
-test('the cases include both outcomes', async () => {
+test('the cases include valid and invalid certificates', async () => {
   const named = await createCertificate(['shop.test']);
-  expect((await judge(named, 'shop.test', checkServerIdentity, readCertificateCheaply)).refusal).toBeNull();
-  expect((await judge(named, 'other.test', checkServerIdentity, readCertificateCheaply)).refusal).toContain(
+  expect((await verify(named, 'shop.test', checkServerIdentity, readCertificateCheaply)).refusal).toBeNull();
+  expect((await verify(named, 'other.test', checkServerIdentity, readCertificateCheaply)).refusal).toContain(
     'other.test',
   );
 });
 
 test('the expiry is recorded only if the certificate was read', async () => {
   const certificate = await createCertificate(['shop.test'], { validDays: 12 });
-  const { socket } = await judge(certificate, 'shop.test', checkServerIdentity, readCertificateCheaply);
+  const { socket } = await verify(certificate, 'shop.test', checkServerIdentity, readCertificateCheaply);
   const days = ((certificateExpiry(socket)?.getTime() ?? 0) - Date.now()) / 86_400_000;
   expect(days).toBeGreaterThan(11.9);
   expect(days).toBeLessThan(12.1);
-  expect(certificateExpiry((await judge(certificate, 'shop.test', byNode)).socket)).toBeNull();
+  expect(certificateExpiry((await verify(certificate, 'shop.test', byNode)).socket)).toBeNull();
 });

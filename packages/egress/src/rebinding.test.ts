@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createEgress, type Egress } from './create-egress.ts';
 import { AttackGround } from './testing/attack-ground.ts';
 import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
-import type { DnsAnswer } from './testing/dns-server.ts';
+import type { ZoneEntry } from './testing/dns-server.ts';
 import { testOwner } from './testing/test-owner.ts';
 
 const NAME = 'rebinding.attack.test';
@@ -28,7 +28,7 @@ afterEach(() => {
   expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
 });
 
-/** 200 where the public server answered, otherwise the code of the error. */
+/** 200 if the public server responded, otherwise the code of the error. */
 function get(host: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const request = http.get(
@@ -44,9 +44,9 @@ function get(host: string): Promise<number | string | undefined> {
   });
 }
 
-/** What the names' changing answers bring about, request after request. */
-async function rounds(name: string, answer: DnsAnswer): Promise<(number | string | undefined)[]> {
-  ground.dns.zone.set(name, answer);
+/** The results of requests, one after another, while the addresses of the name change. */
+async function rounds(name: string, entry: ZoneEntry): Promise<(number | string | undefined)[]> {
+  ground.dns.zone.set(name, entry);
   const seen: (number | string | undefined)[] = [];
   for (let round = 0; round < ROUNDS; round += 1) seen.push(await get(name));
   return seen;
@@ -78,13 +78,13 @@ test('an alias that changes to a private name', async () => {
 });
 
 test('a name that was reachable and then becomes private is refused', async () => {
-  ground.dns.zone.set('told.attack.test', (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
-  expect(await egress.checkUrl(`http://told.attack.test:${ground.port}/`, 'account')).toBeNull();
-  expect(await get('told.attack.test')).toBe('EGRESS_BLOCKED');
+  ground.dns.zone.set('changing.attack.test', (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
+  expect(await egress.checkUrl(`http://changing.attack.test:${ground.port}/`, 'account')).toBeNull();
+  expect(await get('changing.attack.test')).toBe('EGRESS_BLOCKED');
 });
 
-test('a public address that refuses does not open the private one beside it', async () => {
-  // Nobody listens on that public address; whoever tries the next answer in turn comes to the canary.
+test('a public address that refuses is not replaced by the private one', async () => {
+  // No server listens on that public address. A client that tries the next address reaches the canary.
   const egressOfTwo = createEgress({ allowCidrs: ['127.200.0.2'], lookup: ground.dns.lookup });
   ground.dns.zone.set('refusing.attack.test', ['127.200.0.2', '127.0.0.1', '::1']);
   const code = await new Promise((resolve) => {

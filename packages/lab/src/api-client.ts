@@ -1,7 +1,6 @@
 import { Agent, request, type ClientRequest } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { openSession } from './dashboard-session.ts';
-import { PUBLIC_URL } from './dashboard-session.ts';
+import { openSession, PUBLIC_URL } from './dashboard-session.ts';
 
 export interface ApiCall {
   readonly method: string;
@@ -34,6 +33,7 @@ export interface ApiTarget {
 
 /** Longer than the api takes for a trigger that no checker runs. */
 const TIMEOUT_MS = 40_000;
+const REQUEST_WITHIN_MS = 600_000;
 const RETRY_MS = 150;
 /** The api limits the rate of sign-ins. */
 const RETRY_SIGN_IN_MS = 3_000;
@@ -77,7 +77,7 @@ function outcomeOf(error: NodeJS.ErrnoException, sent: ClientRequest): ApiOutcom
 /** Sends one call. @throws Error without a response */
 export async function fetchApi(target: ApiTarget, call: ApiCall): Promise<ApiResponse> {
   const outcome = await callApi(target, call);
-  if (outcome.kind === 'response') return outcome;
+  if (outcome.kind === 'response') return { status: outcome.status, body: outcome.body };
   const reason = outcome.kind === 'broken' ? outcome.reason : outcome.kind;
   throw new Error(`${call.method} ${call.path}: ${reason}`);
 }
@@ -89,7 +89,7 @@ export interface ApiReplica {
   readonly port: number;
 }
 
-/** A client of several replicas, which retries at another one after an error, as behind a load balancer. */
+/** A client of several replicas, which retries at another one after an error, as behind a load balancer. Signs in to the dashboard. */
 export class ApiClient {
   /** Responses by status; 0: none. */
   readonly statuses = new Map<number, number>();
@@ -106,12 +106,6 @@ export class ApiClient {
     this.#apiKey = apiKey;
   }
 
-  /** Signs in to the dashboard, for the paths below it. */
-  async signIn(): Promise<void> {
-    const port = this.#replicas.find(({ isReady }) => isReady)?.port ?? 0;
-    this.#cookie = (await openSession({ port })).cookie;
-  }
-
   /** One request to one replica. @throws Error without a response */
   async send({ port }: ApiReplica, method: string, path: string, body?: object): Promise<ApiResponse> {
     const headers = path.startsWith(DASHBOARD)
@@ -125,30 +119,30 @@ export class ApiClient {
   }
 
   /** Repeats a request, at one replica after the other, until one responds with less than 500. @throws Error after 10 minutes */
-  async request(method: string, path: string, body?: object, withinMs = 600_000): Promise<ApiResponse> {
-    const deadline = Date.now() + withinMs;
-    for (;;) {
+  async request(method: string, path: string, body?: object): Promise<ApiResponse> {
+    const deadline = Date.now() + REQUEST_WITHIN_MS;
+    while (Date.now() < deadline) {
       this.#turn += 1;
       const replica = this.#replicas[this.#turn % this.#replicas.length];
       const cookie = this.#cookie;
-      // No response: the replica was killed, is stopped or too slow.
-      const response = replica?.isReady
-        ? await this.send(replica, method, path, body).catch(() => null)
-        : null;
-      if (replica && response?.status === 401 && path.startsWith(DASHBOARD)) {
-        await this.#signInAgain(replica, cookie);
-      } else if (response && response.status < 500) return response;
-      if (Date.now() > deadline) throw new Error(`no response to ${method} ${path} within ${withinMs} ms`);
+      if (replica?.isReady) {
+        // No response: the replica was killed, is stopped or too slow.
+        const response = await this.send(replica, method, path, body).catch(() => null);
+        const isRefused = response?.status === 401 && path.startsWith(DASHBOARD);
+        if (isRefused) await this.#signIn(replica, cookie);
+        else if (response && response.status < 500) return response;
+      }
       await wait(RETRY_MS);
     }
+    throw new Error(`no response to ${method} ${path} within ${REQUEST_WITHIN_MS} ms`);
   }
 
   /**
-   * An api whose clock is far ahead sees every session as expired, and deletes it. A session of its own is valid at the others too.
-   * @param cookie that was refused: another request may have signed in since
+   * An api whose clock is far ahead treats every session as expired, and deletes it. Its own sessions are valid at the others too.
+   * @param refused another request may have signed in since
    */
-  async #signInAgain({ port }: ApiReplica, cookie: string): Promise<void> {
-    if (cookie !== this.#cookie) return;
+  async #signIn({ port }: ApiReplica, refused: string): Promise<void> {
+    if (refused !== this.#cookie) return;
     this.#signingIn ??= openSession({ port })
       .then((session) => void (this.#cookie = session.cookie))
       .catch(() => wait(RETRY_SIGN_IN_MS))

@@ -3,7 +3,7 @@ export const PUBLIC_URL = 'http://tocsin.example';
 
 const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };
 
-/** Settings of an api that `signIn` can sign in to. */
+/** Settings of an api that `openSession` can sign in to. */
 export const ADMIN_ENV = { BOOTSTRAP_ADMIN_EMAIL: LOGIN.email, BOOTSTRAP_ADMIN_PASSWORD: LOGIN.password };
 
 /** A request to a path under `/api/dashboard`, with the session's cookie. */
@@ -14,15 +14,11 @@ export type DashboardRequest = (
   options?: Pick<RequestInit, 'signal'>,
 ) => Promise<Response>;
 
-/** Signs in to the dashboard of an api that runs with `ADMIN_ENV`. */
-export async function signIn(api: { readonly port: number }): Promise<DashboardRequest> {
-  return (await openSession(api)).request;
-}
-
 /**
- * The same, with the session's cookie.
+ * Signs in to the dashboard of an api.
  * @param login by default that of `ADMIN_ENV`
  * @param publicUrl PUBLIC_URL of the api
+ * @returns also the session's cookie
  */
 export async function openSession(
   { port }: { readonly port: number },

@@ -21,11 +21,11 @@ const KNOWN = {
 };
 const DEFAULTS = { times: 100, minutes: 30, rate: null, queue: null, json: null, keep: false };
 
-test('an option that is not given has its default', () => {
+test('uses the default of an option that is missing', () => {
   expect(parseOptions(['--'], KNOWN)).toEqual({ help: false, values: DEFAULTS, positionals: [] });
 });
 
-test('reads options of each kind, and positionals', () => {
+test('reads options of each kind and positionals', () => {
   const args = [
     'a',
     '--minutes',
@@ -54,16 +54,16 @@ test.each([
   [['--rate', '0'], '--rate must be a whole number from 1, not "0"'],
   [['--queue', 'kafka'], '--queue must be one of redis, postgres, not "kafka"'],
   [['--nothing'], "Unknown option '--nothing'"],
-])('%j is refused', (args, message) => {
+])('refuses %j', (args, message) => {
   expect(() => parseOptions(args, KNOWN)).toThrow(UsageError);
   expect(() => parseOptions(args, KNOWN)).toThrow(message);
 });
 
-test('a command without positionals refuses them', () => {
+test('refuses positionals for a command without them', () => {
   expect(() => refusePositionals(['more'])).toThrow(new UsageError("Unexpected argument 'more'"));
 });
 
-test('the help names each option with its default', () => {
+test('lists each option with its default in the help', () => {
   const help = helpText('test:soak --', 'About it.', KNOWN);
   expect(help).toMatch(
     /^npm run test:soak -- \[options\]\n\nAbout it\.\n\n {2}--times N +restarts; 100 by default\n/,

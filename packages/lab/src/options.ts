@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 
 /** An option of a command line. */
@@ -38,9 +38,8 @@ export function number<Usual extends number | null>(
       const isNumber = fraction ? Number.isFinite(value) : Number.isSafeInteger(value);
       if (text !== '' && isNumber && value >= min && value <= max) return value;
       const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
-      throw new UsageError(
-        `--${name} must be a ${fraction ? 'number' : 'whole number'} ${range}, not "${text}"`,
-      );
+      const kind = fraction ? 'number' : 'whole number';
+      throw new UsageError(`--${name} must be a ${kind} ${range}, not "${text}"`);
     },
   };
 }
@@ -74,10 +73,18 @@ export function parseOptions<Known extends Options>(
   args: readonly string[],
   known: Known,
 ): { readonly help: boolean; readonly values: ValuesOf<Known>; readonly positionals: readonly string[] } {
-  const { values, positionals } = readArgs(args, known);
-  const parsed = Object.entries(known).map(([name, option]) => {
+  const types = Object.entries(known).map(([name, { placeholder }]) => {
+    return [name, { type: placeholder === null ? ('boolean' as const) : ('string' as const) }];
+  });
+  const options = { ...Object.fromEntries(types), help: { type: 'boolean' as const, short: 'h' } };
+  const { values, positionals } = readArgs({
+    args: args.filter((arg) => arg !== '--'),
+    allowPositionals: true,
+    options,
+  });
+  const parsed = Object.entries(known).map(([name, { usual, parse }]) => {
     const value = values[name];
-    return [name, value === undefined ? option.usual : option.parse(name, String(value))];
+    return [name, value === undefined ? usual : parse(name, String(value))];
   });
   return {
     help: values['help'] === true,
@@ -86,17 +93,9 @@ export function parseOptions<Known extends Options>(
   };
 }
 
-function readArgs(args: readonly string[], known: Options): ReturnType<typeof parseArgs> {
-  const options = Object.entries(known).map(
-    ([name, { placeholder }]) =>
-      [name, { type: placeholder === null ? ('boolean' as const) : ('string' as const) }] as const,
-  );
+function readArgs(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
   try {
-    return parseArgs({
-      args: args.filter((arg) => arg !== '--'),
-      allowPositionals: true,
-      options: { ...Object.fromEntries(options), help: { type: 'boolean', short: 'h' } },
-    });
+    return parseArgs(config);
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Random } from './random.ts';
 
-test('draws for another purpose are others, and each covers its range', () => {
+test('draws differ between purposes and cover their range', () => {
   const one = new Random(1, 'one');
   const other = new Random(1, 'other');
   expect(one.next()).not.toBe(other.next());

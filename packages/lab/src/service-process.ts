@@ -95,22 +95,13 @@ export class ServiceProcess {
       this.#ready = message as Record<string, unknown>;
       return this.#ready;
     }
-    throw new Error(
-      `${this.name} ended (${String(message)}) before it was ready. Its last output:\n${output}`,
-    );
+    const how = `ended (${String(message)}) before it was ready`;
+    throw new Error(`${this.name} ${how}. Its last output:\n${output}`);
   }
 
   /** Sends a signal and, if the signal ends the process, waits for the end. @returns the exit code */
   async signal(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.#child;
-    if (!child || !this.isRunning) return child?.exitCode ?? null;
-    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
-      child.kill(signal);
-      return null;
-    }
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    const [code] = (await exit) as [number | null];
-    return code;
+    if (this.isRunning) this.#child?.kill(signal);
+    return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : (await this.ended()).code;
   }
 }

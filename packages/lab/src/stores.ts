@@ -21,23 +21,17 @@ export interface StoresOptions {
 
 /** A Postgres and a Redis on this machine, as durable as in production, to be broken and started again. */
 export class Stores {
-  /** For whatever belongs to the stores' system; it goes with the teardown. */
+  /** For other files of the system too. The teardown removes it. */
   readonly folder: string;
   readonly #options: StoresOptions;
   #postgres: PostgresServer;
-  #redis: RedisServer | null;
+  #redis: RedisServer | null = null;
   readonly #session: Pool;
 
-  private constructor(
-    folder: string,
-    options: StoresOptions,
-    postgres: PostgresServer,
-    redis: RedisServer | null,
-  ) {
+  private constructor(folder: string, options: StoresOptions, postgres: PostgresServer) {
     this.folder = folder;
     this.#options = options;
     this.#postgres = postgres;
-    this.#redis = redis;
     // Kept open, since no connection may be left for another one; a session that Postgres ended is replaced.
     this.#session = new Pool({ ...this.#config(options.name), max: 1, idleTimeoutMillis: 0 });
     this.#session.on('error', () => undefined);
@@ -49,16 +43,9 @@ export class Stores {
     const { name, teardown, queue = 'redis' } = options;
     const folder = await openFolder(name, teardown);
     for (const server of ['postgres', 'redis']) await serverFolder(folder, server, teardown);
-    const starting = async (): Promise<Stores> => {
-      const postgres = await runPostgres(folder, options);
-      try {
-        return new Stores(folder, options, postgres, queue === 'redis' ? await runRedis(folder) : null);
-      } catch (error) {
-        await postgres.stop();
-        throw error;
-      }
-    };
-    const stores = await teardown.start(starting(), (one) => one.#stop());
+    const starting = runPostgres(folder, options).then((server) => new Stores(folder, options, server));
+    const stores = await teardown.start(starting, (one) => one.#stop());
+    if (queue === 'redis') await stores.startRedis();
     await migrate(stores.databaseUrl);
     await migrateQueue(stores.queueUrl);
     return stores;
@@ -74,8 +61,8 @@ export class Stores {
 
   /** The processes of the servers, by name. */
   get pids(): [name: string, pid: number][] {
-    const redis = this.#redis;
-    return [['postgres', this.#postgres.pid], ...(redis ? [['redis', redis.pid] as [string, number]] : [])];
+    const all: [string, number][] = [['postgres', this.#postgres.pid]];
+    return this.#redis === null ? all : [...all, ['redis', this.#redis.pid]];
   }
 
   /** A session that the caller ends. */
@@ -131,7 +118,9 @@ export class Stores {
 
   /** Starts it with the content of its append-only file. */
   async startRedis(): Promise<void> {
-    this.#redis = await runRedis(this.folder, this.#redis?.port);
+    const dataDir = join(this.folder, 'redis');
+    const { port } = this.#redis ?? {};
+    this.#redis = await startRedis({ dataDir, appendOnly: true, ...(port !== undefined && { port }) });
   }
 
   /** Freezes Redis, or thaws it. */
@@ -163,14 +152,6 @@ function runPostgres(
   return startPostgres({
     dataDir: join(folder, 'postgres'),
     ...(maxConnections !== undefined && { maxConnections }),
-    ...(port !== undefined && { port }),
-  });
-}
-
-function runRedis(folder: string, port?: number): Promise<RedisServer> {
-  return startRedis({
-    dataDir: join(folder, 'redis'),
-    appendOnly: true,
     ...(port !== undefined && { port }),
   });
 }

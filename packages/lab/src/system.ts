@@ -48,13 +48,10 @@ export class System {
   readonly env: Env;
   readonly services: ServiceProcess[] = [];
 
-  private constructor(
-    options: SystemOptions,
-    parts: Pick<System, 'database' | 'context' | 'apiKey' | 'env'>,
-  ) {
-    this.databaseUrl = options.databaseUrl;
-    this.queueUrl = options.queueUrl;
-    this.folder = options.folder;
+  private constructor(parts: SystemOptions & Pick<System, 'database' | 'context' | 'apiKey' | 'env'>) {
+    this.databaseUrl = parts.databaseUrl;
+    this.queueUrl = parts.queueUrl;
+    this.folder = parts.folder;
     this.database = parts.database;
     this.context = parts.context;
     this.apiKey = parts.apiKey;
@@ -88,7 +85,7 @@ export class System {
       ...options.env,
     };
     const context = { db: database.db, secrets: new SecretBox([secretsKey]), accountId };
-    return new System(options, { database, context, apiKey, env });
+    return new System({ ...options, database, context, apiKey, env });
   }
 
   /**
@@ -108,13 +105,9 @@ export class System {
 
   /** Starts one of each. */
   async startAll(): Promise<Record<ServiceName, ServiceProcess>> {
-    const all = {
-      api: this.service('api'),
-      checker: this.service('checker'),
-      notifier: this.service('notifier'),
-    };
-    await Promise.all(Object.values(all).map((one) => one.start()));
-    return all;
+    const [api, checker, notifier] = [this.service('api'), this.service('checker'), this.service('notifier')];
+    await Promise.all([api, checker, notifier].map((one) => one.start()));
+    return { api, checker, notifier };
   }
 
   /** The port of the api that was started first. */
@@ -127,8 +120,7 @@ export class System {
   /** A request to the api that was started first, with the account's key. */
   async request(method: string, path: string, body?: unknown): Promise<ApiResponse> {
     const target = { baseUrl: `http://127.0.0.1:${this.apiPort()}`, headers: bearer(this.apiKey) };
-    const { status, body: received } = await fetchApi(target, { method, path, body });
-    return { status, body: received };
+    return fetchApi(target, { method, path, body });
   }
 
   async createMonitor(fields: Record<string, unknown>): Promise<Monitor> {
@@ -179,7 +171,7 @@ export async function untilTriggered<Triggered extends { readonly status: number
     if (response.status === 200) return response;
     if (BUSY.has(response.status)) return null;
     const body = response instanceof Response ? await response.text() : JSON.stringify(response);
-    throw new Error(`The trigger was answered with ${response.status}: ${body}`);
+    throw new Error(`The response to the trigger has status ${response.status}: ${body}`);
   });
 }
 

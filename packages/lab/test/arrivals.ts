@@ -3,13 +3,13 @@ import { deliveries } from '@tocsin/db/deliveries/table';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 
-/** How an attempt is logged that got no answer within its 5 s, because of the receiver or of a machine that is busy. */
+/** The logged error of an attempt without a response within 5 s, because of the receiver or a busy machine. */
 export const NO_RESPONSE = /^no response within /;
 
 export const webhookIdOf = ({ headers }: ReceivedWebhook): string => String(headers['webhook-id']);
 
 /**
- * Each webhook that came in, once, in the order of the first requests. A notifier repeats an attempt that was answered too
+ * Each webhook that came in, once, in the order of the first requests. A notifier repeats an attempt whose response came too
  * late, as on a machine that is busy.
  */
 export function firstArrivals(received: readonly ReceivedWebhook[]): ReceivedWebhook[] {

@@ -10,7 +10,7 @@ import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { createTestDelivery, findTestOutcome } from '@tocsin/db/deliveries/test-deliveries';
 import { insertMonitors } from '@tocsin/db/monitors/create-monitors';
 import { firstArrivals, NO_RESPONSE, untilLogged, webhookIdOf } from './arrivals.ts';
-import { ADMIN_ENV, type DashboardRequest, signIn } from '@tocsin/lab/dashboard-session';
+import { ADMIN_ENV, type DashboardRequest, openSession } from '@tocsin/lab/dashboard-session';
 import { NOWHERE, recordCheck } from './record-check.ts';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
@@ -23,7 +23,7 @@ import { Webhook } from 'standardwebhooks';
 
 const HANGING = 30;
 const MONITORS = 30;
-/** The dashboard's answer to a test event that no notifier sent in time. */
+/** The dashboard's response for a test event that no notifier sent in time. */
 const NOT_ATTEMPTED = 504;
 /** Longer than any test runs. */
 const ENQUEUE_WITHIN_MS = 3_600_000;
@@ -41,7 +41,7 @@ beforeAll(async () => {
   system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
   api = system.service('api', ADMIN_ENV);
   await Promise.all([api, system.service('notifier')].map((one) => one.start()));
-  dashboard = await signIn(api);
+  dashboard = (await openSession(api)).request;
 });
 afterAll(async () => {
   await system.close();
@@ -55,14 +55,14 @@ function expectSigned(secret: string, webhook: ReceivedWebhook | undefined): unk
   return new Webhook(secret).verify(webhook?.body ?? '', webhook?.headers as Record<string, string>);
 }
 
-async function ask<Answer>(wanted: number, method: string, path: string, body?: object): Promise<Answer> {
+async function send<Body>(wanted: number, method: string, path: string, body?: object): Promise<Body> {
   const response = await dashboard(method, path, body);
-  const answer = (await response.json()) as Answer;
-  expect([method, path, response.status, answer]).toEqual([method, path, wanted, answer]);
-  return answer;
+  const received = (await response.json()) as Body;
+  expect([method, path, response.status, received]).toEqual([method, path, wanted, received]);
+  return received;
 }
 
-/** Writes down test events without a hint, as when the queue's store is away, until one gets an answer in time. */
+/** Writes down test events without a hint, as when the queue's store is unavailable, until one gets a response in time. */
 async function testOf(
   channelId: string,
 ): Promise<{ id: string; outcome: Awaited<ReturnType<typeof findTestOutcome>> }> {
@@ -74,7 +74,7 @@ async function testOf(
   }
 }
 
-test('a test event reaches even a disabled channel, signed, once, whatever comes of it', async () => {
+test('a test event is sent once and signed, even to a disabled channel and whatever its outcome', async () => {
   const { db, accountId } = system.context;
   const { id: channelId, secret } = await system.createChannel(receiver.url('/test'), []);
   await updateChannel(db, accountId, channelId, { enabled: false });
@@ -109,7 +109,7 @@ test('a test event reaches even a disabled channel, signed, once, whatever comes
   expect(await claimDeliveries(system.context, { limit: 10 })).toEqual([]);
 });
 
-test('a redelivered event is sent again, the same to the byte, and its log goes on', async () => {
+test('a redelivered event is sent with identical bytes, and its log continues', async () => {
   const { db, accountId } = system.context;
   const { id: channelId } = await system.createChannel(receiver.url('/again'), []);
   const { id } = await testOf(channelId);
@@ -121,23 +121,23 @@ test('a redelivered event is sent again, the same to the byte, and its log goes 
   expect(delivery.attempts.map(({ number }) => number)).toEqual(
     delivery.attempts.map((_, index) => index + 1),
   );
-  const answered = delivery.attempts.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
-  expect(answered).toMatchObject([{ number: 1, error: null }, { error: null }]);
+  const responded = delivery.attempts.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
+  expect(responded).toMatchObject([{ number: 1, error: null }, { error: null }]);
   const sent = receiver.received.filter((webhook) => webhookIdOf(webhook) === id);
-  expect(sent.length).toBeGreaterThanOrEqual(answered.length);
+  expect(sent.length).toBeGreaterThanOrEqual(responded.length);
   expect(sent.map((webhook) => webhook.body)).toEqual(sent.map(() => delivery.payload));
 });
 
-test('the dashboard tests a channel through the queue, and shows who serves which region', async () => {
-  const { channel, secret } = await ask<{ channel: Channel; secret: string }>(201, 'POST', '/channels', {
+test('the dashboard tests a channel through the queue and shows the workers of each region', async () => {
+  const { channel, secret } = await send<{ channel: Channel; secret: string }>(201, 'POST', '/channels', {
     name: 'Ops',
     url: receiver.url('/dashboard'),
     monitorIds: [],
     allMonitors: true,
   });
-  const tested = await until('an answer to a test event', async () => {
+  const tested = await until('a response to a test event', async () => {
     const response = await dashboard('POST', `/channels/${channel.id}/test`);
-    // On a busy machine no notifier may start the attempt in time, or the answer to it may come too late.
+    // On a busy machine no notifier may start the attempt in time, or its response may come too late.
     if (response.status === NOT_ATTEMPTED) return null;
     expect(response.status).toBe(200);
     const outcome = (await response.json()) as { attempt: { error: string | null } };
@@ -150,8 +150,8 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
   expectSigned(secret, receivedAt('/dashboard').at(-1));
   await system.createMonitor({ name: 'Shop', url: 'http://127.0.0.1:1/', interval: 3_600 });
   const regions = (): Promise<{ regions: { workers: number | null; served: boolean | null }[] }> =>
-    ask(200, 'GET', '/regions');
-  // `workers` is null while the queue's store does not answer in time.
+    send(200, 'GET', '/regions');
+  // `workers` is null while the queue's store does not respond in time.
   const unserved = await until('the region to be read', async () => {
     const found = await regions();
     return found.regions.every(({ workers }) => workers !== null) && found;
@@ -185,7 +185,7 @@ async function watch(name: string): Promise<Watched> {
   return { monitor, target };
 }
 
-/** Makes the target answer with a status, and checks it: two alerts if that changes the monitor's status. */
+/** Makes the target respond with a status, and checks it: two alerts if that changes the monitor's status. */
 async function turn({ monitor, target }: Watched, status: 200 | 500): Promise<void> {
   target.status = status;
   expect((await system.trigger(monitor.id)).status).toBe(200);
@@ -193,7 +193,7 @@ async function turn({ monitor, target }: Watched, status: 200 | 500): Promise<vo
 
 /** The channel's log, oldest event first. */
 async function logOf(channelId: string): Promise<Delivery[]> {
-  const { deliveries } = await ask<{ deliveries: Delivery[] }>(
+  const { deliveries } = await send<{ deliveries: Delivery[] }>(
     200,
     'GET',
     `/channels/${channelId}/deliveries?limit=100`,
@@ -202,12 +202,12 @@ async function logOf(channelId: string): Promise<Delivery[]> {
 }
 
 const isEnabled = async (id: string): Promise<boolean> =>
-  (await ask<{ channel: Channel }>(200, 'GET', `/channels/${id}`)).channel.enabled;
+  (await send<{ channel: Channel }>(200, 'GET', `/channels/${id}`)).channel.enabled;
 
-test('what a channel missed while a 410 kept it disabled arrives on demand, once, in order, as it was stored', async () => {
+test('events that a channel missed while a 410 disabled it arrive on demand, once, in order and unchanged', async () => {
   const shop = await watch('Shop');
   const bank = await watch('Bank');
-  const { channel, secret } = await ask<{ channel: Channel; secret: string }>(201, 'POST', '/channels', {
+  const { channel, secret } = await send<{ channel: Channel; secret: string }>(201, 'POST', '/channels', {
     name: 'Ops',
     url: receiver.url('/hook'),
     monitorIds: [shop.monitor.id, bank.monitor.id],
@@ -235,18 +235,18 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
 
   // The last two deliveries are after the end of the range.
   const range = { since: log[0]?.timestamp, until: log[8]?.timestamp };
-  await ask(409, 'POST', `${path}/redeliver`, range);
+  await send(409, 'POST', `${path}/redeliver`, range);
   receiver.answer = (_, response) => void response.writeHead(204).end();
-  expect((await ask<{ channel: Channel }>(200, 'PATCH', path, { enabled: true })).channel).toMatchObject({
+  expect((await send<{ channel: Channel }>(200, 'PATCH', path, { enabled: true })).channel).toMatchObject({
     enabled: true,
     disabledReason: null,
   });
-  expect(await ask(202, 'POST', `${path}/redeliver`, range)).toEqual({ count: 8, more: false });
+  expect(await send(202, 'POST', `${path}/redeliver`, range)).toEqual({ count: 8, more: false });
   await until('the range to be delivered', async () =>
     (await logOf(channel.id)).slice(0, 8).every(({ state }) => state === 'delivered'),
   );
   expect((await logOf(channel.id)).slice(8).map(({ state }) => state)).toEqual(['held', 'held']);
-  expect(await ask(202, 'POST', `${path}/redeliver`, { ...range, until: '2999-01-01T00:00:00Z' })).toEqual({
+  expect(await send(202, 'POST', `${path}/redeliver`, { ...range, until: '2999-01-01T00:00:00Z' })).toEqual({
     count: 2,
     more: false,
   });
@@ -268,10 +268,10 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
   await untilLogged(system.context, receiver.received);
   for (const webhook of receivedAt('/hook')) {
     const id = webhookIdOf(webhook);
-    const { delivery } = await ask<{ delivery: DeliveryDetail }>(200, 'GET', `/deliveries/${id}`);
+    const { delivery } = await send<{ delivery: DeliveryDetail }>(200, 'GET', `/deliveries/${id}`);
     expect(webhook.body).toBe(delivery.payload);
-    const answered = delivery.attempts.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
-    expect(answered).toHaveLength(refusal && id === webhookIdOf(refusal) ? 2 : 1);
+    const responded = delivery.attempts.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
+    expect(responded).toHaveLength(refusal && id === webhookIdOf(refusal) ? 2 : 1);
     expect(expectSigned(secret, webhook)).toMatchObject({
       monitorId: delivery.monitorId,
       timestamp: delivery.timestamp,
@@ -279,7 +279,7 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
   }
 });
 
-test('a mass incident reaches a healthy receiver while many others hang, ahead of most of what those are due', async () => {
+test('a healthy receiver gets a mass incident before most deliveries to receivers that hang', async () => {
   const { context } = system;
   const inputs = Array.from({ length: MONITORS }, (_, index) =>
     createMonitorSchema.parse({
@@ -303,7 +303,7 @@ test('a mass incident reaches a healthy receiver while many others hang, ahead o
 
   const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
   const producers = new Producers(stores, ENQUEUE_WITHIN_MS);
-  await until('the queue to answer', () =>
+  await until('the queue to respond', () =>
     stores.main.ping().then(
       () => true,
       () => false,

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 describe('no alert is lost', () => {
-  test('a status change of while no notifier ran is delivered when one starts, once', async () => {
+  test('a status change is delivered once when a notifier starts after it', async () => {
     const fields = { name: 'Idle', url: target.url(), interval: 86_400, regions: [NOWHERE] };
     const { id } = await system.createMonitor(fields);
     await system.createChannel(receiver.url(), [id]);
@@ -57,7 +57,7 @@ describe('no alert is lost', () => {
 });
 
 describe('no monitor stays unchecked', () => {
-  test('a check that kills its checker is run twice, and then given up', async () => {
+  test('a check that kills its checker twice is abandoned', async () => {
     const monitor = await system.createMonitor({
       name: 'Deadly',
       url: target.url(),
@@ -72,8 +72,8 @@ describe('no monitor stays unchecked', () => {
     }
     checker = system.service('checker');
     await checker.start();
-    const givenUp = /^tocsin_checks_skipped_total\{region="default",reason="crashed"\} 1$/m;
-    await until('the check to be given up', async () => givenUp.test(await checker.metrics()));
+    const abandoned = /^tocsin_checks_skipped_total\{region="default",reason="crashed"\} 1$/m;
+    await until('the check to be abandoned', async () => abandoned.test(await checker.metrics()));
     expect((await system.getMonitor(monitor.id)).events).toEqual([]);
     expect(target.requestCount).toBe(2);
   });
@@ -92,14 +92,14 @@ describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
     await holder.query('begin');
     // While this lock is held, no check can be recorded, and the checker tries again.
     await holder.query('lock table events in access exclusive mode');
-    const asked = target.requestCount;
+    const before = target.requestCount;
     await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url() });
-    await until('a check', () => target.requestCount > asked);
+    await until('a check', () => target.requestCount > before);
     // It does not use this Redis, so it can stop first: the three processes then compete less for the processor.
     const silentPostgres = checker.signal('SIGTERM');
     target.release();
     process.kill(redis.pid, 'SIGSTOP');
-    // A service that is not ready has sent a command to Redis and waits for the answer.
+    // A service that is not ready has sent a command to Redis and waits for the response.
     for (const one of [idle, notifier]) {
       await until(`the ${one.name} to miss Redis`, async () => !(await one.isReady()));
     }
@@ -118,7 +118,7 @@ describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
     expect(firstArrivals(receiver.received)).toHaveLength(2);
   });
 
-  test('while Postgres takes no result', async () => {
+  test('while Postgres records no result', async () => {
     expect(await stuck.silentPostgres).toBe(0);
   });
 });

@@ -20,12 +20,12 @@ import { asc, eq, sql } from 'drizzle-orm';
 
 const INTERVAL = 5;
 const REGIONS = ['eu', 'us', 'ap'] as const;
-/** The longest timeout: even on a busy machine a check of a target that answers does not time out, and no region's result expires. */
+/** The longest timeout: even on a busy machine a check of a target that responds does not time out, and no region's result expires. */
 const TIMEOUT = 60;
 const FAR_MS = 3_600_000;
 
-/** How each channel's receiver treats its first requests; all later ones get 200. A drop after 200 is an answer. */
-const FIRST_ANSWERS: Record<string, Answer[]> = {
+/** How each channel's receiver treats its first requests; all later ones get 200. A drop after 200 is a response. */
+const FIRST_RESPONSES: Record<string, Answer[]> = {
   '/ok': [],
   '/500': [status(500), status(500)],
   '/429': [status(429, { 'Retry-After': '2' })],
@@ -39,15 +39,15 @@ const FIRST_ANSWERS: Record<string, Answer[]> = {
     },
   ],
 };
-/** How many attempts fail because of the receiver: `answers` by its answer, `silences` because it does not answer. */
-const INJECTED_FAILURES: Record<string, { readonly answers: number; readonly silences: number }> = {
-  '/ok': { answers: 0, silences: 0 },
-  '/500': { answers: 2, silences: 0 },
-  '/429': { answers: 1, silences: 0 },
-  '/301': { answers: 1, silences: 0 },
-  '/hang': { answers: 0, silences: 1 },
-  '/close': { answers: 1, silences: 0 },
-  '/drop': { answers: 0, silences: 0 },
+/** How many attempts fail because of the receiver: `responses` by its response, `silences` because it does not respond. */
+const INJECTED_FAILURES: Record<string, { readonly responses: number; readonly silences: number }> = {
+  '/ok': { responses: 0, silences: 0 },
+  '/500': { responses: 2, silences: 0 },
+  '/429': { responses: 1, silences: 0 },
+  '/301': { responses: 1, silences: 0 },
+  '/hang': { responses: 0, silences: 1 },
+  '/close': { responses: 1, silences: 0 },
+  '/drop': { responses: 0, silences: 0 },
 };
 function status(code: number, headers: Record<string, string> = {}): Answer {
   return (_, response) => void response.writeHead(code, headers).end();
@@ -70,7 +70,7 @@ beforeAll(async () => {
     const count = seen.get(webhook.path) ?? 0;
     seen.set(webhook.path, count + 1);
     if (webhook.path === '/410') status(410)(webhook, response);
-    else (FIRST_ANSWERS[webhook.path]?.[count] ?? status(200))(webhook, response);
+    else (FIRST_RESPONSES[webhook.path]?.[count] ?? status(200))(webhook, response);
   });
   system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
   checkers = ['eu', 'us,ap'].map((regions) => system.service('checker', { REGION: regions }));
@@ -206,7 +206,7 @@ function payloadOf(body: string): WebhookPayload {
   return webhookPayloadSchema.parse(JSON.parse(body));
 }
 
-test('a day: every receiver gets exactly what the targets’ behaviour implies', async () => {
+test('every receiver of a simulated day gets exactly the webhooks that the behaviour of the targets implies', async () => {
   const flapping = await watch('flapping', 1, REGIONS);
   const patient = await watch('patient', 3, REGIONS);
   const serviced = await watch('serviced', 1, REGIONS);
@@ -214,7 +214,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   const monitors = [flapping, patient, serviced, mended];
   const ids = monitors.map((monitor) => monitor.id);
   const channels = new Map<string, string>();
-  for (const path of [...Object.keys(FIRST_ANSWERS), '/410']) {
+  for (const path of [...Object.keys(FIRST_RESPONSES), '/410']) {
     // The channel whose receiver responds with 410 has one monitor, so that its first attempts follow one another.
     const channel = await system.createChannel(receiver.url(path), path === '/410' ? [flapping.id] : ids);
     channels.set(path, channel.id);
@@ -238,7 +238,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   const overlapping = await plan([serviced]);
   await windowIs(overlapping, 'running');
   for (const notifier of notifiers) {
-    // A scrape leaves this out if the database does not answer in time.
+    // A scrape leaves this out if the database does not respond in time.
     await until('three running windows in the metrics', async () =>
       /^tocsin_maintenance_windows_running 3$/m.test(await notifier.metrics()),
     );
@@ -290,18 +290,18 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   expect(total).toBeGreaterThanOrEqual(20);
 
   await until('everything to be delivered', isSettled);
-  for (const [path, { answers, silences }] of Object.entries(INJECTED_FAILURES)) {
+  for (const [path, { responses, silences }] of Object.entries(INJECTED_FAILURES)) {
     const requests = receiver.received.filter((webhook) => webhook.path === path);
     const log = await deliveriesTo(channels.get(path) ?? '');
     expect(log.map(({ state }) => state)).toEqual(log.map(() => 'delivered'));
     expect(log).toHaveLength(total);
 
-    // Each failed attempt is repeated once, and nothing else is. The request of an attempt without an answer may not have arrived.
+    // Each failed attempt is repeated once, and nothing else is. The request of an attempt without a response may not have arrived.
     const failed = log.flatMap((delivery) => delivery.attempts.filter(({ error }) => error !== null));
     const silent = failed.filter(({ error }) => NO_RESPONSE.test(error ?? ''));
     expect(silent.length).toBeGreaterThanOrEqual(silences);
-    expect(failed.length).toBeGreaterThanOrEqual(answers + silences);
-    expect(failed.length).toBeLessThanOrEqual(answers + silent.length);
+    expect(failed.length).toBeGreaterThanOrEqual(responses + silences);
+    expect(failed.length).toBeLessThanOrEqual(responses + silent.length);
     const lost = new Set<string>();
     for (const delivery of log) {
       const cameIn = requests.filter((webhook) => webhookIdOf(webhook) === delivery.id);
@@ -343,12 +343,12 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
     runbookUrl: 'https://runbooks.example/serviced',
   });
 
-  // The receiver that answered 410 gets no more requests. The other deliveries to it are held.
+  // The receiver that responded with 410 gets no more requests. The other deliveries to it are held.
   const refused = await deliveriesTo(channels.get('/410') ?? '');
-  const asked = refused.flatMap((delivery) => delivery.attempts);
-  const answered = asked.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
-  expect(answered.map(({ statusCode }) => statusCode)).toEqual([410]);
-  // The oldest is refused, unless all attempts of it got no answer on a busy machine.
+  const attempted = refused.flatMap((delivery) => delivery.attempts);
+  const responded = attempted.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
+  expect(responded.map(({ statusCode }) => statusCode)).toEqual([410]);
+  // The oldest is refused, unless none of its attempts got a response on a busy machine.
   const oldest = refused.find(
     ({ attempts: made }) =>
       !made.some(({ error }) => NO_RESPONSE.test(error ?? '')) ||
@@ -359,6 +359,6 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   );
   expect(refused).toHaveLength(expected.get(flapping.id)?.length ?? -1);
   expect(receiver.received.filter((webhook) => webhook.path === '/410').length).toBeLessThanOrEqual(
-    asked.length,
+    attempted.length,
   );
 });

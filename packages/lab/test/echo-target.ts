@@ -22,7 +22,7 @@ export async function startEchoTarget(): Promise<EchoTarget> {
   };
 }
 
-/** Answers with whatever it was sent, where it does most harm. */
+/** Responds with the request's content where it does most harm. */
 function echoRequest(request: IncomingMessage, response: ServerResponse): void {
   const { authorization = '', cookie = '' } = request.headers;
   const custom = String(request.headers['x-custom']);
@@ -47,7 +47,7 @@ function echoRequest(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** What a Basic header says. */
+/** The decoded content of a Basic header. */
 function decoded(authorization: string): string {
   const basic = /^Basic (\S+)$/.exec(authorization)?.[1] ?? '';
   return Buffer.from(basic, 'base64').toString();

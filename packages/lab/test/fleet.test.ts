@@ -67,7 +67,7 @@ async function untilScheduled(): Promise<number> {
   return Date.now() - startedAt;
 }
 
-test('a fleet is scheduled as it is created, and again after a flush, with the same spread phases', async () => {
+test('many monitors are scheduled when they are created, and again with the same phases after Redis is flushed', async () => {
   const startedAt = Date.now();
   await createAll();
   const createdMs = Date.now() - startedAt;

@@ -146,7 +146,7 @@ async function isSignedIn({ port }: ServiceProcess, cookie: string): Promise<boo
   return me.status === 200;
 }
 
-test('a key is rotated under a running system, which loses nothing', async () => {
+test('a key can be rotated in a running system without loss', async () => {
   // What they seal is sealed with the old key, as before; they can read what others will seal with the new one.
   services = await Promise.all(
     (['api', 'checker', 'notifier'] as const).map((name) => start(name, `${OLD},${NEW}`)),

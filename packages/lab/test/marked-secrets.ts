@@ -45,7 +45,7 @@ export const IN_CLEAR = [
   'session token at sessions.token',
   'token in a trigger override at events.url',
   'token in a trigger override at triggers.url',
-  // What a receiver itself answers.
+  // In the response of a receiver.
   'token in the URL of a channel at attempts.response_excerpt',
   'token in the URL of a channel at channels.url',
   'token in the URL of a monitor at monitors.url',

@@ -40,14 +40,14 @@ export function testMetrics(services: () => Record<ServiceName, ServiceProcess>)
   }
 
   describe.each(['api', 'checker', 'notifier'])('the metrics of the %s', (service) => {
-    test('are those that the page tells of, with their types', () => {
+    test('are those on the reference page, with their types', () => {
       const shown = [...(scraped.get(service) ?? '').matchAll(/^# TYPE (tocsin_\w+) (\w+)$/gm)];
       const documented = [...documentedOf(service)].map(([name, { type }]) => `${name} ${type}`);
       expect(documented.toSorted()).toEqual(shown.map(([, name, type]) => `${name} ${type}`).toSorted());
       expect(documented.length).toBeGreaterThan(5);
     });
 
-    test('have the labels that the page tells of', () => {
+    test('have the labels on the reference page', () => {
       const documented = documentedOf(service);
       const samples = [
         ...(scraped.get(service) ?? '').matchAll(/^(tocsin_\w+?)(?:_bucket|_sum|_count)?\{(.+)\} /gm),
@@ -80,7 +80,7 @@ export function testMetrics(services: () => Record<ServiceName, ServiceProcess>)
       return groups.flatMap(({ rules }) => rules);
     }
 
-    test('are YAML as Prometheus takes it, each with a name of its own', () => {
+    test('are valid rules for Prometheus with unique names', () => {
       const rules = readRules();
       expect(rules.length).toBeGreaterThan(5);
       for (const rule of rules) {
@@ -98,7 +98,7 @@ export function testMetrics(services: () => Record<ServiceName, ServiceProcess>)
       expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     });
 
-    test('speak of metrics, labels and series that exist', () => {
+    test('use metrics, labels and series that exist', () => {
       const documented = allDocumented();
       for (const { expr } of readRules()) {
         const names = [...expr.matchAll(/\b(tocsin_\w+)(?:\{([^}]*)\})?/g)];
@@ -118,7 +118,7 @@ export function testMetrics(services: () => Record<ServiceName, ServiceProcess>)
       }
     });
 
-    test('are quiet, by what they compare, while all is well', async () => {
+    test('do not fire while the system is healthy', async () => {
       const quiet: [ServiceName, string][] = [
         ['api', 'tocsin_checks_overdue{region="default"} 0'],
         ['api', 'tocsin_region_workers{region="default"} 1'],

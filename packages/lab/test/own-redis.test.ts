@@ -17,7 +17,7 @@ import { Redis } from 'ioredis';
 
 const FAR = 'eu-west-1';
 
-describe('a Redis Cluster for all, and a Redis of its own for one region', () => {
+describe('a Redis Cluster, and a separate Redis for one region', () => {
   let cluster: TestRedisCluster;
   let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
   let own: RedisServer;
@@ -64,7 +64,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     return startRedis({ dataDir: join(folder.path, 'own'), appendOnly: false });
   }
 
-  /** With the longest timeout: a check of a target that answers does not time out, even on a busy machine. */
+  /** With the longest timeout: a check of a target that responds does not time out, even on a busy machine. */
   function createMonitor(
     name: string,
     target: HttpTarget,
@@ -102,7 +102,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     });
   }
 
-  test('each region is scheduled, checked and triggered from its own, and alerts go through the main one', async () => {
+  test('each region uses its own Redis for checks, and alerts use the cluster', async () => {
     await statusIs('UP', near, far);
     expect(await Promise.all([trigger(near), trigger(far)])).toEqual([200, 200]);
     setTargets(500);
@@ -127,7 +127,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     ]);
   });
 
-  test("the region's own is lost: the others go on, and when it is back, empty, so does the region", async () => {
+  test("when the region's Redis fails, other regions continue, and the region resumes when an empty Redis is back", async () => {
     await stopProcess(own.pid, [['SIGKILL', 5_000]]);
     setTargets(200);
     await statusIs('UP', near);
@@ -141,7 +141,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     await until('its webhooks', () => sent(far).length === 4);
   });
 
-  test('the main one is lost: the region goes on, and its alerts arrive, and those of an edit', async () => {
+  test('when the cluster fails, the region continues, and alerts of its checks and of edits arrive', async () => {
     // No checker serves its region: only the test records its checks.
     const idle = await createMonitor('idle', nearTarget, [NOWHERE], 3);
     await system.createChannel(receiver.url('/hook'), [idle.id]);
@@ -161,7 +161,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     expect((await system.getMonitor(near.id)).monitor.status).toBe('UP');
   });
 
-  test('each service ends within 30 s of SIGTERM, with exit code 0, while both are gone', async () => {
+  test('each service ends within 30 s of SIGTERM with exit code 0 while both stores are unavailable', async () => {
     await stopProcess(own.pid, [['SIGKILL', 5_000]]);
     await untilReady({ near: false, far: false });
     const ending = Object.values(services).map((one) => one.signal('SIGTERM'));

@@ -25,7 +25,7 @@ export function findSecrets(
   return [...found].toSorted();
 }
 
-/** As it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any place of a longer text. */
+/** As it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any offset of a longer text. */
 function formsOf(secret: string): RegExp[] {
   const texts = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
   const base64 = [0, 1, 2].flatMap((offset) => {
@@ -70,7 +70,7 @@ export async function readStore(url: string): Promise<Surface[]> {
 }
 
 /**
- * Every command that the store gets from now on, including jobs that are gone again at the end. Not by ioredis, whose `monitor`
+ * Every command that the store gets from now on, including jobs that were removed before the end. Not by ioredis, whose `monitor`
  * fails if a busy store sends the first command together with its reply.
  */
 export async function watchStore(url: string): Promise<{ read(): Surface; stop(): void }> {

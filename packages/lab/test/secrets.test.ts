@@ -12,7 +12,7 @@ import { untilTriggered } from '@tocsin/lab/system';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Client, Pool } from 'pg';
-import { askWrongly } from './ask-wrongly.ts';
+import { sendInvalidRequests } from './invalid-requests.ts';
 import { type EchoTarget, startEchoTarget } from './echo-target.ts';
 import { IN_CLEAR, monitorHeaders, secretOf, secrets } from './marked-secrets.ts';
 import {
@@ -31,7 +31,7 @@ let echo: EchoTarget;
 let system: System;
 let admin: Client;
 let store: Awaited<ReturnType<typeof watchStore>>;
-/** Where each service tells of itself: an api on its own port, the others on that of their health. */
+/** The port of the metrics: an api's own port, the health port of the others. */
 let ports: number[] = [];
 const errors: Surface[] = [];
 const processes: ServiceProcess[] = [];
@@ -94,8 +94,8 @@ async function startAll(): Promise<ServiceProcess> {
   return api;
 }
 
-/** A request whose answer is kept where it is an error. */
-async function ask(port: number, method: string, path: string, init: RequestInit = {}): Promise<Response> {
+/** Sends a request, and keeps the response if it is an error. */
+async function send(port: number, method: string, path: string, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, redirect: 'manual', ...init });
   if (response.status >= 400)
     errors.push({ where: `${method} ${path.split('?')[0]}`, text: await response.clone().text() });
@@ -144,7 +144,7 @@ async function withoutDatabase(work: () => Promise<void>): Promise<void> {
   await admin.query(`alter database ${name} allow_connections true`);
 }
 
-test('secrets are in no log, job, metric, trace, error or command line, and in the database sealed or hashed', async () => {
+test('secrets appear in no log, job, metric, trace, error or command line, and only sealed or hashed in the database', async () => {
   const api = await startAll();
   const { request, cookie } = await openSession(api, {
     email: 'admin@example.com',
@@ -164,27 +164,27 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
 
   const override = `${echo.origin}/app?token=${secretOf('token in a trigger override')}`;
   const trigger = (id: string): Promise<Response> =>
-    ask(api.port, 'POST', `/api/cli/monitors/${id}/trigger`, {
+    send(api.port, 'POST', `/api/cli/monitors/${id}/trigger`, {
       headers,
       body: JSON.stringify({ url: override }),
     });
   for (const id of monitorIds) await untilTriggered(() => trigger(id));
   const pool = new Pool({ connectionString: system.databaseUrl, max: 4 });
   pool.on('error', () => undefined);
-  await until('an attempt that was answered', async () => {
-    const answered = await pool.query("select from attempts where response_excerpt like '%/hook/%'");
-    return answered.rows.length > 0;
+  await until('an attempt with a response', async () => {
+    const responded = await pool.query("select from attempts where response_excerpt like '%/hook/%'");
+    return responded.rows.length > 0;
   });
   const apis = processes.filter(({ name }) => name === 'api');
-  const statuses = await Promise.all(apis.map(({ port }) => askWrongly(ask, port)));
+  const statuses = await Promise.all(apis.map(({ port }) => sendInvalidRequests(send, port)));
   expect(Math.max(...statuses.flat())).toBeLessThan(500);
   await startWrongly();
   await withoutDatabase(async () => {
     await Promise.all([
       ...monitorIds.map(trigger),
-      askWrongly(ask, api.port),
+      sendInvalidRequests(send, api.port),
       request('GET', '/me'),
-      ...ports.map((port) => ask(port, 'GET', '/readyz')),
+      ...ports.map((port) => send(port, 'GET', '/readyz')),
     ]);
   });
   await untilTriggered(() => trigger(monitorIds[0] ?? ''));
@@ -194,7 +194,7 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
   const pages = await Promise.all(
     ports.map(async (port) => ({
       where: '/metrics',
-      text: await (await ask(port, 'GET', '/metrics')).text(),
+      text: await (await send(port, 'GET', '/metrics')).text(),
     })),
   );
   const logs = await readFiles(processes.map(({ logFile }) => logFile));
@@ -236,10 +236,10 @@ async function createMonitors(port: number, headers: Record<string, string>): Pr
     paths.map(async (path) => {
       const init = { headers, body: JSON.stringify(monitorOf(path)) };
       const once = { ...init, headers: { ...headers, 'Idempotency-Key': path } };
-      const created = await ask(port, 'POST', '/api/cli/monitors', once);
+      const created = await send(port, 'POST', '/api/cli/monitors', once);
       expect(created.status).toBe(201);
-      expect((await ask(port, 'POST', '/api/cli/monitors', once)).status).toBe(201);
-      expect((await ask(port, 'POST', '/api/cli/monitors', init)).status).toBe(409);
+      expect((await send(port, 'POST', '/api/cli/monitors', once)).status).toBe(201);
+      expect((await send(port, 'POST', '/api/cli/monitors', init)).status).toBe(409);
       return ((await created.json()) as { monitor: { id: string } }).monitor.id;
     }),
   );
@@ -261,15 +261,15 @@ function monitorOf(path: string): object {
 /** The other ways to say what a monitor is: a change of one, a set that cannot be applied, and one that can. */
 async function putMonitors(port: number, headers: Record<string, string>, id: string): Promise<void> {
   const put = (path: string, body: object): Promise<Response> =>
-    ask(port, 'PUT', `/api/cli/monitors${path}`, { headers, body: JSON.stringify(body) });
+    send(port, 'PUT', `/api/cli/monitors${path}`, { headers, body: JSON.stringify(body) });
   const inSet = { ...monitorOf('/app'), externalId: 'in a set' };
   const wrong = { ...inSet, interval: secretOf('body of a monitor') };
-  const answers = [
+  const responses = [
     await put(`/${id}`, monitorOf('/app')),
     await put('', { source: 'files', monitors: [wrong] }),
     await put('', { source: 'files', monitors: [inSet] }),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([200, 400, 200]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 400, 200]);
 }
 
 /** Makes what the system itself makes secrets for, and remembers these. */
@@ -300,6 +300,6 @@ async function makeSecrets(port: number, request: DashboardRequest, monitorIds: 
     { token: setUp, password },
   ]) {
     const body = JSON.stringify({ name: 'A', ...person });
-    await ask(port, 'POST', '/api/dashboard/invitations/accept', { headers, body });
+    await send(port, 'POST', '/api/dashboard/invitations/accept', { headers, body });
   }
 }

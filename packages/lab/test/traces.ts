@@ -55,7 +55,7 @@ export function testTraces(traced: () => TracedSystem): void {
       return until(`a span "${name}"`, () => traced().collector.spans.find(fits));
     }
 
-    test('one goes from a request that creates a monitor to its first check', async () => {
+    test('include the request that creates a monitor and its first check', async () => {
       const { traceId, parentSpanId } = firstCheck;
       const request = await span('POST /api/cli/monitors', {
         traceId,
@@ -79,7 +79,7 @@ export function testTraces(traced: () => TracedSystem): void {
       );
     });
 
-    test('one goes from a triggered check, over its status change, to the webhooks, in the trace of its caller', async () => {
+    test('continue the trace of a trigger to its status change and the webhooks', async () => {
       const { system, target, collector } = traced();
       target.status = 500;
       await untilTriggered(() =>
@@ -124,7 +124,7 @@ export function testTraces(traced: () => TracedSystem): void {
           );
           return isDelivered && found;
         });
-        // There is more than one attempt if an answer came too late on a busy machine.
+        // There is more than one attempt if a response came too late on a busy machine.
         const last = attempts.find(
           ({ attributes }) => attributes['tocsin.delivery.attempt'] === attempts.length,
         );
@@ -136,7 +136,7 @@ export function testTraces(traced: () => TracedSystem): void {
       }
     });
 
-    test('a scheduled check is a trace of its own, linked to its wave', async () => {
+    test('start with a scheduled check, linked to its wave', async () => {
       const { collector } = traced();
       const [wave, check] = await until('a check of a wave', () => {
         for (const wave of collector.spans.filter(({ name }) => name === 'wave')) {
@@ -152,7 +152,7 @@ export function testTraces(traced: () => TracedSystem): void {
       expect(check.traceId).not.toBe(wave.traceId);
     });
 
-    test('no span has a URL or a query, and no receiver gets trace headers', () => {
+    test('contain no URL and no query, and receivers get no trace headers', () => {
       const { collector, receiver } = traced();
       expect(collector.text).not.toContain('s3cret');
       expect(collector.text).not.toContain('127.0.0.1');

@@ -14,7 +14,7 @@ import { Redis } from 'ioredis';
 
 const INTERVAL = 5;
 const INTERVAL_MS = INTERVAL * 1_000;
-/** The longest timeout: a check of a target that answers does not time out, even on a busy machine. */
+/** The longest timeout: a check of a target that responds does not time out, even on a busy machine. */
 const TIMEOUT = 60;
 const MEMBERS = 3;
 const MAX_TRIED = 2_000;
@@ -23,7 +23,7 @@ const MISSED = /^tocsin_checks_missed_total\{.*\} (\d+)$/gm;
 const OVERLAPS = /^tocsin_checks_missed_total\{.*reason="overlap"\} (\d+)$/gm;
 
 let target: HttpTarget;
-let held: HttpTarget;
+let hanging: HttpTarget;
 let system: System;
 let redis: Redis;
 let api: ServiceProcess;
@@ -42,7 +42,7 @@ let missedByKilled = 0;
 let missedBySlow = 0;
 
 beforeAll(async () => {
-  [target, held] = await Promise.all([HttpTarget.start(), HttpTarget.start({ hangs: true })]);
+  [target, hanging] = await Promise.all([HttpTarget.start(), HttpTarget.start({ hangs: true })]);
   system = await createSystem({ queue: 'redis', receiverCa: '-----BEGIN CERTIFICATE-----' });
   redis = new Redis(system.queueUrl);
   [[slow = '', ...others], apart] = await createWaves();
@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(async () => {
   redis.disconnect();
   await system.close();
-  await Promise.all([target.stop(), held.stop()]);
+  await Promise.all([target.stop(), hanging.stop()]);
 });
 
 /** Creates monitors of one wave and one of each of two others, each with a path of its own, before any service runs. */
@@ -125,7 +125,7 @@ async function sumOf(series: RegExp, of: readonly ServiceProcess[] = checkers): 
     .reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-/** How many slots between the first and the last of these are not there. */
+/** How many slots between the first and the last of these are missing. */
 function countMissing(slots: readonly number[]): number {
   const [first = 0] = slots;
   return ((slots.at(-1) ?? first) - first) / INTERVAL_MS + 1 - slots.length;
@@ -153,7 +153,7 @@ async function expectUnbroken(ids: readonly string[], from = 0): Promise<void> {
   );
 }
 
-test('two checkers share the waves: each slot of each monitor is recorded once, and asked for once', async () => {
+test('two checkers share the waves, and check and record each slot of each monitor once', async () => {
   const members = [slow, ...others, ...apart];
   await untilChecked(members, 2);
   await until('each of them to have done some', async () => {
@@ -162,7 +162,7 @@ test('two checkers share the waves: each slot of each monitor is recorded once, 
       /^tocsin_check_schedule_lag_seconds_count\{region="default"\} [1-9]/m.test(text),
     );
   });
-  // If one slot were requested twice, there would be more requests than events for good.
+  // If one slot were requested twice, there would be more requests than events in the end.
   await until('each request to be recorded', async () => {
     const { rows } = await system.context.db.execute<{ count: number }>(
       'select count(*)::int as count from events',
@@ -173,7 +173,7 @@ test('two checkers share the waves: each slot of each monitor is recorded once, 
 });
 
 /** Waits until exactly one checker has a check under way. @returns that checker */
-async function whoeverChecks(): Promise<ServiceProcess> {
+async function runningChecker(): Promise<ServiceProcess> {
   return until('one of them to check', async () => {
     const texts = await Promise.all(checkers.map((one) => one.metrics()));
     const busy = checkers.filter((_, index) => {
@@ -185,22 +185,22 @@ async function whoeverChecks(): Promise<ServiceProcess> {
   });
 }
 
-test('a checker is killed in the middle of a wave: another one checks the member of which nothing is recorded', async () => {
-  await edit(slow, held.url());
-  await until('the check that hangs', () => held.requestCount === 1);
+test('when a checker is killed during a wave, another one checks the members without a result', async () => {
+  await edit(slow, hanging.url());
+  await until('the check that hangs', () => hanging.requestCount === 1);
   const locks = `tocsin:{checks.default}:repeat:${waveId(waveOf(slow, INTERVAL))}:*:lock`;
   const [lock = ''] = (await redis.keys(locks)).toSorted();
   killedSlot = Number(/(\d+):lock$/.exec(lock)?.[1]);
   await until('the others of its wave', async () =>
     (await Promise.all(others.map(slotsOf))).every((slots) => slots.includes(killedSlot)),
   );
-  const doomed = await whoeverChecks();
+  const doomed = await runningChecker();
   missedByKilled = await sumOf(MISSED, [doomed]);
   await doomed.signal('SIGKILL');
   checkers = checkers.filter((one) => one !== doomed);
   // The lock expires within 10 s. On a busy machine that may be too late for the slot to be checked.
   await redis.del(lock);
-  await until('the check that hangs, by the other checker', () => held.requestCount === 2);
+  await until('the check that hangs, by the other checker', () => hanging.requestCount === 2);
 });
 
 test('a member that hangs until its timeout does not delay the checks of the others', async () => {
@@ -210,16 +210,16 @@ test('a member that hangs until its timeout does not delay the checks of the oth
   await until('an overlap', async () => (await sumOf(OVERLAPS)) > 0);
   // The check still hangs: it is not recorded, and the target got no further request.
   expect(await slotsOf(slow)).not.toContain(killedSlot);
-  expect(held.requestCount).toBe(2);
+  expect(hanging.requestCount).toBe(2);
   // Nothing was recorded of the slot twice: the second run checked only the member that hung.
   expect(await sumOf(/^tocsin_results_dropped_total\{.*\} (\d+)$/gm)).toBe(0);
 
-  held.release();
+  hanging.release();
   await until('the slot of the one that hung', async () => (await slotsOf(slow)).includes(killedSlot));
   await edit(slow, target.url('/released'));
   await until('a later slot of it', async () => {
     // Its next check may have begun before the edit.
-    held.release();
+    hanging.release();
     return (await slotsOf(slow)).some((slot) => slot > killedSlot);
   });
   const slots = (await slotsOf(slow)).filter((slot) => slot >= killedSlot);
@@ -229,7 +229,7 @@ test('a member that hangs until its timeout does not delay the checks of the oth
   await expectUnbroken([...others, ...apart], killedSlot);
 });
 
-test('an edit counts from the next slot on, without any api', async () => {
+test('an edit takes effect at the next slot without any api', async () => {
   await api.signal('SIGKILL');
   await edit(slow, target.url('/edited'));
   const editedAt = Date.now();
@@ -240,16 +240,16 @@ test('an edit counts from the next slot on, without any api', async () => {
   await expectUnbroken([...others, ...apart], killedSlot);
 });
 
-test('a checker that stops records the check that is under way', async () => {
+test('a checker records the check under way when it stops', async () => {
   const [checker] = checkers;
   if (checker === undefined) throw new Error('no checker runs');
-  const asked = held.requestCount;
-  await edit(slow, held.url());
-  await until('a check', () => held.requestCount > asked);
+  const before = hanging.requestCount;
+  await edit(slow, hanging.url());
+  await until('a check', () => hanging.requestCount > before);
   const recorded = (await slotsOf(slow)).length;
   const ended = checker.signal('SIGTERM');
   await until('it to stop', async () => (await readFile(checker.logFile, 'utf8')).includes('"Stopping"'));
-  held.release();
+  hanging.release();
   expect(await ended).toBe(0);
   expect(await slotsOf(slow)).toHaveLength(recorded + 1);
 });

@@ -1,7 +1,7 @@
 import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { withDeadline } from './deadline.ts';
 import { storedName } from './queue-store.ts';
 import type { QueueStore, StoredWorker } from './queue-store.ts';
 
@@ -37,13 +37,9 @@ const CLOSE_WITHIN_MS = 23_000;
 /** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
 const STEPS = 20;
 
-/**
- * How often a job whose worker vanished runs again: a trigger never, a hint a few times, since the relay finds what it was about. Jobs of
- * schedulers always run again, whatever this says: the checker abandons them.
- */
+/** How often a job whose worker vanished runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
-/** Earlier runs of a job. */
 export interface JobHistory {
   /** How often a worker vanished, or hung, while it ran this job. */
   readonly stalls: number;
@@ -53,12 +49,8 @@ export interface JobHistory {
 
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
-  /** Null for queues without a region. */
   readonly region: string | null;
-  /**
-   * Jobs that run at the same time. Keep it to some hundreds: BullMQ takes all of them from a backlog before it starts the first, and
-   * renews no lock of a job that has not started.
-   */
+  /** Concurrent jobs, some hundreds at most: BullMQ takes them all from a backlog before it starts the first, and renews no lock until then. */
   readonly concurrency: number;
   /** The same with the jobs that `exempt` was called for. Default: `concurrency`. */
   readonly maxConcurrency?: number;
@@ -91,10 +83,7 @@ export class JobWorker {
     this.#adjust();
   }
 
-  /**
-   * Excludes one running job from the limit, because it only waits and costs no CPU time.
-   * @returns what includes it again, to be called once
-   */
+  /** Excludes one running job from the limit, because it only waits. @returns includes it again; call it once */
   exempt(): () => void {
     this.#exempt += 1;
     this.#adjust();
@@ -129,10 +118,10 @@ export class JobWorker {
     return this.#halted;
   }
 
-  /** @throws JobReturnedError if the worker was already waiting for this job when it was told to take none */
+  /** @throws JobReturnedError if the worker was already waiting for this job when it was halted */
   async run(job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
-      throw new JobReturnedError('this process takes no more');
+      throw new JobReturnedError('this process takes no more jobs');
     this.#running += 1;
     this.noteProgress();
     try {
@@ -148,12 +137,10 @@ export class JobWorker {
     this.#lastProgressAt = performance.now();
   }
 
-  /** Milliseconds since the last progress. */
   get idleMs(): number {
     return performance.now() - this.#lastProgressAt;
   }
 
-  /** Resolves once the worker takes jobs. */
   async waitUntilReady(): Promise<void> {
     await this.#worker.waitUntilReady();
   }
@@ -174,13 +161,11 @@ export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
 ): JobWorker {
-  const { kind, region } = options;
-  const schema = JOBS[kind].payload;
-  const name = storedName(kind, region);
+  const { kind, region, concurrency, maxConcurrency, onFailed } = options;
   const handle = async (job: Job, token?: string): Promise<void> => {
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
-      const payload = schema.parse(job.data) as JobPayload<Kind>;
+      const payload = JOBS[kind].payload.parse(job.data) as JobPayload<Kind>;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
       const process = (): Promise<void> => options.process(payload, job.id ?? '', history);
       await worker.run(() => continueTrace(job.opts.telemetry?.metadata, process));
@@ -194,8 +179,8 @@ export function startJobWorker<Kind extends JobKind>(
       throw new WaitingError();
     }
   };
-  const stored = store.openWorker(name, handle, {
-    concurrency: options.concurrency,
+  const stored = store.openWorker(storedName(kind, region), handle, {
+    concurrency,
     lockDuration: RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS,
     stalledInterval: STALLED_INTERVAL_MS,
     runRetryDelay: RETRY_DELAY_MS,
@@ -203,11 +188,10 @@ export function startJobWorker<Kind extends JobKind>(
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
-  stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', causeOf(error)));
-  const worker = new JobWorker(stored, options.maxConcurrency);
+  stored.on('failed', (job, error) => {
+    const hasCause = error instanceof JobFailedError && error.cause instanceof Error;
+    onFailed(job?.id ?? '', hasCause ? (error.cause as Error) : error);
+  });
+  const worker = new JobWorker(stored, maxConcurrency);
   return worker;
-}
-
-function causeOf(error: Error): Error {
-  return error instanceof JobFailedError && error.cause instanceof Error ? error.cause : error;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 
 /** The lock of one monitor's check in one region. */
 export interface CheckLock {
@@ -25,37 +25,14 @@ export type ReleaseLock = () => Promise<void>;
 /** A check of a few seconds may end while the connection is being restored. */
 const RETRY_RELEASE_MS = 1_000;
 
-/**
- * Keeps two processes from running the same monitor's check in the same region at once, where a check may last longer than half its
- * interval.
- */
+/** Keeps two processes from running the same check at once, if a check may last longer than half its interval. */
 export interface OverlapGuard {
-  /**
-   * @returns null if another process runs the check
-   * @throws Error if the store fails, or takes longer than `withinMs`
-   */
+  /** Null if another process runs the check. @throws Error if the store fails, or takes longer than `withinMs` */
   acquire(lock: CheckLock, withinMs: number): Promise<ReleaseLock | null>;
 }
 
 export function createOverlapGuard(store: LockStore): OverlapGuard {
-  return {
-    acquire: async (lock, withinMs) => {
-      const acquiring = store.acquire(lock);
-      const release = releaseOf(store, lock);
-      try {
-        return (await withDeadline(acquiring, withinMs, 'locking a check')) ? release : null;
-      } catch (error) {
-        // The store may still acquire the lock later, which would block the next checks of the monitor.
-        acquiring.then(release, release).catch(() => undefined);
-        throw error;
-      }
-    },
-  };
-}
-
-function releaseOf(store: LockStore, lock: CheckLock): ReleaseLock {
-  const expiresAt = performance.now() + lock.forMs;
-  return async () => {
+  const release = async (lock: CheckLock, expiresAt: number): Promise<void> => {
     for (;;) {
       try {
         return await store.release(lock);
@@ -65,5 +42,19 @@ function releaseOf(store: LockStore, lock: CheckLock): ReleaseLock {
       // The process does not wait for it.
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });
     }
+  };
+  return {
+    acquire: async (lock, withinMs) => {
+      const expiresAt = performance.now() + lock.forMs;
+      const releaseLock = (): Promise<void> => release(lock, expiresAt);
+      const acquiring = store.acquire(lock);
+      try {
+        return (await withDeadline(acquiring, withinMs, 'locking a check')) ? releaseLock : null;
+      } catch (error) {
+        // The store may still acquire the lock later, which would block the next checks of the monitor.
+        acquiring.then(releaseLock, releaseLock).catch(() => undefined);
+        throw error;
+      }
+    },
   };
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import {
   assertSchemaCompatibility,
   ConnectionClosedError,
@@ -13,7 +14,6 @@ import {
   type PostgresConnectionOptions,
 } from 'bullmq';
 import type { Pool } from 'pg';
-import { withDeadline } from './deadline.ts';
 import { createOverlapGuard, type LockStore } from './overlap-guard.ts';
 import { QUEUE_OPTIONS, type QueueStore, type StoredQueue, type StoredWorker } from './queue-store.ts';
 
@@ -75,11 +75,7 @@ export function openPostgresStore(
   };
 }
 
-/**
- * The connection of one worker or queue. BullMQ checks the schema once and keeps the result: after a failure, a queue fails
- * until a restart, and a worker retries without a pause, so that nothing else runs in the process. This class repeats the
- * check until it succeeds.
- */
+/** The connection of one worker or queue. BullMQ checks the schema only once, and fails for good if it cannot: this repeats the check. */
 class StoreConnection extends PostgresConnection {
   /** Resolves once the check has succeeded. Rejects with ConnectionClosedError if the connection is closed before. */
   readonly ready: Promise<void>;
@@ -87,11 +83,7 @@ class StoreConnection extends PostgresConnection {
   readonly #stopped = new AbortController();
   #attempt: Promise<number> | undefined;
 
-  /**
-   * @param onError called with the error of each failed check
-   * @param role commands of a worker wait until the store is ready; those of a producer fail if the current check fails, so
-   *   that they do not pile up
-   */
+  /** @param role commands of a worker wait until the store is ready; those of a producer fail if the current check fails */
   constructor(pool: Pool, onError: (error: Error) => void, role: 'producer' | 'worker') {
     // BullMQ accepts a pool, but declares a narrower type than pg's.
     super(pool as unknown as PostgresConnectionOptions);
@@ -103,7 +95,6 @@ class StoreConnection extends PostgresConnection {
     this.ready.catch(() => undefined);
   }
 
-  /** Makes the backend of the worker or queue. */
   get backendFactory(): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> {
     return (name, options) =>
       this.#role === 'producer'
@@ -169,10 +160,9 @@ function postgresLocks(pool: Pool): LockStore {
       return rowCount === 1;
     },
     release: async ({ region, monitorId, jobId }) => {
-      await pool.query(
-        'delete from tocsin_running_checks where region = $1 and monitor_id = $2 and job_id = $3',
-        [region, monitorId, jobId],
-      );
+      const statement =
+        'delete from tocsin_running_checks where region = $1 and monitor_id = $2 and job_id = $3';
+      await pool.query(statement, [region, monitorId, jobId]);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
 import { firstCheckJobId } from '@tocsin/core/schedule/slots';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { currentTraceparent } from '@tocsin/runtime/tracing';
-import { withDeadline } from './deadline.ts';
 import { storedName, type StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 
@@ -22,7 +22,6 @@ export class Producers {
     this.#addWithinMs = addWithinMs;
   }
 
-  /** @param region null for queues without a region */
   queue(kind: JobKind, region: string | null): StoredQueue {
     const name = storedName(kind, region);
     const known = this.#queues.get(name);
@@ -33,15 +32,11 @@ export class Producers {
     return queue;
   }
 
-  /** How many workers take checks of this region now. */
   countCheckWorkers(region: string): Promise<number> {
     return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
   }
 
-  /**
-   * Checks a new monitor now, once, in the current trace. A second call with the same slot adds nothing.
-   * @param slot epoch milliseconds
-   */
+  /** Checks a new monitor now, in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
   async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
     const jobId = firstCheckJobId(payload.monitorId, slot);
     await this.#add('check', region, [{ payload, jobId }], currentTraceparent());

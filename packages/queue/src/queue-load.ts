@@ -1,6 +1,6 @@
 import type { JobKind } from '@tocsin/contracts/jobs';
 import { slotOfJob } from '@tocsin/core/schedule/slots';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import type { Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
@@ -9,7 +9,6 @@ const READ_WITHIN_MS = 1_500;
 
 /** How well a region keeps up with its checks. */
 export interface RegionLoad {
-  /** Number of checker processes. */
   readonly workers: number;
   /** Jobs of checks that are due and not started. */
   readonly waiting: number;
@@ -25,13 +24,11 @@ export async function readRegionLoad(
 ): Promise<RegionLoad> {
   const queue = producers.queue('check', region);
   const read = async (): Promise<RegionLoad> => {
-    const [workers, waiting] = await Promise.all([
-      producers.countCheckWorkers(region),
-      queue.getWaitingCount(),
-    ]);
+    const counting = [producers.countCheckWorkers(region), queue.getWaitingCount()];
+    const [workers = 0, waiting = 0] = await Promise.all(counting);
     return { workers, waiting, lagMs: waiting === 0 ? 0 : await readLag(queue, waiting) };
   };
-  return withDeadline(read(), withinMs, `asking the queue of ${region}`);
+  return withDeadline(read(), withinMs, `reading the queue of ${region}`);
 }
 
 /** The stores list waiting jobs in different directions, so the oldest is the first or the last. */
@@ -42,9 +39,7 @@ async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
   return Math.max(0, now - Math.min(now, ...due));
 }
 
-/** Jobs of one queue. */
 export interface QueueDepth {
-  /** Due and not started. */
   readonly waiting: number;
   /** Running, or lost with their worker and not found yet. */
   readonly active: number;

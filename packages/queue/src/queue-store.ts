@@ -2,13 +2,9 @@ import { JOBS, type JobKind } from '@tocsin/contracts/jobs';
 import type { Processor, Queue, Worker, WorkerOptions } from 'bullmq';
 import type { OverlapGuard } from './overlap-guard.ts';
 
-/** Prefix of every key in Redis. */
 export const KEY_PREFIX = 'tocsin';
 
-/**
- * The name of a queue in the store, such as `{checks.eu-west-1}` or `{deliveries}`. The braces are a hash tag: they keep the keys of a
- * queue on one node of a Redis Cluster.
- */
+/** The name of a queue in the store: `{checks.eu-west-1}`. The braces, a hash tag, keep its keys on one node of a Redis Cluster. */
 export function storedName(kind: JobKind, region: string | null): string {
   const { queue, perRegion } = JOBS[kind];
   if (!perRegion) return `{${queue}}`;
@@ -32,9 +28,7 @@ export interface QueueStore {
   /** @param name as the store has it, from `storedName` */
   openQueue(name: string): StoredQueue;
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker;
-  /** How many workers take jobs of this queue now. */
   countWorkers(queue: StoredQueue): Promise<number>;
-  /** The store's clock, epoch milliseconds. */
   readClock(): Promise<number>;
   /** @throws Error if the store does not respond, or is a Postgres that only reads */
   ping(): Promise<void>;

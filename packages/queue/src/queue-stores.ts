@@ -19,59 +19,51 @@ export interface QueueStores {
   close(): Promise<void>;
 }
 
-/**
- * Opens one store.
- * @param onError called with errors of connections, which are restored by themselves
- * @param options.setting the variable that the address is from, for messages
- * @param options.connectWithinMs how long to wait for a connection to Redis that is being made
- * @param options.silentMs how long a connection to Postgres may be silent before it is replaced
- * @throws SettingsError if the address is malformed
- */
+interface StoreOptions {
+  /** The variable that the address is from, for messages. */
+  readonly setting?: string;
+  /** How long to wait for a connection to Redis that is being made. */
+  readonly connectWithinMs?: number;
+  /** How long a connection to Postgres may be silent before it is replaced. */
+  readonly silentMs?: number;
+}
+
+/** Opens one store. @param onError called with errors of connections, which are restored by themselves @throws SettingsError */
 export function openQueueStore(
   url: string,
   onError: (error: Error) => void,
-  options: { readonly setting?: string; readonly connectWithinMs?: number; readonly silentMs?: number } = {},
+  { setting, connectWithinMs = CONNECT_WITHIN_MS, silentMs = SILENT_CONNECTION_MS }: StoreOptions = {},
 ): QueueStore {
-  const address = parseStoreUrl(url, options.setting);
+  const address = parseStoreUrl(url, setting);
   return address.kind === 'postgres'
-    ? openPostgresStore(address.url, onError, options.silentMs ?? SILENT_CONNECTION_MS)
-    : openRedisStore(address, onError, options.connectWithinMs ?? CONNECT_WITHIN_MS);
+    ? openPostgresStore(address.url, onError, silentMs)
+    : openRedisStore(address, onError, connectWithinMs);
 }
 
-/**
- * Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>`.
- * @param regionUrls the addresses of regions' own stores, by region
- * @param onError called with errors of connections, and the variable that the store's address is from
- * @throws SettingsError if an address is malformed
- */
+/** Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>`. @param onError called with the variable's name, too @throws SettingsError */
 export function openQueueStores(
   mainUrl: string,
   regionUrls: ReadonlyMap<string, string>,
   onError: (error: Error, setting: string) => void,
 ): QueueStores {
-  const open = (url: string, setting: string): QueueStore =>
-    openQueueStore(
-      url,
-      withoutRepetition((error) => onError(error, setting)),
-      { setting },
-    );
+  const open = (url: string, setting: string): QueueStore => {
+    const onNewError = withoutRepetition((error) => onError(error, setting));
+    return openQueueStore(url, onNewError, { setting });
+  };
   const main = open(mainUrl, 'QUEUE_URL');
   const byUrl = new Map<string, QueueStore>([[mainUrl, main]]);
   for (const [region, url] of regionUrls) {
     if (!byUrl.has(url)) byUrl.set(url, open(url, queueUrlVariable(region)));
   }
-  const each = async (run: (store: QueueStore) => Promise<void>): Promise<void> => {
-    await Promise.all([...byUrl.values()].map(run));
-  };
+  const stores = Array.from(byUrl.values());
   return {
     main,
     forRegion: (region) => byUrl.get(regionUrls.get(region) ?? mainUrl) ?? main,
-    ping: () => each((store) => store.ping()),
-    close: () => each((store) => store.close()),
+    ping: async () => void (await Promise.all(stores.map((store) => store.ping()))),
+    close: async () => void (await Promise.all(stores.map((store) => store.close()))),
   };
 }
 
-/** For `openQueueStores` in a service. */
 export function logStoreErrors(logger: Logger): (error: Error, setting: string) => void {
   return (error, setting) => logger.warn("The queue's store failed", { error, setting });
 }

@@ -14,18 +14,12 @@ import type { RedisAddress } from './store-url.ts';
 export type RedisClient = Redis | Cluster;
 type Role = 'producer' | 'worker';
 
-/**
- * A connection that owes a response for so long is replaced. Without this, the kernel would keep sending to a machine that has vanished
- * for a quarter of an hour. BullMQ's longest command takes up to ten seconds.
- */
+/** A connection that owes a response for so long is replaced. BullMQ's longest command takes up to ten seconds. */
 const SILENT_CONNECTION_MS = 20_000;
 /** Then the next Sentinel is asked. */
 const SENTINEL_TIMEOUT_MS = 2_000;
 
-/**
- * Connects to Redis in any of its deployments. Commands of a producer fail fast while Redis is unavailable, because Postgres holds what
- * they would have added. Those of a worker wait for the connection.
- */
+/** Connects to any kind of Redis. While it is unavailable, commands of a producer fail fast, and those of a worker wait. */
 export function connectRedis(
   address: RedisAddress,
   role: Role,
@@ -39,35 +33,30 @@ export function connectRedis(
     keepAlive: 10_000,
     socketTimeout: silentMs,
   };
-  switch (address.kind) {
-    case 'redis':
-      return new Redis(address.url, { ...options, enableOfflineQueue, retryStrategy: reconnectDelayMs });
-    case 'sentinel':
-      return new Redis({
-        ...options,
-        ...address.options,
-        enableOfflineQueue,
-        retryStrategy: reconnectDelayMs,
-        sentinels: [...address.sentinels],
-        sentinelCommandTimeout: sentinelMs,
-        sentinelRetryStrategy: reconnectDelayMs,
-      });
-    case 'cluster':
-      return new Cluster([...address.nodes], {
-        enableOfflineQueue,
-        clusterRetryStrategy: reconnectDelayMs,
-        // Certificates are for names, so the names must not be resolved before the connection is made.
-        ...(address.options.tls && { dnsLookup: (name, done) => done(null, name) }),
-        redisOptions: { ...options, ...address.options },
-      });
+  if (address.kind === 'cluster') {
+    return new Cluster([...address.nodes], {
+      enableOfflineQueue,
+      clusterRetryStrategy: reconnectDelayMs,
+      // Certificates are for names, so the names must not be resolved before the connection is made.
+      ...(address.options.tls && { dnsLookup: (name, done) => done(null, name) }),
+      redisOptions: { ...options, ...address.options },
+    });
   }
+  const single = { ...options, enableOfflineQueue, retryStrategy: reconnectDelayMs };
+  if (address.kind === 'redis') return new Redis(address.url, single);
+  return new Redis({
+    ...single,
+    ...address.options,
+    sentinels: [...address.sentinels],
+    sentinelCommandTimeout: sentinelMs,
+    sentinelRetryStrategy: reconnectDelayMs,
+  });
 }
 
 function reconnectDelayMs(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 6), 2_000);
 }
 
-/** @param connectWithinMs how long to wait for a connection that is being made */
 export function openRedisStore(
   address: RedisAddress,
   onError: (error: Error) => void,
@@ -95,12 +84,8 @@ export function openRedisStore(
       return queue.on('error', onError);
     },
     openWorker: (name, processor, options) => {
-      const connection = clientOf('worker');
-      const worker: StoredWorker = new Worker(name, processor, {
-        ...options,
-        connection,
-        prefix: KEY_PREFIX,
-      });
+      const connection = { connection: clientOf('worker'), prefix: KEY_PREFIX };
+      const worker: StoredWorker = new Worker(name, processor, { ...options, ...connection });
       return worker.on('error', onError);
     },
     countWorkers: async (queue) => {
@@ -120,7 +105,6 @@ export function openRedisStore(
     },
     close: async () => {
       for (const client of clients.values()) client.disconnect();
-      await Promise.resolve();
     },
   };
 }

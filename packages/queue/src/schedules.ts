@@ -1,6 +1,6 @@
 import { JOBS } from '@tocsin/contracts/jobs';
 import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/core/schedule/slots';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
@@ -11,7 +11,6 @@ const BATCH_WITHIN_MS = 10_000;
 const LOST_AFTER_MS = 3_000;
 /** The store searches lists for the state of a job. For more overdue jobs than this, all jobs are listed once instead. */
 const MAX_STATE_LOOKUPS = 20;
-/** States of jobs that are not lost. */
 const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
 /** How the store differs from the wanted waves, by ids of schedulers. */
@@ -32,11 +31,7 @@ export class RegionSchedules {
     this.#queue = producers.queue('check', region);
   }
 
-  /**
-   * Adds the missing schedulers. It leaves the others alone, because replacing a scheduler whose run is just due would skip that run for
-   * every monitor of the wave.
-   * @returns how many were added
-   */
+  /** Adds missing schedulers and returns their number. Replacing one whose run is just due would skip that run, so the others stay. */
   async ensure(waves: readonly Wave[]): Promise<number> {
     const missing: Wave[] = [];
     await inBatches(waves, async (wave) => {
@@ -61,16 +56,12 @@ export class RegionSchedules {
     await inBatches(ids, (id) => this.#queue.removeJobScheduler(id));
   }
 
-  /** Plans the next run anew. */
   async restart(waves: readonly Wave[]): Promise<void> {
     await this.remove(waves.map(waveId));
     await this.apply(waves);
   }
 
-  /**
-   * Compares the store with the ids of the wanted waves.
-   * @param now the true time, epoch milliseconds
-   */
+  /** Compares the store with the ids of the wanted waves. @param now the true time, epoch milliseconds */
   async audit(wanted: ReadonlySet<string>, now: number = Date.now()): Promise<ScheduleAudit> {
     const nextRuns = await this.#nextRuns();
     const ours = [...nextRuns].filter(([id]) => wanted.has(id));
@@ -84,11 +75,8 @@ export class RegionSchedules {
 
   /** The next run of every scheduler, epoch milliseconds. */
   async #nextRuns(): Promise<Map<string, number>> {
-    const flat = await withDeadline(
-      this.#queue.backend.getJobSchedulersRange(0, -1, true),
-      BATCH_WITHIN_MS,
-      'listing the schedules',
-    );
+    const listing = this.#queue.backend.getJobSchedulersRange(0, -1, true);
+    const flat = await withDeadline(listing, BATCH_WITHIN_MS, 'listing the schedules');
     const runs = new Map<string, number>();
     for (let index = 0; index + 1 < flat.length; index += 2) {
       runs.set(flat[index] ?? '', Number(flat[index + 1]));
@@ -115,7 +103,6 @@ export class RegionSchedules {
   }
 }
 
-/** @param run a scheduler and its next run */
 function isAhead([id, next]: readonly [string, number], now: number): boolean {
   const wave = parseWaveId(id);
   return wave !== null && next > now + wave.intervalSeconds * 1_000 + MAX_CLOCK_OFFSET_MS;

@@ -8,20 +8,15 @@ interface HostPort {
   readonly port: number;
 }
 
-/** Options of ioredis. */
-type RedisLogin = Pick<RedisOptions, 'username' | 'password' | 'tls'>;
-type SentinelLogin = Pick<RedisOptions, 'sentinelUsername' | 'sentinelPassword'>;
-type SentinelOptions = RedisLogin &
-  SentinelLogin &
-  Pick<RedisOptions, 'name' | 'db' | 'enableTLSForSentinelMode' | 'sentinelTLS'>;
+type LoginOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** The address of a queue's store, as `QUEUE_URL` has it. */
 export type StoreAddress = { readonly kind: 'postgres'; readonly url: string } | RedisAddress;
 
 export type RedisAddress =
   | { readonly kind: 'redis'; readonly url: string }
-  | { readonly kind: 'cluster'; readonly nodes: readonly HostPort[]; readonly options: RedisLogin }
-  | { readonly kind: 'sentinel'; readonly sentinels: readonly HostPort[]; readonly options: SentinelOptions };
+  | { readonly kind: 'cluster'; readonly nodes: readonly HostPort[]; readonly options: LoginOptions }
+  | { readonly kind: 'sentinel'; readonly sentinels: readonly HostPort[]; readonly options: LoginOptions };
 
 const FORMS =
   'redis://host:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/name, redis+cluster://host:6379,host:6379 or postgres://host/database';
@@ -29,11 +24,7 @@ const MANY_HOSTS =
   /^(redis|rediss)\+(sentinel|cluster):\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^/@?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<db>\d+))?\/?(?:\?(?<query>.*))?$/;
 const SENTINEL_FIELDS: readonly string[] = ['sentinelPassword', 'sentinelUsername'];
 
-/**
- * Reads a `QUEUE_URL`.
- * @param setting the name of the variable, for messages
- * @throws SettingsError that lists the valid forms. It never repeats the URL, which may hold a password
- */
+/** Parses a `QUEUE_URL`. @throws SettingsError that names the setting and the valid forms, without the URL, which may hold a password */
 export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress {
   if (/^postgres(ql)?:\/\//.test(text)) return parsePostgres(text, setting);
   if (/^rediss?:\/\//.test(text) && parseUrl(text)) return { kind: 'redis', url: text };
@@ -41,7 +32,7 @@ export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress
   if (!match?.groups) throw new SettingsError(`${setting} must be one of ${FORMS}`);
   const { user, password, hosts = '', name, db, query } = match.groups;
   const isTls = match[1] === 'rediss';
-  const login: RedisLogin = {
+  const login: LoginOptions = {
     ...(user && { username: decodeURIComponent(user) }),
     ...(password && { password: decodeURIComponent(password) }),
     ...(isTls && { tls: {} }),
@@ -53,7 +44,7 @@ export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress
   }
   if (name === undefined)
     throw new SettingsError(`${setting} needs the name of the master that the Sentinels watch: ${FORMS}`);
-  const options: SentinelOptions = {
+  const options: LoginOptions = {
     ...login,
     // Without these ioredis uses no TLS, neither to the Sentinels nor to the servers.
     ...(isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
@@ -75,7 +66,7 @@ function parsePostgres(text: string, setting: string): StoreAddress {
   throw new SettingsError(`${setting} must be one of ${FORMS}`);
 }
 
-function parseSentinelLogin(query: string, setting: string): SentinelLogin {
+function parseSentinelLogin(query: string, setting: string): LoginOptions {
   const fields = [...new URLSearchParams(query)];
   if (fields.some(([name]) => !SENTINEL_FIELDS.includes(name)))
     throw new SettingsError(`${setting} takes ${SENTINEL_FIELDS.join(' and ')} after its ?, nothing else`);

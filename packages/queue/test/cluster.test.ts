@@ -9,7 +9,7 @@ import { Producers } from '@tocsin/queue/producers';
 import { readRegionLoad } from '@tocsin/queue/queue-load';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { distantWave, PATIENT_MS, untilItAnswers } from './stores.ts';
+import { distantWave, PATIENT_MS, untilItResponds } from './stores.ts';
 
 const EU = 'eu-west-1';
 const US = 'us-east-1';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   cluster = await TestRedisCluster.start();
   stores = openQueueStores(cluster.url, new Map(), () => undefined);
   producers = new Producers(stores, PATIENT_MS);
-  await untilItAnswers(stores);
+  await untilItResponds(stores);
 });
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()));
@@ -69,7 +69,7 @@ async function queuesByNode(): Promise<string[][]> {
   return keys.map((ofNode) => [...new Set(ofNode.map((key) => /\{(.+)\}/.exec(key)?.[1] ?? ''))].toSorted());
 }
 
-test('jobs of every kind are done, each queue on a node of its own choice', async () => {
+test('jobs of every kind are processed, and each queue may be on another node', async () => {
   const done = QUEUES.map(([kind, region]) => startWorker(kind, region));
   const id = randomUUID();
   await addOneOfEach(id);
@@ -108,7 +108,7 @@ test('one of two processes acquires the lock of a check', async () => {
   ).not.toBeNull();
 });
 
-test('waves run again and again, and again after every node was flushed', async () => {
+test('waves run repeatedly, also after every node was flushed', async () => {
   const schedules = new RegionSchedules(producers, EU);
   const distant = distantWave();
   const waves = [...[1, 51, 501].map((phaseMs) => ({ intervalSeconds: 1, phaseMs })), distant];
@@ -128,7 +128,7 @@ test('waves run again and again, and again after every node was flushed', async 
   expect((await schedules.audit(new Set())).stray).toEqual([]);
 });
 
-test('a node that was lost with its queues: jobs are refused, and done by the same workers when it is back', async () => {
+test('while a node is lost its queues refuse jobs, and the same workers process jobs once it is back', async () => {
   const done = startWorker('check', EU);
   await Promise.all(workers.map((worker) => worker.waitUntilReady()));
   // The other nodes respond that the key has moved.

@@ -50,7 +50,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     return seen;
   }
 
-  test('a first check runs at once, and once however often it is asked for', async () => {
+  test('a first check runs immediately, and only once if it is added repeatedly', async () => {
     const payload = { monitorId: randomUUID(), revision: 1 };
     await store.producers.addFirstCheck(REGION, payload, 1_795_177_316_123);
     await store.producers.addFirstCheck(REGION, payload, 1_795_177_316_123);
@@ -64,7 +64,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     expect(slotOfJob(seen[0]?.jobId ?? '')).toBe(1_795_177_316_123);
   });
 
-  test('a job that is given back is run again', async () => {
+  test('a returned job runs again', async () => {
     const payload = { monitorId: randomUUID(), revision: 1 };
     let runs = 0;
     const seen = startChecks(async () => {
@@ -77,7 +77,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     expect(seen.map(({ again }) => again)).toEqual([false, true]);
   });
 
-  test('a job that is postponed is run again a little later, and once', async () => {
+  test('a postponed job runs again a second later, and only once', async () => {
     const queue = store.producers.queue('check', REGION);
     await new RegionSchedules(store.producers, REGION).apply([distantWave()]);
     const [planned] = await queue.getDelayed();
@@ -97,7 +97,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     expect(next.map(({ id }) => id)).toEqual([expect.not.stringMatching(planned?.id ?? '')]);
   });
 
-  test('a job that failed is forgotten, so that its id can be used again', async () => {
+  test('a failed job is forgotten, so that its id can be used again', async () => {
     const id = randomUUID();
     const seen: string[] = [];
     workers.push(

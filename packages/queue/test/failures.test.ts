@@ -5,7 +5,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { PATIENT_MS, untilItAnswers } from './stores.ts';
+import { PATIENT_MS, untilItResponds } from './stores.ts';
 
 describe('a job that fails', () => {
   let stores: QueueStores;
@@ -17,7 +17,7 @@ describe('a job that fails', () => {
     const ignore = (): undefined => undefined;
     stores = openQueueStores(url, new Map(), ignore);
     producers = new Producers(stores, PATIENT_MS);
-    await untilItAnswers(stores);
+    await untilItResponds(stores);
   });
   afterEach(async () => {
     await worker.close();

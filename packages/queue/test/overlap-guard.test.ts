@@ -8,7 +8,7 @@ import { migrateQueue } from '@tocsin/queue/migrate';
 import type { OverlapGuard } from '@tocsin/queue/overlap-guard';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Client } from 'pg';
-import { PATIENT_MS, untilItAnswers } from './stores.ts';
+import { PATIENT_MS, untilItResponds } from './stores.ts';
 
 const REGION = 'eu';
 const HOUR_MS = 3_600_000;
@@ -24,7 +24,7 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
     await migrateQueue(url);
     proxy = await TcpProxy.start(url);
     stores = openQueueStores(proxy.through(url), new Map(), () => undefined);
-    await untilItAnswers(stores);
+    await untilItResponds(stores);
     guard = stores.forRegion(REGION).overlapGuard;
   });
   afterEach(async () => {
@@ -33,7 +33,7 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
     await database?.drop();
   });
 
-  test('acquired after its deadline is released: the next check of the monitor runs', async () => {
+  test('releases a lock that is acquired after its deadline, so that the next check of the monitor runs', async () => {
     const monitorId = randomUUID();
     proxy.hold();
     await expect(
@@ -45,7 +45,7 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
     );
   });
 
-  test('is released although the connection broke meanwhile', async () => {
+  test('releases a lock after the connection broke', async () => {
     const monitorId = randomUUID();
     const release = await guard.acquire(
       { region: REGION, monitorId, jobId: 'job-1', forMs: HOUR_MS },
@@ -71,7 +71,7 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
   });
 });
 
-test('rows that killed checkers left in Postgres are deleted, those of running checks are not', async () => {
+test('deletes the rows of killed checkers from Postgres, and keeps those of running checks', async () => {
   const database = await createTestDatabase();
   await migrateQueue(database.url);
   const stores = openQueueStores(database.url, new Map(), () => undefined);

@@ -40,7 +40,7 @@ describe.each(['redis', 'postgres'] as const)('the load of a region, with the qu
     await until(`${count} workers`, async () => (await loadOf(store.producers, region)).workers === count);
   }
 
-  test('counts the workers of its checks alone, and those that are gone no more', async () => {
+  test('counts only the current workers of its checks', async () => {
     expect(await loadOf(store.producers, 'eu')).toEqual({ workers: 0, waiting: 0, lagMs: 0 });
     await startWorker('check', 'eu');
     await startWorker('check', 'eu');
@@ -66,7 +66,7 @@ describe.each(['redis', 'postgres'] as const)('the load of a region, with the qu
     }
   });
 
-  test('counts the waiting jobs, and how long the oldest has been due', async () => {
+  test('counts the waiting jobs and measures how long the oldest has been due', async () => {
     const now = Date.now();
     await store.producers.addFirstCheck('eu', { monitorId: MONITOR, revision: 1 }, now - 90_000);
     await store.producers.addFirstCheck('eu', { monitorId: OTHER, revision: 1 }, now - 30_000);
@@ -114,7 +114,7 @@ describe.each(['redis', 'postgres'] as const)('the depth of a queue, on %s', (ki
   });
 });
 
-test('a store that hangs is an error within the deadline', async () => {
+test('a store that hangs causes an error within the deadline', async () => {
   const never = (): Promise<number> => new Promise(() => undefined);
   const hanging = {
     countCheckWorkers: never,

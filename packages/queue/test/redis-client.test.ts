@@ -58,7 +58,7 @@ test.each([
   expect(begun[0] === HANDSHAKE).toBe(tls);
 });
 
-test('a connection to a server that falls silent is replaced', async () => {
+test('a connection to a silent server is replaced', async () => {
   /** The connection of the first ping, which gets no response. */
   let silenced: Socket | undefined;
   const silent = createServer((socket) => {

@@ -70,7 +70,7 @@ test('a Sentinel that accepts a connection and never responds is skipped', async
   }
 });
 
-test('when the master dies, the same worker continues with the replica that takes over', async () => {
+test('when the master dies, the same worker continues with the new master', async () => {
   open(sentinel.url());
   try {
     await untilChecked();

@@ -8,7 +8,7 @@ import { distantWave, openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
 
-describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s', (kind) => {
+describe.each(['redis', 'postgres'] as const)('a job whose worker died, on %s', (kind) => {
   let store: TestStore;
   let worker: JobWorker | undefined;
   beforeEach(async () => {

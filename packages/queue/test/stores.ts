@@ -35,7 +35,7 @@ export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestSto
   await migrateQueue(server.url);
   const stores = openQueueStores(server.url, new Map(), () => undefined);
   const producers = new Producers(stores, PATIENT_MS);
-  await untilItAnswers(stores);
+  await untilItResponds(stores);
   return {
     stores,
     producers,
@@ -48,8 +48,8 @@ export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestSto
   };
 }
 
-export async function untilItAnswers(stores: QueueStores): Promise<void> {
-  await until('the store to answer', () =>
+export async function untilItResponds(stores: QueueStores): Promise<void> {
+  await until('the store to respond', () =>
     stores.ping().then(
       () => true,
       () => false,

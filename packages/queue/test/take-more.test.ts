@@ -73,7 +73,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs,
     expect(running.size).toBe(2);
   });
 
-  test('takes jobs at once when it may again, before any of its jobs ended', async () => {
+  test('takes jobs immediately when it may take more, before any of its jobs ends', async () => {
     await addJobs(2);
     await until('two to run', () => running.size === 2);
     worker.takeMore(false);
@@ -135,7 +135,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs,
       await until('two to run', () => running.size === 2);
     });
 
-    test('takes as many further ones, up to its maximum', async () => {
+    test('takes as many further jobs, up to its maximum', async () => {
       worker.exempt();
       await until('one more', () => running.size === 3);
       worker.exempt();
@@ -146,7 +146,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs,
       expect(running.size).toBe(4);
     });
 
-    test('and takes fewer again when they no longer do', async () => {
+    test('takes fewer jobs when they no longer wait', async () => {
       const ends = [worker.exempt(), worker.exempt()];
       await until('two more', () => running.size === 4);
       for (const end of ends) end();
@@ -158,7 +158,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs,
       expect(running.size).toBe(2);
     });
 
-    test('and does not look for jobs while it takes no more', async () => {
+    test('does not look for jobs while it takes no more', async () => {
       worker.takeMore(false);
       worker.exempt();
       const elsewhere: string[] = [];

@@ -64,7 +64,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     await store.loseJob(store.producers.queue('check', REGION).name, await plannedJob(wave));
   }
 
-  test('a wave runs on its phase, with its slot in the job id, again and again', async () => {
+  test('a wave runs repeatedly on its phase, with its slot in the job id', async () => {
     const wave = { intervalSeconds: 1, phaseMs: 351 };
     const seen = startChecks();
     expect(await schedules.ensure([wave])).toBe(1);
@@ -78,7 +78,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     expect(new Set(seen.map(({ slot }) => slot)).size).toBe(seen.length);
   });
 
-  test('waves of one phase or one interval are apart', async () => {
+  test('waves of the same phase or the same interval are separate', async () => {
     const waves = [
       { intervalSeconds: 1, phaseMs: 1 },
       { intervalSeconds: 2, phaseMs: 1 },
@@ -101,7 +101,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     expect(await schedules.ensure([known, other])).toBe(0);
   });
 
-  test('ensuring again and again while runs fall due loses none', async () => {
+  test('ensuring repeatedly while runs become due loses none', async () => {
     const waves = [1, 201, 401, 601, 801].map((phaseMs) => ({ intervalSeconds: 1, phaseMs }));
     await schedules.ensure(waves);
     const seen = startChecks();
@@ -124,7 +124,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     }
   });
 
-  test('applying restarts a broken chain on its phase, and plans intact ones once', async () => {
+  test('applying restarts a broken chain on its phase, and does not plan intact ones twice', async () => {
     const [broken, whole] = [{ intervalSeconds: 1, phaseMs: 201 }, distantWave()];
     await schedules.apply([broken, whole]);
     const planned = await plannedJob(whole);
@@ -138,13 +138,13 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     expect(seen.map(({ wave, slot }) => [wave, slot % 1_000])).toEqual(seen.map(() => [waveId(broken), 201]));
   });
 
-  test('removed schedulers do not run again, and removing unknown ones does nothing', async () => {
+  test('removed schedulers do not run again, and removing unknown ones has no effect', async () => {
     const [removed, kept] = [
       { intervalSeconds: 1, phaseMs: 301 },
       { intervalSeconds: 1, phaseMs: 302 },
     ];
     await schedules.ensure([removed, kept]);
-    await schedules.remove([waveId(removed), 'wave-60-1', '0197-foreign']);
+    await schedules.remove([waveId(removed), 'wave-60-1', '0197-unknown']);
     expect(await plannedJob(removed)).toBe('');
     expect((await schedules.audit(new Set([waveId(kept)]))).stray).toEqual([]);
     const seen = startChecks();
@@ -174,7 +174,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     await until('the lost chain to run again', () => seen.some(({ wave }) => wave === waveId(lost)));
   });
 
-  test('an audit finds runs planned too far ahead, which then restart', async () => {
+  test('an audit finds runs that are planned too far ahead, and they restart', async () => {
     const waves = [1, 51].map((phaseMs) => ({ intervalSeconds: 60, phaseMs }));
     await schedules.ensure(waves);
     const wanted = new Set(waves.map(waveId));
@@ -190,7 +190,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     }
   });
 
-  test('of many that are overdue in a backlog only the lost one is', async () => {
+  test('an audit finds only the lost scheduler among many overdue ones', async () => {
     const due = Array.from({ length: 30 }, (_, index) => ({ intervalSeconds: 1, phaseMs: 1 + index }));
     const distant = Array.from({ length: 30 }, (_, index) => distantWave(index));
     const waves = [...due, ...distant];
@@ -201,8 +201,8 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     // One is taken and holds the worker: some of the others wait, some are only due, some not even that.
     await promote(others.slice(0, 15));
     let end = (): void => undefined;
-    const held = new Promise<void>((resolve) => (end = resolve));
-    const seen = startChecks(1, () => held);
+    const blocked = new Promise<void>((resolve) => (end = resolve));
+    const seen = startChecks(1, () => blocked);
     const queue = store.producers.queue('check', REGION);
     const overdue = async (): Promise<number> =>
       (await queue.getJobSchedulers()).filter(({ next }) => (next ?? 0) < Date.now()).length;

@@ -42,7 +42,7 @@ describe('parseEnv', () => {
     ]);
   });
 
-  it('does not show a secret, also if it was made optional', () => {
+  it('does not show a secret, not even an optional one', () => {
     const message = 'STORE must be a URL that starts with redis:// or rediss://';
     expect(failure({ STORE: 'hunter2' })).toBe(message);
     expect(() => parseEnv(schema.partial({ STORE: true }), { STORE: 'hunter2' })).toThrow(message);
@@ -67,7 +67,7 @@ describe('fields', () => {
     expect(address().safeParse(value).success).toBe(false);
   });
 
-  it('take true and false, and nothing like them, as a flag', () => {
+  it('take only true and false as a flag', () => {
     expect(['true', 'false'].map((value) => flag().parse(value))).toEqual([true, false]);
     for (const value of ['1', 'yes', 'TRUE', '']) expect(flag().safeParse(value).success).toBe(false);
   });

@@ -5,17 +5,14 @@ import { z } from 'zod';
 import { errorCode } from './error-code.ts';
 import { parsePostgresUrl } from './postgres/address.ts';
 
-/** The process cannot run with these settings. `main` prints the message without a stack and exits with 1. */
+/** The process cannot run with these settings. `runService` prints the message without a stack and exits with 1. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
 export type EnvSource = Readonly<Record<string, string | undefined>>;
 
-/**
- * Parses the variables of `schema`. An empty string counts as unset.
- * @throws SettingsError with one line per invalid variable: its name, the rule and the value (unless it is secret)
- */
+/** Parses the variables of `schema`; an empty string is unset. @throws SettingsError with a line per invalid one, without secret values */
 export function parseEnv<Shape extends z.core.$ZodShape>(
   schema: z.ZodObject<Shape>,
   source: EnvSource = process.env,
@@ -27,16 +24,12 @@ export function parseEnv<Shape extends z.core.$ZodShape>(
   }
   const result = schema.safeParse(values);
   if (result.success) return result.data;
-  const messages = new Map<string, string>();
-  for (const { path, message } of result.error.issues.toReversed()) messages.set(String(path[0]), message);
-  const lines = Object.keys(schema.shape).flatMap((name) => {
-    const message = messages.get(name);
+  const lines = Object.entries(schema.shape).flatMap(([name, field]) => {
+    const message = result.error.issues.find(({ path }) => path[0] === name)?.message;
     if (message === undefined) return [];
     const value = values[name];
     if (value === undefined) return `${name} is not set: it ${message}`;
-    return isSecret(schema.shape[name])
-      ? `${name} ${message}`
-      : `${name} ${message}, not ${JSON.stringify(value)}`;
+    return isSecret(field) ? `${name} ${message}` : `${name} ${message}, not ${JSON.stringify(value)}`;
   });
   throw new SettingsError(lines.join('\n'));
 }
@@ -48,10 +41,7 @@ export function isSecret(field: unknown): boolean {
   return field instanceof z.ZodOptional && isSecret(field.unwrap());
 }
 
-/*
- * Types of settings. Each message completes the sentence "<NAME> …", see `parseEnv`.
- */
-
+/** A type of settings. Each message completes the sentence "<NAME> …", see `parseEnv`. */
 type Field<Output> = z.ZodType<Output, string>;
 
 export function wholeNumber(min: number, max: number): Field<number> {
@@ -107,17 +97,21 @@ export function postgresUrl(): Field<string> {
     try {
       parsePostgresUrl(value);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      context.addIssue((error as RangeError).message);
     }
   });
 }
 
 /** A comma-separated list with at least one entry. Blanks and empty entries are dropped. */
 export function list(what: string, pattern: RegExp): Field<readonly string[]> {
-  const message = `must be ${what}, comma-separated`;
+  return listOf(`must be ${what}, comma-separated`, pattern);
+}
+
+function listOf(message: string, pattern: RegExp): Field<readonly string[]> {
   return z
     .string(message)
-    .transform(splitList)
+    .transform((value) => value.split(',').map((part) => part.trim()))
+    .transform((parts) => parts.filter((part) => part !== ''))
     .refine((parts) => parts.length > 0 && parts.every((part) => pattern.test(part)), message);
 }
 
@@ -125,11 +119,8 @@ export function list(what: string, pattern: RegExp): Field<readonly string[]> {
 export function secretKeys(): Field<readonly Buffer[]> {
   const message =
     'must be 32 bytes in base64 (make one: openssl rand -base64 32), or several, comma-separated: the first encrypts, all decrypt';
-  return z
-    .string(message)
-    .transform(splitList)
-    .refine((parts) => parts.length > 0 && parts.every(isKey), message)
-    .transform((parts) => parts.map((part) => Buffer.from(part, 'base64')));
+  const keys = listOf(message, /^[A-Za-z0-9+/_-]{43}=?$/);
+  return keys.transform((parts) => parts.map((part) => Buffer.from(part, 'base64')));
 }
 
 /** The path of a readable file with at least one PEM certificate. */
@@ -137,10 +128,9 @@ export function certificateFile(): Field<string> {
   return z.string().superRefine((path, context) => {
     try {
       if (readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----')) return;
-      context.addIssue({ code: 'custom', message: 'must name a file with PEM certificates' });
+      context.addIssue('must name a file with PEM certificates');
     } catch (error) {
-      const message = `must name a readable file of PEM certificates (${errorCode(error) ?? 'unreadable'})`;
-      context.addIssue({ code: 'custom', message });
+      context.addIssue(`must name a readable file of PEM certificates (${errorCode(error) ?? 'unreadable'})`);
     }
   });
 }
@@ -151,15 +141,4 @@ export function builtPages(): Field<string> {
     .string()
     .refine((path) => existsSync(join(path, 'index.html')), 'must name a folder with an index.html')
     .transform((path) => resolve(path));
-}
-
-function splitList(value: string): string[] {
-  return value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function isKey(value: string): boolean {
-  return /^[A-Za-z0-9+/_-]{43}=?$/.test(value) && Buffer.from(value, 'base64').length === 32;
 }

@@ -43,7 +43,7 @@ describe('limits', () => {
   test('hold in total, for each account and for each host', async () => {
     for (const name of ['a/1', 'a/1', 'a/1', 'a/2', 'a/3', 'b/4', 'c/5']) await request(name);
     expect(names()).toEqual(['a/1', 'a/1', 'a/2', 'b/4']);
-    expect([limiter.held, limiter.waiting]).toEqual([4, 3]);
+    expect([limiter.used, limiter.waiting]).toEqual([4, 3]);
   });
 
   test('do not keep a permit from an owner that has room while another waits', async () => {
@@ -51,16 +51,16 @@ describe('limits', () => {
     expect(names()).toEqual(['a/1', 'a/1', 'b/2']);
   });
 
-  test('count a permit once, however often it is released', async () => {
+  test('count a permit once if it is released repeatedly', async () => {
     await request('a/1');
     await release(0);
     await release(0);
-    expect(limiter.held).toBe(0);
+    expect(limiter.used).toBe(0);
   });
 });
 
 describe('a free permit goes to', () => {
-  test('the waiting account that holds the fewest', async () => {
+  test('the waiting account with the fewest permits', async () => {
     for (const name of ['a/1', 'a/2', 'a/3', 'b/4', 'a/5', 'b/6', 'c/7']) await request(name);
     await release(0);
     await release(1);
@@ -83,7 +83,7 @@ test('requests of one account for several hosts take turns', async () => {
   expect(names().slice(4)).toEqual(['a/5', 'a/6', 'a/7']);
 });
 
-test('accounts that hold equally many permits take turns', async () => {
+test('accounts with the same number of permits take turns', async () => {
   limiter = new FairLimiter<Kind>({ limit: 1, limits: { account: 1, host: 1 }, sharedBy: 'account' });
   for (const name of ['x/0', 'a/1', 'a/1', 'a/1', 'b/2', 'b/2', 'c/3']) await request(name);
   for (const index of [0, 1, 2, 3, 4, 5]) await release(index);
@@ -101,7 +101,7 @@ test('a release looks at few of the waiting accounts', async () => {
   } finally {
     looksUp.mockRestore();
   }
-  expect([limiter.held, limiter.waiting]).toEqual([4, 1_996]);
+  expect([limiter.used, limiter.waiting]).toEqual([4, 1_996]);
 });
 
 describe('a release looks at few of the waiting requests', () => {
@@ -137,7 +137,7 @@ describe('a release looks at few of the waiting requests', () => {
   });
 });
 
-describe('with limits that a sole owner need not keep', () => {
+describe('with limits that do not apply to a sole owner', () => {
   beforeEach(() => {
     limiter = new FairLimiter<Kind>({
       limit: 4,
@@ -168,14 +168,14 @@ describe('with limits that a sole owner need not keep', () => {
     await release(3);
     expect(names().slice(4)).toEqual(['b/2']);
     await release(4);
-    expect([names().length, limiter.held]).toEqual([6, 4]);
+    expect([names().length, limiter.used]).toEqual([6, 4]);
   });
 });
 
 test('a charge counts against its owners and not against the total', async () => {
   const charges = [1, 2, 3].map(() => limiter.charge({ account: 'a', host: '1' }));
   for (const name of ['a/2', 'b/1', 'b/3', 'c/4', 'd/5', 'e/6']) await request(name);
-  expect([names(), limiter.held, limiter.waiting]).toEqual([['b/3', 'c/4', 'd/5', 'e/6'], 4, 2]);
+  expect([names(), limiter.used, limiter.waiting]).toEqual([['b/3', 'c/4', 'd/5', 'e/6'], 4, 2]);
   charges[0]?.();
   await release(0);
   expect(names().slice(4)).toEqual(['a/2']);
@@ -200,10 +200,10 @@ test('waiting requests can be refused', async () => {
   expect([refused, limiter.waiting]).toEqual([['e/5', 'f/6'], 0]);
 });
 
-test('nothing is kept of owners that hold no permit', async () => {
+test('owners without permits are forgotten', async () => {
   for (let index = 0; index < 1_000; index += 1)
     limiter.tryAcquire({ account: `${index}`, host: `${index}` })?.();
-  expect([limiter.held, limiter.waiting]).toEqual([0, 0]);
+  expect([limiter.used, limiter.waiting]).toEqual([0, 0]);
   await request('a/1');
   expect(names()).toEqual(['a/1']);
 });

@@ -11,7 +11,7 @@ export interface FairLimiterOptions<Kind extends string> {
   readonly limits: Readonly<Record<Kind, number>>;
   /** The kind of owner among whom free permits are shared evenly. */
   readonly sharedBy: NoInfer<Kind>;
-  /** Whether the limit of a kind does not apply while only one owner of that kind holds or requests permits. Default: false. */
+  /** Whether the limit of a kind does not apply while only one owner of that kind uses or requests permits. Default: false. */
   readonly soleOwnerMayUseAll?: boolean;
 }
 
@@ -23,25 +23,24 @@ interface Waiter<Kind extends string> {
 /** The waiting requests of one owner. Requests with the same other owners form a line, and the lines take turns. */
 type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
 
-/** Permits and waiting requests of one owner. */
 interface Usage {
-  held: number;
+  used: number;
   waiting: number;
 }
 
 /**
- * A semaphore that one owner cannot exhaust: each owner holds a limited number of permits, and a free permit goes to the waiting owner
- * with the fewest permits. Owners with the same number take turns.
+ * A semaphore that one owner cannot exhaust: each owner has a limited number of permits, and a free permit goes to the waiting owner
+ * with the fewest. Owners with the same number take turns. See docs/adr/0014-fair-shares.md.
  */
 export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
   readonly #kinds: readonly Kind[];
   readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
-  #held = 0;
   /** By owner of the kind `sharedBy`. */
   readonly #queues = new Map<string, Lines<Kind>>();
   /** The owners with a queue, by the number of their permits. */
-  readonly #byHeld = new Map<number, Set<string>>();
+  readonly #ranks = new Map<number, Set<string>>();
+  #used = 0;
   #waiting = 0;
 
   constructor(options: FairLimiterOptions<Kind>) {
@@ -51,37 +50,29 @@ export class FairLimiter<Kind extends string> {
     this.#usage = Object.fromEntries(usage) as Record<Kind, Map<string, Usage>>;
   }
 
-  /** Permits in use. */
-  get held(): number {
-    return this.#held;
+  get used(): number {
+    return this.#used;
   }
 
-  /** Requests that wait for a permit. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Requests of one owner that wait for a permit. */
   waitingOf(kind: Kind, owner: string): number {
     return this.#usage[kind].get(owner)?.waiting ?? 0;
   }
 
   /** Null if no permit is free for these owners. */
   tryAcquire(owners: Owners<Kind>): Release | null {
-    return this.#fits(owners) ? this.#take(owners) : null;
+    return this.#fits(owners) ? this.#take(owners, 1) : null;
   }
 
   /** Counts running work against the limits of its owners, but not against the total: other owners get as many permits as before. */
   charge(owners: Owners<Kind>): Release {
-    this.#count(owners, { held: 1 });
-    return this.#once(() => this.#count(owners, { held: -1 }));
+    return this.#take(owners, 0);
   }
 
-  /**
-   * Waits for a permit.
-   * @param withinMs how long, in milliseconds
-   * @returns null if no permit was free in time
-   */
+  /** Waits for a permit, for at most `withinMs` milliseconds. @returns null if none was free in time */
   acquire(owners: Owners<Kind>, withinMs: number): Promise<Release | null> {
     const release = this.tryAcquire(owners);
     if (release !== null) return Promise.resolve(release);
@@ -90,14 +81,14 @@ export class FairLimiter<Kind extends string> {
         owners,
         settle: (release) => {
           clearTimeout(timer);
+          this.#dequeue(waiter);
           resolve(release);
         },
       };
       const timer = setTimeout(() => {
-        this.#dequeue(waiter);
-        resolve(null);
+        waiter.settle(null);
         // Another owner may be the sole one now, and may use more.
-        if (this.#options.soleOwnerMayUseAll === true) this.#serve();
+        this.#serve();
       }, withinMs);
       this.#enqueue(waiter);
     });
@@ -106,87 +97,69 @@ export class FairLimiter<Kind extends string> {
   /** Refuses all waiting requests. */
   refuseWaiting(): void {
     const lines = Array.from(this.#queues.values()).flatMap((queue) => Array.from(queue.values()));
-    for (const waiter of lines.flatMap((line) => Array.from(line))) {
-      this.#dequeue(waiter);
-      waiter.settle(null);
-    }
+    for (const waiter of lines.flatMap((line) => Array.from(line))) waiter.settle(null);
   }
 
   #fits(owners: Owners<Kind>): boolean {
-    if (this.#held >= this.#options.limit) return false;
-    return this.#kinds.every((kind) => this.#hasRoom(kind, owners[kind]));
+    return this.#used < this.#options.limit && this.#kinds.every((kind) => this.#hasRoom(kind, owners[kind]));
   }
 
   #hasRoom(kind: Kind, owner: string): boolean {
     const { limits, soleOwnerMayUseAll = false } = this.#options;
     const usage = this.#usage[kind].get(owner);
-    if (usage === undefined || usage.held < limits[kind]) return true;
+    if (usage === undefined || usage.used < limits[kind]) return true;
     return soleOwnerMayUseAll && this.#usage[kind].size === 1;
   }
 
-  #take(owners: Owners<Kind>): Release {
-    this.#held += 1;
-    this.#count(owners, { held: 1 });
-    return this.#once(() => {
-      this.#held -= 1;
-      this.#count(owners, { held: -1 });
-    });
-  }
-
-  #once(end: () => void): Release {
-    let released = false;
+  /** @param permits how many count against the total: 1, or 0 for a charge */
+  #take(owners: Owners<Kind>, permits: number): Release {
+    let isReleased = false;
+    this.#used += permits;
+    this.#count(owners, 1, 0);
     return () => {
-      if (released) return;
-      released = true;
-      end();
+      if (isReleased) return;
+      isReleased = true;
+      this.#used -= permits;
+      this.#count(owners, -1, 0);
       this.#serve();
     };
   }
 
-  #count(owners: Owners<Kind>, { held = 0, waiting = 0 }: Partial<Usage>): void {
+  #count(owners: Owners<Kind>, used: number, waiting: number): void {
     for (const kind of this.#kinds) {
       const owner = owners[kind];
-      const usage = this.#usage[kind].get(owner) ?? { held: 0, waiting: 0 };
-      const rank = rankOf(usage);
-      usage.held += held;
+      const usage = this.#usage[kind].get(owner) ?? { used: 0, waiting: 0 };
+      const before = rankOf(usage);
+      usage.used += used;
       usage.waiting += waiting;
-      if (kind === this.#options.sharedBy) this.#move(owner, rank, rankOf(usage));
-      if (usage.held === 0 && usage.waiting === 0) this.#usage[kind].delete(owner);
+      if (kind === this.#options.sharedBy) this.#rank(owner, before, rankOf(usage));
+      if (usage.used === 0 && usage.waiting === 0) this.#usage[kind].delete(owner);
       else this.#usage[kind].set(owner, usage);
     }
   }
 
-  /** Moves an owner between the sets of `#byHeld`. */
-  #move(owner: string, from: number | null, to: number | null): void {
-    if (from === to) return;
-    const left = from === null ? undefined : this.#byHeld.get(from);
-    left?.delete(owner);
-    if (from !== null && left?.size === 0) this.#byHeld.delete(from);
-    if (to === null) return;
-    const joined = this.#byHeld.get(to);
-    if (joined) joined.add(owner);
-    else this.#byHeld.set(to, new Set([owner]));
+  /** An owner whose rank stays the same keeps its turn. */
+  #rank(owner: string, before: number | null, after: number | null): void {
+    if (before === after) return;
+    const owners = before === null ? undefined : this.#ranks.get(before);
+    owners?.delete(owner);
+    if (before !== null && owners?.size === 0) this.#ranks.delete(before);
+    if (after !== null) this.#ranks.set(after, (this.#ranks.get(after) ?? new Set<string>()).add(owner));
   }
 
   /** The name of the line in which requests of these owners wait. */
   #lineOf(owners: Owners<Kind>): string {
-    return this.#kinds
-      .filter((kind) => kind !== this.#options.sharedBy)
-      .map((kind) => owners[kind])
-      .join('\n');
+    return this.#kinds.map((kind) => (kind === this.#options.sharedBy ? '' : owners[kind])).join('\n');
   }
 
   #enqueue(waiter: Waiter<Kind>): void {
     const { owners } = waiter;
     const owner = owners[this.#options.sharedBy];
     const lines: Lines<Kind> = this.#queues.get(owner) ?? new Map();
-    this.#queues.set(owner, lines);
     const name = this.#lineOf(owners);
-    const line = lines.get(name);
-    if (line) line.add(waiter);
-    else lines.set(name, new Set([waiter]));
+    this.#queues.set(owner, lines.set(name, (lines.get(name) ?? new Set()).add(waiter)));
     this.#waiting += 1;
-    this.#count(owners, { waiting: 1 });
+    this.#count(owners, 0, 1);
   }
 
   /** Removes a request from its line and moves the line to the end. */
@@ -201,44 +174,35 @@ export class FairLimiter<Kind extends string> {
     if (line.size > 0) lines.set(name, line);
     if (lines.size === 0) this.#queues.delete(owner);
     this.#waiting -= 1;
-    this.#count(owners, { waiting: -1 });
+    this.#count(owners, 0, -1);
   }
 
-  /** Gives free permits to waiting requests. */
   #serve(): void {
-    while (this.#waiting > 0 && this.#held < this.#options.limit) {
+    while (this.#waiting > 0 && this.#used < this.#options.limit) {
       const next = this.#next();
       if (next === null) return;
-      this.#dequeue(next);
-      next.settle(this.#take(next.owners));
+      next.settle(this.#take(next.owners, 1));
     }
   }
 
   /** The first request that fits, of the owners with the fewest permits. */
   #next(): Waiter<Kind> | null {
-    const ascending = Array.from(this.#byHeld).toSorted(([one], [other]) => one - other);
+    const ascending = Array.from(this.#ranks).toSorted(([one], [other]) => one - other);
     for (const [, owners] of ascending) {
       for (const owner of owners) {
-        // The others of this set hold as many permits.
-        if (!this.#hasRoom(this.#options.sharedBy, owner)) break;
-        const fitting = this.#firstFitting(this.#queues.get(owner));
-        if (fitting !== null) return fitting;
+        // The remaining owners have at least as many permits.
+        if (!this.#hasRoom(this.#options.sharedBy, owner)) return null;
+        // The others of a line have the same owners, so they fit no better than its first.
+        for (const line of this.#queues.get(owner)?.values() ?? []) {
+          const [first] = line;
+          if (first !== undefined && this.#fits(first.owners)) return first;
+        }
       }
-    }
-    return null;
-  }
-
-  /** Checks one request of each line: the others of a line have the same owners. */
-  #firstFitting(lines: Lines<Kind> | undefined): Waiter<Kind> | null {
-    for (const line of lines?.values() ?? []) {
-      const [first] = line;
-      if (first !== undefined && this.#fits(first.owners)) return first;
     }
     return null;
   }
 }
 
-/** The number of permits of an owner with waiting requests; null for other owners. */
-function rankOf({ held, waiting }: Usage): number | null {
-  return waiting > 0 ? held : null;
+function rankOf({ used, waiting }: Usage): number | null {
+  return waiting > 0 ? used : null;
 }

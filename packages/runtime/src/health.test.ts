@@ -71,7 +71,7 @@ describe('the health server', () => {
   });
 
   // Other systems have no second loopback address.
-  (process.platform === 'linux' ? it : it.skip)('listens on its address alone', async () => {
+  (process.platform === 'linux' ? it : it.skip)('listens only on its address', async () => {
     await start({ ready: {} });
     await expect(fetch(`http://127.0.0.2:${server?.port}/healthz`)).rejects.toMatchObject({
       cause: { code: 'ECONNREFUSED' },

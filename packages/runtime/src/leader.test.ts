@@ -123,7 +123,7 @@ describe('createLeaderLoop', () => {
     expect([lost, log.match(/Lost the leadership of test/g)?.length]).toEqual([2, 2]);
   });
 
-  it('waits for the running work before it gives up the lead', async () => {
+  it('waits for the running work before it ends the leadership', async () => {
     const lock = new Lock();
     let finished = false;
     const loop = lead(lock, async (signal) => {
@@ -139,10 +139,10 @@ describe('createLeaderLoop', () => {
   it('abandons an election without a result, logs it and tries again; a late lease is released', async () => {
     let log = '';
     const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
-    const elections: { signal: AbortSignal; answer: (lease: LeaderLease | null) => void }[] = [];
+    const elections: { signal: AbortSignal; resolve: (lease: LeaderLease | null) => void }[] = [];
     const loop = createLeaderLoop({
       name: 'test',
-      acquire: (signal) => new Promise((answer) => elections.push({ signal, answer })),
+      acquire: (signal) => new Promise((resolve) => elections.push({ signal, resolve })),
       acquireWithinMs: 1,
       work: async () => undefined,
       everyMs: 1,
@@ -155,7 +155,7 @@ describe('createLeaderLoop', () => {
     expect(loop.leadership()).toBe('unknown');
     expect(log).toContain('test: electing the leader failed');
     let released = false;
-    elections[0]?.answer({ isAlive: () => true, release: async () => void (released = true) });
+    elections[0]?.resolve({ isAlive: () => true, release: async () => void (released = true) });
     await until('the late lease is released', () => released);
     expect(loop.isLeader()).toBe(false);
   });

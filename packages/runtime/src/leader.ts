@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createLoop, type Loop } from './loop.ts';
 import type { Logger } from './logger.ts';
 
@@ -12,12 +13,8 @@ export interface LeaderLease {
 }
 
 export interface LeaderLoopOptions {
-  /** For the log. */
   readonly name: string;
-  /**
-   * Tries to become the leader; null while another process leads. After the signal is aborted the result is not used: a lease that comes
-   * later is released.
-   */
+  /** Tries to become the leader; null while another process leads. A lease that comes after the signal is aborted is released. */
   readonly acquire: (signal: AbortSignal) => Promise<LeaderLease | null>;
   /** The signal is aborted when the lease is lost or the loop is asked to stop. */
   readonly work: (signal: AbortSignal) => Promise<void>;
@@ -31,8 +28,6 @@ export interface LeaderLoopOptions {
   /** Called once for each lease that is lost. */
   readonly onLost?: () => void;
   readonly logger: Logger;
-  /** Called with each error of the work after it was logged, e.g. to count it. */
-  readonly onError?: (error: unknown) => void;
 }
 
 /** `unknown`: the last election of this process had no result. */
@@ -49,13 +44,12 @@ export interface LeaderLoop {
 
 /** Runs the work at regular intervals in one process at a time. The other processes stand by. */
 export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
-  const { name, logger, everyMs, onError, retryMs = 5_000, acquireWithinMs = 10_000 } = options;
+  const { name, logger, everyMs, retryMs = 5_000, acquireWithinMs = 10_000 } = options;
   let lease: LeaderLease | null = null;
   /** The last lease whose loss was reported: the loop may notice a loss before the callback runs. */
   let reported: LeaderLease | null = null;
   let isStandby = false;
   let worker: Loop | undefined;
-
   const election = createLoop({
     name: `${name}: electing the leader`,
     everyMs: retryMs,
@@ -63,18 +57,18 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
     work: elect,
   });
 
-  async function elect(signal: AbortSignal): Promise<void> {
+  async function elect(stopped: AbortSignal): Promise<void> {
     if (lease !== null) {
       if (lease.isAlive()) return;
       reportLoss(lease);
       await resign();
     }
-    const acquired = await acquireInTime(signal);
+    const acquired = await acquireInTime(stopped);
     isStandby = acquired === null;
     if (acquired === null) return;
     lease = acquired;
     // `stop` releases the lease.
-    if (signal.aborted) return;
+    if (stopped.aborted) return;
     logger.info(`Leading ${name}`);
     options.onElected?.();
     const working = createLoop({
@@ -82,8 +76,7 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
       everyMs,
       logger,
       // A lost lease may be noticed here before its callback runs.
-      work: async (workSignal) => (acquired.isAlive() ? options.work(workSignal) : undefined),
-      ...(onError && { onError }),
+      work: async (signal) => (acquired.isAlive() ? options.work(signal) : undefined),
     });
     worker = working;
     acquired.onLost?.(() => {
@@ -99,14 +92,11 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
     const late = new Error(`The election had no result after ${acquireWithinMs} ms`);
     const timer = setTimeout(() => abandoned.abort(late), acquireWithinMs);
     const stop = (): void => abandoned.abort(new Error('The loop stops'));
-    stopped.addEventListener('abort', stop, { once: true });
+    stopped.addEventListener('abort', stop);
     try {
       const acquiring = options.acquire(abandoned.signal);
-      const aborted = new Promise<null>((resolve) => {
-        abandoned.signal.addEventListener('abort', () => resolve(null), { once: true });
-      });
-      const acquired = await Promise.race([acquiring, aborted]);
-      if (!abandoned.signal.aborted) return acquired;
+      const acquired = await Promise.race([acquiring, once(abandoned.signal, 'abort')]);
+      if (!abandoned.signal.aborted) return acquired as LeaderLease | null;
       acquiring.then((unused) => unused?.release()).catch(() => undefined);
       throw abandoned.signal.reason;
     } catch (error) {

@@ -10,12 +10,7 @@ export interface ListenAddress {
   readonly host?: string | undefined;
 }
 
-/**
- * Makes a server listen.
- * @param settings the names of the settings that the address comes from, for errors
- * @returns the port
- * @throws SettingsError if the port is in use, or the port or the address is not permitted
- */
+/** Makes a server listen and returns the port. @throws SettingsError that names one of `settings` if the address cannot be used */
 export async function listen(
   server: Server,
   { port, host }: ListenAddress,
@@ -37,18 +32,12 @@ export async function listen(
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** Addresses of servers that are reachable at `localhost`. */
-const AT_LOCALHOST: ReadonlySet<string | undefined> = new Set([undefined, '0.0.0.0', '::', '127.0.0.1']);
-
-/** @param host the address that a server listens on; undefined: all */
+/** Whether a server is reachable at `localhost`. @param host the address that it listens on; undefined: all */
 export function isAtLocalhost(host: string | undefined): boolean {
-  return AT_LOCALHOST.has(host);
+  return host === undefined || ['0.0.0.0', '::', '127.0.0.1'].includes(host);
 }
 
-/**
- * The URL at which a server is reached from its own machine.
- * @param host the address that it listens on; undefined: all
- */
+/** The URL at which a server is reached from its own machine. @param host the address that it listens on; undefined: all */
 export function localUrl(host: string | undefined, port: number): string {
   if (host === undefined || isAtLocalhost(host)) return `http://localhost:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -52,7 +52,7 @@ describe('createLogger', () => {
     });
   });
 
-  it.each(['json', 'pretty'] as const)('hides secrets wherever they are (%s)', (format) => {
+  it.each(['json', 'pretty'] as const)('hides secrets at every depth (%s)', (format) => {
     const { logger, lines } = capture(format);
     const secrets = { Authorization: 'Bearer s3cret', password: 's3cret', apiKey: 's3cret', body: 's3cret' };
     logger.info(`key ${KEY}`, {
@@ -103,7 +103,7 @@ describe('createLogger', () => {
     expect(lines().join('\n')).toContain('short');
   });
 
-  it('survives cycles, and values that JSON does not know', () => {
+  it('logs cycles and values that JSON does not support', () => {
     const { logger, lines } = capture();
     const node: Record<string, unknown> = { size: 10n, at: new Date(0), bytes: Buffer.from('s3cret') };
     node['self'] = node;

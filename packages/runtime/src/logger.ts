@@ -1,10 +1,9 @@
 import winston from 'winston';
-import { KnownSecrets, redact } from './redact.ts';
+import { hideSecrets, redact, type HideSecrets } from './redact.ts';
 
 export type Logger = winston.Logger;
 
 export interface LoggerOptions {
-  /** The `service` field of every line. */
   readonly service: string;
   /** Default `info`. */
   readonly level?: 'error' | 'warn' | 'info' | 'debug' | undefined;
@@ -16,20 +15,15 @@ export interface LoggerOptions {
   readonly secrets?: readonly string[];
 }
 
-/**
- * A logger that writes one line per message. Pass errors as a field, `logger.error('Could not …', { error })`, so that their stack and
- * cause are logged. Secrets are hidden at every depth, see `redact.ts`.
- */
+/** A logger that writes one line per message, without secrets (`redact.ts`). Pass errors as a field: `logger.error('…', { error })`. */
 export function createLogger({ service, level, format, stream, secrets = [] }: LoggerOptions): Logger {
   const render = (format ?? defaultFormat()) === 'pretty' ? prettyLine : jsonLine;
   return winston.createLogger({
     level: level ?? 'info',
     levels: winston.config.npm.levels,
-    format: lineFormat(render, service, new KnownSecrets(secrets)),
+    format: lineFormat(render, service, hideSecrets(secrets)),
     transports: [
-      stream === undefined
-        ? new winston.transports.Console()
-        : new winston.transports.Stream({ stream: stream }),
+      stream === undefined ? new winston.transports.Console() : new winston.transports.Stream({ stream }),
     ],
     exitOnError: false,
   });
@@ -60,20 +54,18 @@ const RENDERED = Symbol.for('message');
 function lineFormat(
   render: (line: Line) => string,
   service: string,
-  secrets: KnownSecrets,
+  hide: HideSecrets,
 ): winston.Logform.Format {
   return {
     transform(info) {
       const { level, message: given, ...rest } = info;
-      const message = redact(given, secrets);
-      const rendered = render({
-        time: new Date().toISOString(),
-        level,
-        service,
-        message: typeof message === 'string' ? message : JSON.stringify(message),
-        fields: Object(redact({ ...rest }, secrets)),
-      });
-      return { ...info, [RENDERED]: rendered };
+      const text = redact(given, hide);
+      const message = typeof text === 'string' ? text : JSON.stringify(text);
+      const fields: Line['fields'] = Object(redact({ ...rest }, hide));
+      return {
+        ...info,
+        [RENDERED]: render({ time: new Date().toISOString(), level, service, message, fields }),
+      };
     },
   };
 }

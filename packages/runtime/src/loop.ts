@@ -1,7 +1,6 @@
 import type { Logger } from './logger.ts';
 
 export interface LoopOptions {
-  /** For the log. */
   readonly name: string;
   /** The signal is aborted when the loop is asked to stop. */
   readonly work: (signal: AbortSignal) => Promise<void>;
@@ -9,9 +8,8 @@ export interface LoopOptions {
   readonly everyMs: number;
   /** How long a `wake` waits for others, so that a burst of them causes one run. Default 0. */
   readonly gatherMs?: number;
+  /** For the errors of the work, which never end the loop. */
   readonly logger: Logger;
-  /** Called with each error after it was logged, e.g. to count it. An error never ends the loop. */
-  readonly onError?: (error: unknown) => void;
 }
 
 export interface Loop {
@@ -23,7 +21,7 @@ export interface Loop {
 
 /** Runs the work now and then at regular intervals. */
 export function createLoop(options: LoopOptions): Loop {
-  const { name, work, everyMs, gatherMs = 0, logger, onError } = options;
+  const { name, work, everyMs, gatherMs = 0, logger } = options;
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
@@ -35,10 +33,8 @@ export function createLoop(options: LoopOptions): Loop {
     try {
       await work(controller.signal);
     } catch (error) {
-      if (!controller.signal.aborted) {
+      if (!controller.signal.aborted)
         logger.error(`${name} failed; the next run is in ${everyMs} ms`, { error });
-        onError?.(error);
-      }
     }
     running = undefined;
     if (controller.signal.aborted) return;

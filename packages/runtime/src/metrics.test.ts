@@ -5,7 +5,7 @@ import { createMetrics, createReading, registerReadGauge, registerReadNumber } f
 const logger = createSilentLogger();
 
 describe('createReading', () => {
-  test('reads once while the value is fresh, however many ask, and also where it fails', async () => {
+  test('reads once while the value is fresh, for any number of callers, also after a failure', async () => {
     let now = 0;
     let reads = 0;
     let fails = false;
@@ -47,15 +47,15 @@ describe('createReading', () => {
     expect([await reading(), reads]).toEqual([null, 2]);
   });
 
-  test('a store that hangs delays a reading by less than 2 s, is asked once, and its late response is used next time', async () => {
-    let answer: ((value: number) => void) | undefined;
+  test('a store that hangs delays a reading by less than 2 s, is read once, and its late response is used next time', async () => {
+    let respond: ((value: number) => void) | undefined;
     let reads = 0;
     const reading = createReading({
       what: 'it',
       logger,
       read: () => {
         reads += 1;
-        return new Promise<number>((resolve) => (answer = resolve));
+        return new Promise<number>((resolve) => (respond = resolve));
       },
     });
     jest.useFakeTimers();
@@ -64,7 +64,7 @@ describe('createReading', () => {
       for (const asked of [reading(), reading()]) void asked.then((value) => values.push(value));
       await jest.advanceTimersByTimeAsync(1_999);
       expect(values).toEqual([null, null]);
-      answer?.(7);
+      respond?.(7);
       expect([await reading(), reads]).toEqual([7, 1]);
     } finally {
       jest.useRealTimers();

@@ -22,29 +22,23 @@ export interface ReadingOptions<Value> {
   readonly logger: Logger;
   /** Default 10 s. */
   readonly freshForMs?: number;
-  /** Milliseconds, for tests. */
   readonly now?: () => number;
 }
 
 /** Null if the value is not available. Never rejects, and resolves within 2 s. */
 export type Reading<Value> = () => Promise<Value | null>;
 
-/**
- * A cached value for metrics. It is read from a store at most once in ten seconds, also after a failure, and never twice at the same
- * time.
- */
+/** Caches a value for metrics: it is read at most once in `freshForMs`, also after a failure, and never twice at the same time. */
 export function createReading<Value>(options: ReadingOptions<Value>): Reading<Value> {
   const { what, read, logger, freshForMs = FRESH_FOR_MS, now = () => performance.now() } = options;
   let last: { readonly value: Value | null; readonly at: number } | undefined;
   let running: Promise<Value | null> | undefined;
 
   async function readNow(): Promise<Value | null> {
-    let value: Value | null = null;
-    try {
-      value = await read();
-    } catch (error) {
+    const value = await (async () => read())().catch((error: unknown) => {
       logger.debug(`Could not read ${what} for the metrics`, { error });
-    }
+      return null;
+    });
     last = { value, at: now() };
     return value;
   }
@@ -58,7 +52,6 @@ export function createReading<Value>(options: ReadingOptions<Value>): Reading<Va
   };
 }
 
-/** One value of a gauge, with its labels. */
 export interface Sample<Label extends string> {
   readonly labels: Readonly<Record<Label, string>>;
   readonly value: number;
@@ -100,11 +93,15 @@ export function registerReadNumber<Value>(
   reading: Reading<Value>,
   pick: (value: NonNullable<Value>) => number,
 ): void {
-  const samples = async (): Promise<Sample<never>[] | null> => {
-    const value = await reading();
-    return value === null || value === undefined ? null : [{ labels: {}, value: pick(value) }];
-  };
-  registerReadGauge(registry, { name, help, labelNames: [], samples });
+  registerReadGauge<never>(registry, {
+    name,
+    help,
+    labelNames: [],
+    samples: async () => {
+      const value = await reading();
+      return value === null || value === undefined ? null : [{ labels: {}, value: pick(value) }];
+    },
+  });
 }
 
 /** The minimum offset between the clock of this process and another clock, in milliseconds. At most one of the two is above 0. */
@@ -117,9 +114,9 @@ export interface ClockOffset {
 
 /** Compares the clock of this process with another one. The time that reading it takes counts for neither. */
 export async function measureClockOffset(readClock: () => Promise<number>): Promise<ClockOffset> {
-  const askedAt = Date.now();
+  const before = Date.now();
   const theirs = await readClock();
-  return { aheadMs: Math.max(0, askedAt - theirs), behindMs: Math.max(0, theirs - Date.now()), theirs };
+  return { aheadMs: Math.max(0, before - theirs), behindMs: Math.max(0, theirs - Date.now()), theirs };
 }
 
 /** @param read null: not available */

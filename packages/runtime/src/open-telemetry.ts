@@ -22,7 +22,7 @@ const MAX_WAITING_SPANS = 8_192;
 const WARN_EVERY_MS = 30_000;
 const MAX_WARNING_CHARACTERS = 500;
 /** A collector that is unavailable must not delay the end of the process. */
-const STOP_WITHIN_MS = 3_000;
+const STOP_WITHIN_MS = 2_000;
 
 /** Starts spans, reads and writes `traceparent`, and sends the spans that have ended. */
 export interface OpenTelemetry {
@@ -35,24 +35,17 @@ export interface OpenTelemetry {
 interface OpenTelemetryOptions {
   /** The service is named `tocsin-<service>`, unless OTEL_SERVICE_NAME names it. */
   readonly service: string;
-  readonly sampler: Settings['OTEL_TRACES_SAMPLER'];
-  /** Share of the traces that samplers with a ratio keep. */
-  readonly ratio: number;
+  readonly env: Pick<Settings, 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'>;
   readonly logger: Logger;
   /** Runs an export such that the errors of it are known as such. */
   readonly runExport: <Result>(work: () => Result) => Result;
-  /** How long an ended span waits to be sent in a batch. Default: 1 s. */
   readonly sendEveryMs?: number;
-  /** How long a stop waits for a collector. Default: 3 s. */
   readonly stopWithinMs?: number;
 }
 
-/**
- * Sends spans as OTLP, in JSON over HTTP, to where the OTEL_EXPORTER_OTLP_ variables say. That is the operator's own address, so the
- * requests do not go through the egress guard.
- */
+/** Sends spans as OTLP, in JSON over HTTP. The address is the operator's own, so the requests bypass the egress guard. */
 export function startOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
-  const { service, sampler, ratio, sendEveryMs = SEND_EVERY_MS, stopWithinMs = STOP_WITHIN_MS } = options;
+  const { service, sendEveryMs = SEND_EVERY_MS, stopWithinMs = STOP_WITHIN_MS } = options;
   logWarnings(options.logger);
   const ownResource = resourceFromAttributes({
     'service.name': `tocsin-${service}`,
@@ -60,7 +53,7 @@ export function startOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry
     'service.instance.id': randomUUID(),
   });
   const provider = new sdk.TracerProvider({
-    sampler: samplerOf(sampler, ratio),
+    sampler: createSampler(options.env),
     resource: defaultResource()
       .merge(ownResource)
       .merge(detectResources({ detectors: [envDetector] })),
@@ -83,15 +76,14 @@ export function startOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry
   };
 }
 
-function samplerOf(name: Settings['OTEL_TRACES_SAMPLER'], ratio: number): sdk.Sampler {
-  const isParentBased = name.startsWith('parentbased_');
-  const root = rootSampler(name.replace(/^parentbased_/, ''), ratio);
-  return isParentBased ? new sdk.ParentBasedSampler({ root }) : root;
-}
-
-function rootSampler(name: string, ratio: number): sdk.Sampler {
-  if (name === 'always_off') return new sdk.AlwaysOffSampler();
-  return name === 'traceidratio' ? new sdk.TraceIdRatioBasedSampler(ratio) : new sdk.AlwaysOnSampler();
+function createSampler({
+  OTEL_TRACES_SAMPLER: name,
+  OTEL_TRACES_SAMPLER_ARG: ratio,
+}: OpenTelemetryOptions['env']): sdk.Sampler {
+  let root: sdk.Sampler = new sdk.AlwaysOnSampler();
+  if (name.endsWith('always_off')) root = new sdk.AlwaysOffSampler();
+  if (name.endsWith('traceidratio')) root = new sdk.TraceIdRatioBasedSampler(ratio);
+  return name.startsWith('parentbased_') ? new sdk.ParentBasedSampler({ root }) : root;
 }
 
 /** Logs once when spans cannot be sent, and once when they can again. */
@@ -103,10 +95,11 @@ function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanEx
       runExport(() =>
         exporter.export(spans, (result) => {
           const hasFailed = result.code !== ExportResultCode.SUCCESS;
-          if (hasFailed && !isFailing)
-            logger.warn('Traces cannot be sent; those of this time are lost', {
-              error: withoutResponse(result.error),
-            });
+          if (hasFailed && !isFailing) {
+            // The error holds the whole response of the server.
+            const { name, message, code } = (result.error ?? {}) as Partial<NodeJS.ErrnoException>;
+            logger.warn('Traces cannot be sent and are lost', { error: { name, message, code } });
+          }
           if (!hasFailed && isFailing) logger.info('Traces can be sent again');
           isFailing = hasFailed;
           done(result);
@@ -117,22 +110,13 @@ function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanEx
   };
 }
 
-/**
- * The agent that the OTEL_EXPORTER_OTLP_ variables ask for. If a response comes before the request was sent, Node leaves the socket
- * without a listener for errors: a collector that closes such a connection would end the process.
- */
+/** The exporter's agent. A collector that responds early leaves a socket without a listener, whose error would end the process. */
 async function createAgent(protocol: string): Promise<Agent> {
   const { agentFactory } = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', {});
   const agent: Agent = await agentFactory(protocol);
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => connect(options, callback)?.on('error', ignore);
   return agent;
-}
-
-/** The exporter's error holds the whole response of the server. */
-function withoutResponse(error: Error | undefined): Record<string, unknown> {
-  const { name, message, code } = (error ?? {}) as Partial<Error> & { readonly code?: unknown };
-  return { name, message, code };
 }
 
 /** Logs some of OpenTelemetry's warnings, such as dropped spans. The exporter logs its errors. */

@@ -3,7 +3,7 @@ import { errorCode } from './error-code.ts';
 import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { secretValues, settings } from './settings.ts';
-import { isExportingTraces } from './tracing.ts';
+import { isExportingTraces, startTracing } from './tracing.ts';
 
 const HARD_EXIT_MS = 30_000;
 
@@ -15,8 +15,8 @@ export interface RunningService {
 }
 
 /**
- * Runs a service: starts it with a logger and stops it on SIGTERM or SIGINT, or when the parent process closes the IPC channel.
- * The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. Of a `SettingsError` only the
+ * Runs a service: starts it with a logger and tracing, and stops it on SIGTERM or SIGINT, or when the parent process closes the IPC
+ * channel. The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. Of a `SettingsError` only the
  * message is printed. Errors while sending traces do not stop the service.
  */
 export async function runService(
@@ -26,6 +26,7 @@ export async function runService(
   ignoreClosedOutput();
   const logger = tryCreateLogger(service);
   let running: RunningService | undefined;
+  let stopTracing: (() => Promise<void>) | undefined;
   let stopping = false;
   let exitCode = 0;
 
@@ -40,8 +41,7 @@ export async function runService(
       process.exit(1);
     }, HARD_EXIT_MS);
     // While the service starts there is nothing to stop: it is stopped right after the start.
-    if (running === undefined) return;
-    await stopRunning(running);
+    if (running !== undefined) await stopRunning(running);
   }
 
   function fail(what: string, error: unknown): void {
@@ -56,6 +56,7 @@ export async function runService(
   async function stopRunning(service: RunningService): Promise<void> {
     try {
       await service.stop();
+      await stopTracing?.();
       logger.info('Stopped');
     } catch (error) {
       logger.error('Stopping failed', { error });
@@ -72,14 +73,12 @@ export async function runService(
   process.on('unhandledRejection', (error) => fail('Unhandled rejection', error));
 
   try {
+    stopTracing = await startTracing(service, logger);
     running = await start(logger);
   } catch (error) {
     exitOnFailedStart(error, logger);
   }
-  if (stopping) {
-    await stopRunning(running);
-    return;
-  }
+  if (stopping) return stopRunning(running);
   logger.info('Started', { ...running.ready });
   process.send?.({ type: 'ready', ...running.ready });
 }

@@ -14,3 +14,12 @@ export async function withTimeout<Value, Fallback>(
     clearTimeout(timer);
   }
 }
+
+const LATE = Symbol('late');
+
+/** @throws Error if the work takes longer than `ms`, with `what` in its message. The work itself continues. */
+export async function withDeadline<Value>(work: Promise<Value>, ms: number, what: string): Promise<Value> {
+  const result = await withTimeout(work, ms, LATE);
+  if (result === LATE) throw new Error(`${what} took longer than ${ms} ms`);
+  return result;
+}

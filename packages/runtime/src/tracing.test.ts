@@ -174,7 +174,7 @@ test('a collector that responds early and resets the connection does no harm', a
   const name = 'x'.repeat(20_000);
   for (let batch = 1; batch <= 8; batch += 1) {
     for (let count = 0; count < BATCH; count += 1) startSpan(name).end();
-    await until(`batch ${batch} is answered`, () => receiver.requests >= batch);
+    await until(`batch ${batch} has arrived`, () => receiver.requests >= batch);
   }
   receiver.resets = false;
   startSpan('kept').end();

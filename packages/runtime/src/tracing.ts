@@ -39,10 +39,7 @@ const tracingSettings = settings.pick({
   OTEL_TRACES_SAMPLER_ARG: true,
 });
 
-/**
- * Null while tracing is off. It is not registered with OpenTelemetry's global API, because the libraries that use that API would put
- * queries and URLs into spans.
- */
+/** Null while tracing is off. Not registered globally: libraries that use OpenTelemetry would put queries and URLs into spans. */
 let openTelemetry: OpenTelemetry | null = null;
 
 /** The context of the code that runs. Costs nothing until the first `run`, so nothing while tracing is off. */
@@ -52,11 +49,7 @@ const EXPORTING = ROOT_CONTEXT.setValue(createContextKey('exporting'), true);
 const LINK = createContextKey('link');
 const NO_SPAN: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
-/**
- * Turns tracing on where the OTEL_ settings name an endpoint.
- * @param timing other times than those of a service, for tests
- * @returns what sends the remaining spans, within some seconds, and ends tracing
- */
+/** Turns tracing on if OTEL_EXPORTER_OTLP_ENDPOINT is set. @returns ends tracing and sends the remaining spans, within some seconds */
 export async function startTracing(
   service: string,
   logger: Logger,
@@ -68,8 +61,7 @@ export async function startTracing(
   const { startOpenTelemetry } = await import('./open-telemetry.ts');
   const started = startOpenTelemetry({
     service,
-    sampler: env.OTEL_TRACES_SAMPLER,
-    ratio: env.OTEL_TRACES_SAMPLER_ARG,
+    env,
     logger,
     runExport: runTraceExport,
     ...timing,
@@ -96,23 +88,14 @@ export function isExportingTraces(): boolean {
 }
 
 /** Starts a span, which does nothing while tracing is off. The caller ends it. */
-export function startSpan(name: string, options: SpanOptions = {}): Span {
+export function startSpan(name: string, { parent, links = [], ...options }: SpanOptions = {}): Span {
   if (openTelemetry === null) return NO_SPAN;
-  const { kind, parent, links = [], attributes, startTime } = options;
   const context = parent === undefined ? currentContext() : contextOf(parent);
   const linked = links.flatMap((link) => trace.getSpanContext(contextOf(link)) ?? []);
   const link = context.getValue(LINK) as SpanContext | undefined;
   if (link && trace.getSpanContext(context) === undefined) linked.push(link);
-  return openTelemetry.tracer.startSpan(
-    name,
-    {
-      ...(kind !== undefined && { kind }),
-      ...(attributes && { attributes }),
-      ...(startTime !== undefined && { startTime }),
-      links: linked.map((spanContext) => ({ context: spanContext })),
-    },
-    context,
-  );
+  const spanLinks = linked.map((spanContext) => ({ context: spanContext }));
+  return openTelemetry.tracer.startSpan(name, { ...options, links: spanLinks }, context);
 }
 
 /** Runs work whose spans become children of this one. */

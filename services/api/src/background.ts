@@ -1,10 +1,8 @@
 import { readRollupState, writeClockDoubt } from '@tocsin/db/check-rollups/roll-up';
-import type { Database } from '@tocsin/db/database/open';
 import { readClock } from '@tocsin/db/database/sql';
 import type { Producers } from '@tocsin/queue/producers';
-import type { Logger } from '@tocsin/runtime/logger';
 import type { Loop } from '@tocsin/runtime/loop';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import type { ApiContext } from './context.ts';
 import { DatabaseClock } from './housekeeping/database-clock.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
 import { startRollUps } from './housekeeping/rollups.ts';
@@ -15,16 +13,6 @@ import { createScheduleMetrics, registerLeadership } from './schedule/schedule-m
 import { traceSync } from './schedule/sync-schedules.ts';
 import type { Env } from './settings.ts';
 
-export interface BackgroundOptions {
-  readonly env: Env;
-  readonly db: Database;
-  readonly producers: Producers;
-  /** Regions that have a queue store of their own. */
-  readonly regions: Iterable<string>;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-}
-
 /** What the api does besides serving requests. */
 export interface Background {
   /** Keeps the queue's store as Postgres wants it right after each commit. */
@@ -34,9 +22,14 @@ export interface Background {
   stop(): Promise<void>;
 }
 
-export function createBackground(options: BackgroundOptions): Background {
-  const { env, db, producers, logger } = options;
-  const metrics = createScheduleMetrics(options.metrics);
+/** @param regions that have a queue store of their own */
+export function createBackground(
+  { db, metrics: registry, logger }: Pick<ApiContext, 'db' | 'metrics' | 'logger'>,
+  env: Env,
+  producers: Producers,
+  regions: Iterable<string>,
+): Background {
+  const metrics = createScheduleMetrics(registry);
   const schedules = new ScheduleApplier({
     sync: traceSync({ db, producers }),
     onSynced: (region, applied) => metrics.synced(region, 'commit', applied),
@@ -46,7 +39,7 @@ export function createBackground(options: BackgroundOptions): Background {
     db,
     producers,
     defaultRegion: env.DEFAULT_REGION,
-    regions: [env.DEFAULT_REGION, ...(env.REGIONS ?? []), ...options.regions],
+    regions: [env.DEFAULT_REGION, ...(env.REGIONS ?? []), ...regions],
     metrics,
     logger,
   });
@@ -55,15 +48,14 @@ export function createBackground(options: BackgroundOptions): Background {
     schedules,
     start: () => {
       const leader = startReconciler(reconciler, env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, logger);
-      const isLeader = (): boolean => leader.isLeader();
-      registerLeadership(options.metrics, () => leader.leadership());
+      registerLeadership(registry, () => leader.leadership());
       const databaseClock = new DatabaseClock({
         readClock: () => readClock(db),
         readState: () => readRollupState(db),
         writeDoubt: (doubtedMs) => writeClockDoubt(db, doubtedMs),
         logger,
       });
-      const common = { db, databaseClock, isLeader, logger };
+      const common = { db, databaseClock, isLeader: () => leader.isLeader(), logger };
       loops.push(
         leader,
         startHousekeeping({ ...common, retentionDays: env.EVENT_RETENTION_DAYS }),

@@ -8,25 +8,7 @@ import type { Identity } from './identity/create-identity.ts';
 import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
-
-/** The settings that handlers use. */
-export interface ApiSettings {
-  readonly defaultRegion: string;
-  /** The only regions that a monitor may use; null: any well-formed code. */
-  readonly regions: readonly string[] | null;
-  /** Requests per minute for each key or session; 0: no limit. */
-  readonly rateLimitPerMinute: number;
-  /** As in Express' `trust proxy`. */
-  readonly trustProxy: number | false | readonly string[];
-  /** The address that users see, without a trailing slash. */
-  readonly publicUrl: string;
-  /** Origins of pages that may act on behalf of a signed-in user. */
-  readonly trustedOrigins: readonly string[];
-  /** Whether HSTS covers the subdomains of the dashboard's host. */
-  readonly hstsIncludeSubDomains: boolean;
-  /** The folder of the built dashboard; null: no dashboard. */
-  readonly dashboardDir: string | null;
-}
+import type { ApiSettings } from './settings.ts';
 
 /** Everything that handlers use; `main.ts` builds it. */
 export interface ApiContext extends DbContext {

@@ -1,17 +1,14 @@
-import { fork } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { generateApiKey } from '@tocsin/core/secrets/tokens';
 import { openDatabase } from '@tocsin/db/database/open';
-import { createTestDatabase } from '@tocsin/embedded/testing/database';
-import type { TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
@@ -116,7 +113,7 @@ async function portOf({ child }: Started): Promise<number> {
 }
 
 describe('the service', () => {
-  test('serves, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
+  test('serves requests, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);
@@ -124,19 +121,19 @@ describe('the service', () => {
     const created = await http
       .post(MONITORS)
       .set('Authorization', authorization)
-      // The longest that a trigger waits for.
+      // The longest wait of a trigger.
       .send({ name: 'Shop', url: 'https://shop.example', timeout: 60 });
     expect(created.status).toBe(201);
     const { id } = (created.body as { monitor: Monitor }).monitor;
     await until('the schedule is in the store', async () => {
       const { text } = await http.get('/metrics');
-      // The reconciler may be faster than what follows the commit.
+      // The reconciler may be faster than the applier.
       return /tocsin_schedules_synced_total\{region="default",cause="(commit|unapplied|missing)",action="applied"\} 1/.test(
         text,
       );
     });
     const trigger = http.post(`${MONITORS}/${id}/trigger`).set('Authorization', authorization).then();
-    // A checker takes it before the service is asked to stop, and has the result after that.
+    // A checker takes it before the service stops, and has the result after that.
     const checker = await startSlowChecker();
     await until('the check has begun', () => checker.hasBegun());
     await until('an audit is done', async () => {
@@ -153,7 +150,7 @@ describe('the service', () => {
     expect(out).not.toContain(key);
   });
 
-  test('lets the user of the settings sign in, over https only, with a few tries, and ends a live stream as it stops', async () => {
+  test('lets the user of the settings sign in over https with few attempts, and ends live streams at shutdown', async () => {
     const admin = { email: 'admin@example.com', password: 'the first password' };
     const publicUrl = 'https://tocsin.example.com';
     const service = start({
@@ -175,9 +172,9 @@ describe('the service', () => {
       expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
     ]);
     const cookie = cookieLine.split(';', 1)[0] ?? '';
-    // Where PUBLIC_URL is set, it alone is trusted: whatever else runs on a laptop is another site.
+    // Only PUBLIC_URL is trusted: any other server on a laptop is another site.
     for (const origin of ['http://localhost', 'http://localhost:3000', `http://localhost:${port}`]) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         ['/api/dashboard/monitors', '/api/auth/change-password'].map((path) =>
           http
             .post(path)
@@ -185,7 +182,7 @@ describe('the service', () => {
             .send({ name: 'a', url: 'https://a.example' }),
         ),
       );
-      expect([origin, ...answers.map((answer) => answer.status)]).toEqual([origin, 403, 403]);
+      expect([origin, ...responses.map((response) => response.status)]).toEqual([origin, 403, 403]);
     }
     const trusted = await http
       .post('/api/dashboard/monitors')
@@ -195,7 +192,7 @@ describe('the service', () => {
     expect((await http.get('/api/dashboard/me').set('Cookie', cookie)).body).toMatchObject({
       user: { email: admin.email, role: 'owner' },
     });
-    // After some seconds without an attempt the count starts again, so the number of attempts is not fixed.
+    // The count starts again after a few seconds without an attempt, so the number of attempts is not fixed.
     await until('a try is one too many', async () => {
       const { status } = await signIn({ ...admin, password: 'wrong password' });
       expect([401, 429]).toContain(status);
@@ -206,14 +203,14 @@ describe('the service', () => {
     });
     expect(stream.status).toBe(200);
     service.child.kill('SIGTERM');
-    // A stream that was cut instead of ended would break the reading of it.
+    // Reading a stream fails if it was cut instead of ended.
     expect(await stream.text()).toMatch(/^retry: 2000\nid: \S+\n\n/);
     const { code, out } = await service.end;
     expect(code).toBe(0);
     expect(out).not.toContain(admin.password);
   });
 
-  test('loses the lead with its connection to Postgres, leads again after it, and stops cleanly without it', async () => {
+  test('loses the leadership with its connection to Postgres, leads again after it, and stops cleanly without it', async () => {
     const proxy = await TcpProxy.start(database.url);
     const service = start({ DATABASE_URL: proxy.through(database.url) });
     const http = supertest(`http://127.0.0.1:${await portOf(service)}`);
@@ -257,7 +254,7 @@ describe('the service', () => {
       ],
     ]);
     const half = await start({ OIDC_ISSUER: 'https://login.example.com' }).end;
-    expect([half.code, half.err.trim()]).toEqual([1, expect.stringMatching(/^OIDC_ISSUER, .* go together/)]);
+    expect([half.code, half.err.trim()]).toEqual([1, expect.stringMatching(/^Set all of OIDC_ISSUER/)]);
     const other = createServer().listen(0);
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;

@@ -1,12 +1,9 @@
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { Database } from '@tocsin/db/database/open';
+import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
-import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
@@ -19,14 +16,13 @@ import {
   measureClockOffset,
   registerClockOffset,
 } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
 import { type RunningService, runService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
-import { startTracing } from '@tocsin/runtime/tracing';
 import { createLastUsedRecorder } from './api-keys/last-used.ts';
 import { createApp } from './app.ts';
 import { createBackground } from './background.ts';
 import { ensureAdmin, ensureApiKeys } from './bootstrap/bootstrap.ts';
+import type { ApiContext } from './context.ts';
 import { registerRollupMetrics } from './housekeeping/rollups.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { authSecret } from './identity/auth-options.ts';
@@ -37,36 +33,28 @@ import { TriggerLimits } from './monitors/trigger-limits.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
 import { apiSettings, httpLimits, requestSettings } from './settings.ts';
-import type { Env } from './settings.ts';
 
-/** How long requests that wait for a checker or a notifier may continue after SIGTERM. The server waits two seconds longer for all. */
+/** After SIGTERM, requests that wait for a checker or a notifier end. Two seconds later the server stops. */
 const ABORT_WAITING_AFTER_MS = 8_000;
-/** The server has stopped after ten seconds at the latest, and Postgres has had time to respond to what is in progress. */
+/** By then the server has stopped, and Postgres has had five more seconds to finish statements in progress. */
 const ABANDON_POSTGRES_AFTER_MS = 15_000;
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
   const regionUrls = parseRegionQueueUrls();
   const oidc = oidcSettings(env);
-  const stopTracing = await startTracing('api', logger);
-  const database = openDatabase({
-    url: env.DATABASE_URL,
-    poolSize: env.DATABASE_POOL_SIZE,
-    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
-    applicationName: 'tocsin api',
-    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
-  });
-  const { db } = database;
+  const database = openServiceDatabase('api', env, logger);
+  const { db, secrets } = database;
   const queues = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
   const producers = new Producers(queues);
-  const secrets = new SecretBox(env.SECRETS_KEY);
-  await prepareDatabase(db, env, logger);
-  void reportUnreadable({ db, secrets }, (message) => logger.error(message));
+  await ensureApiKeys(db, env, logger);
+  await ensureAdmin(db, env, logger);
+  await ensureEventPartitions(db);
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
-  registerMetrics({ metrics, db, producers, regionLoads, logger });
-  const background = createBackground({ env, db, producers, regions: regionUrls.keys(), metrics, logger });
+  registerMetrics({ db, metrics, logger }, producers, regionLoads);
+  const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
   const settings = requestSettings(env);
   const secret = authSecret(env.SECRETS_KEY);
@@ -87,7 +75,7 @@ async function start(logger: Logger): Promise<RunningService> {
     settings,
     logger,
     metrics,
-    // Without a region's own store, the api stays in service.
+    // The api stays in service without the store of a single region.
     ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
     shutdown: shutdown.signal,
   });
@@ -106,28 +94,16 @@ async function start(logger: Logger): Promise<RunningService> {
       await queues.close();
       await database.close();
       clearTimeout(abandon);
-      await stopTracing();
     },
   };
 }
 
-/** The first account with what the settings name, and the partitions that checkers write to. */
-async function prepareDatabase(db: Database, env: Env, logger: Logger): Promise<void> {
-  await ensureApiKeys(db, env, logger);
-  await ensureAdmin(db, env, logger);
-  await ensureEventPartitions(db);
-}
-
-interface Measured {
-  readonly metrics: Metrics;
-  readonly db: Database;
-  readonly producers: Producers;
-  readonly regionLoads: RegionLoads;
-  readonly logger: Logger;
-}
-
 /** Metrics that are read from the stores when they are scraped. */
-function registerMetrics({ metrics, db, producers, regionLoads, logger }: Measured): void {
+function registerMetrics(
+  { db, metrics, logger }: Pick<ApiContext, 'db' | 'metrics' | 'logger'>,
+  producers: Producers,
+  regionLoads: RegionLoads,
+): void {
   registerRegionMetrics({
     registry: metrics,
     watchRegions: (limit) => watchRegions(db, limit),
@@ -135,8 +111,8 @@ function registerMetrics({ metrics, db, producers, regionLoads, logger }: Measur
     readDepth: (kind, region) => readQueueDepth(producers, kind, region),
     logger,
   });
-  const readOffset = (): ReturnType<typeof measureClockOffset> => measureClockOffset(() => readClock(db));
-  registerClockOffset(metrics, createReading({ what: 'the clock of Postgres', read: readOffset, logger }));
+  const read = (): ReturnType<typeof measureClockOffset> => measureClockOffset(() => readClock(db));
+  registerClockOffset(metrics, createReading({ what: 'the clock of Postgres', read, logger }));
   registerRollupMetrics({ registry: metrics, readState: () => readRollupState(db), logger });
 }
 

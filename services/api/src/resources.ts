@@ -10,14 +10,14 @@ import { findWindowRow, maintenanceWindowNotFound } from '@tocsin/db/maintenance
 import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/monitor-row';
 import { findUserWithAccount, userNotFound } from '@tocsin/db/users/users';
 
-interface Resource {
+interface Lookup {
   readonly notFound: () => AppError;
-  /** Throws `notFound` if the account has no such resource. Unset: no route that names one has fields. */
+  /** Throws `notFound` if the account has no such resource. Unset if no route of the resource has fields. */
   readonly find?: (db: Database, accountId: string, id: string) => Promise<unknown>;
 }
 
 /** What the `:id` of a path can identify. */
-export const RESOURCES: Readonly<Record<ResourceKind, Resource>> = {
+export const LOOKUPS: Readonly<Record<ResourceKind, Lookup>> = {
   monitor: { notFound: monitorNotFound, find: findMonitorRow },
   channel: { notFound: channelNotFound, find: findChannelRow },
   delivery: { notFound: deliveryNotFound, find: findDeliveryRow },

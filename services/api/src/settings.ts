@@ -1,7 +1,5 @@
 import { localUrl } from '@tocsin/runtime/listen';
-import { settings } from '@tocsin/runtime/settings';
-import type { Settings } from '@tocsin/runtime/settings';
-import type { ApiSettings } from './context.ts';
+import { settings, type Settings } from '@tocsin/runtime/settings';
 import type { HttpLimits } from './http/http-server.ts';
 
 export const apiSettings = settings.pick({
@@ -33,16 +31,30 @@ export const apiSettings = settings.pick({
 });
 export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 
-/** What handlers need to know of the settings. */
+/** The settings that the HTTP side uses. */
+export interface ApiSettings {
+  readonly defaultRegion: string;
+  /** The only regions that a monitor may use; null: any well-formed code. */
+  readonly regions: readonly string[] | null;
+  /** Requests per minute for each key or session; 0: no limit. */
+  readonly rateLimitPerMinute: number;
+  /** As in Express' `trust proxy`. */
+  readonly trustProxy: number | false | readonly string[];
+  /** The address that users see, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Whether HSTS covers the subdomains of the dashboard's host. */
+  readonly hstsIncludeSubDomains: boolean;
+  /** The folder of the built dashboard; null: no dashboard. */
+  readonly dashboardDir: string | null;
+}
+
 export function requestSettings(env: Env): ApiSettings {
-  const publicUrl = env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT);
   return {
     defaultRegion: env.DEFAULT_REGION,
     regions: env.REGIONS ?? null,
     rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
     trustProxy: env.TRUST_PROXY,
-    publicUrl,
-    trustedOrigins: [new URL(publicUrl).origin],
+    publicUrl: env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT),
     hstsIncludeSubDomains: env.HSTS_INCLUDE_SUBDOMAINS,
     dashboardDir: env.DASHBOARD_DIR ?? null,
   };

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { openDatabase } from '@tocsin/db/database/open';
+import type { Database } from '@tocsin/db/database/open';
+import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
-import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
@@ -16,9 +15,8 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics, registerClockOffset } from '@tocsin/runtime/metrics';
 import { runService, type RunningService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
-import { startTracing } from '@tocsin/runtime/tracing';
 import { createAnnouncer } from './checks/run-check.ts';
-import { createCheckerMetrics } from './metrics.ts';
+import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from './probe/probe.ts';
 import { Recorder } from './record/recorder.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
@@ -29,10 +27,7 @@ import { TargetCache } from './targets/target-cache.ts';
 const ABORT_PROBES_AFTER_MS = 20_000;
 /** The remaining seconds are for jobs that go back to the queue. */
 const ABANDON_POSTGRES_AFTER_MS = 23_000;
-/**
- * V8 collects garbage when the heap has grown by this much since the last time. By default it waits for up to four times the memory in
- * use: with 50,000 monitors, 90 MB of garbage.
- */
+/** V8 collects garbage when the heap has grown by this much. Its default of up to 400 % leaves 90 MB of garbage with 50,000 monitors. */
 const HEAP_GROWTH_PERCENT = 200;
 
 const checkerSettings = settings.pick({
@@ -52,38 +47,18 @@ const checkerSettings = settings.pick({
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(checkerSettings);
   const regionUrls = parseRegionQueueUrls();
-  const stopTracing = await startTracing('checker', logger);
-
-  const database = openDatabase({
-    url: env.DATABASE_URL,
-    poolSize: env.DATABASE_POOL_SIZE,
-    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
-    applicationName: 'tocsin checker',
-    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
-  });
+  const database = openServiceDatabase('checker', env, logger);
   const { db } = database;
   const stores = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
   const producers = new Producers(stores);
-  const secrets = new SecretBox(env.SECRETS_KEY);
-  void reportUnreadable({ db, secrets }, (message) => logger.error(message));
-
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
+  const recorder = createRecorder(db, metrics, logger);
   const shutdown = new AbortController();
-  const recorder = new Recorder({
-    record: (checks, options) => recordChecks(db, checks, options),
-    ensurePartitions: () => ensureEventPartitions(db),
-    logger,
-    onBatch: (size, durationMs) => {
-      metrics.batchSize.observe(size);
-      metrics.batchSeconds.observe(durationMs / 1_000);
-    },
-    onRefused: () => metrics.dropped.inc({ reason: 'refused' }),
-  });
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');
   const egress = createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS, extraCa });
   const context = {
-    targets: new TargetCache((ids) => loadCheckTargets({ db, secrets }, ids)),
+    targets: new TargetCache((ids) => loadCheckTargets(database, ids)),
     prober: new Prober({ egress, signal: shutdown.signal }),
     recorder,
     metrics,
@@ -96,16 +71,9 @@ async function start(logger: Logger): Promise<RunningService> {
   registerClockOffset(registry, async () => clock.offset);
   // Before the workers start: a checker with a fast clock must not take its first checks too early.
   await clock.update();
+  const concurrency = env.CHECK_CONCURRENCY;
   const regions = env.REGION.map((region) =>
-    startRegionWorkers({
-      region,
-      concurrency: env.CHECK_CONCURRENCY,
-      stores,
-      producers,
-      db,
-      context,
-      logger,
-    }),
+    startRegionWorkers({ region, concurrency, stores, producers, db, context, logger }),
   );
   const clockWatch = clock.watch((isRight) => {
     for (const workers of regions) workers.halt(!isRight);
@@ -136,13 +104,26 @@ async function start(logger: Logger): Promise<RunningService> {
       await Promise.all(regions.map((workers) => workers.close()));
       clearTimeout(abort);
       await recorder.close();
-      await Promise.all([producers.close(), stopTracing()]);
+      await producers.close();
       await stores.close();
       await database.close();
       clearTimeout(abandon);
       await health.stop();
     },
   };
+}
+
+function createRecorder(db: Database, metrics: CheckerMetrics, logger: Logger): Recorder {
+  return new Recorder({
+    record: (checks, options) => recordChecks(db, checks, options),
+    ensurePartitions: () => ensureEventPartitions(db),
+    logger,
+    onBatch: (size, durationMs) => {
+      metrics.batchSize.observe(size);
+      metrics.batchSeconds.observe(durationMs / 1_000);
+    },
+    onRefused: () => metrics.dropped.inc({ reason: 'refused' }),
+  });
 }
 
 setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);

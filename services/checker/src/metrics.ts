@@ -1,10 +1,7 @@
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/**
- * Why a planned slot passed without a check: its job came too late or waited too long for a permit; the previous check still ran; a limit
- * of slow checks or of bodies deferred it; its monitor cannot be read; its checker crashed twice; or no job of it came.
- */
+/** Why a planned slot had no check. `throttled`: by a limit of slow checks or bodies; `no_job`: also skipped by another process. */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
@@ -19,7 +16,6 @@ export interface CheckerMetrics {
   readonly batchSeconds: Histogram;
 }
 
-/** The metrics of a checker's work. */
 export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   const registers = [registry];
   return {

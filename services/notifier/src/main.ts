@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { openDatabase } from '@tocsin/db/database/open';
+import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
-import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
@@ -16,13 +14,13 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { runService, type RunningService } from '@tocsin/runtime/service';
 import { settings } from '@tocsin/runtime/settings';
-import { isTracing, startTracing } from '@tocsin/runtime/tracing';
+import { isTracing } from '@tocsin/runtime/tracing';
 import { startChannelSweep } from './deliver/channel-sweep.ts';
 import { Deliverer } from './deliver/deliverer.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
 import { startMaintenanceClock } from './maintenance-clock.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
-import { createRelay, startRelay, traceDispatch } from './relay.ts';
+import { startRelay, traceDispatch } from './relay.ts';
 import { startWorkers } from './workers.ts';
 
 /** At SIGTERM: attempts start within 5 s and are recorded within 18 s. Then nothing waits for Postgres any more. */
@@ -42,18 +40,8 @@ const notifierSettings = settings.pick({
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(notifierSettings);
-  const stopTracing = await startTracing('notifier', logger);
-
-  const database = openDatabase({
-    url: env.DATABASE_URL,
-    poolSize: env.DATABASE_POOL_SIZE,
-    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
-    applicationName: 'tocsin notifier',
-    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
-  });
+  const database = openServiceDatabase('notifier', env, logger);
   const { db } = database;
-  const context = { db, secrets: new SecretBox(env.SECRETS_KEY) };
-  void reportUnreadable(context, (message) => logger.error(message));
   const stores = openQueueStores(env.QUEUE_URL, new Map(), logStoreErrors(logger));
   const producers = new Producers(stores);
 
@@ -70,12 +58,12 @@ async function start(logger: Logger): Promise<RunningService> {
     onRecorded: () => relay.wake(),
   });
 
-  const relayOnce = createRelay({
+  const relay = startRelay({
     dispatchDue: (limit) => traceDispatch('relay', () => dispatchStatusChanges(db, { limit })),
-    claimDue: (scope) => claimDeliveries(context, scope, isTracing()),
+    claimDue: (scope) => claimDeliveries(database, scope, isTracing()),
     deliverer,
+    logger,
   });
-  const relay = startRelay(relayOnce, logger);
   const sweep = startChannelSweep(db, metrics, logger);
   const maintenance = startMaintenanceClock({
     advance: () => advanceWindows(db),
@@ -91,7 +79,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await producers.addDeliveries(deliveryIds).catch(() => relay.wake());
     },
     deliver: async (deliveryId) => {
-      const [delivery] = await claimDeliveries(context, { deliveryId }, isTracing());
+      const [delivery] = await claimDeliveries(database, { deliveryId }, isTracing());
       if (delivery) await deliverer.attempt(delivery);
     },
     logger,
@@ -116,7 +104,7 @@ async function start(logger: Logger): Promise<RunningService> {
         ...workers.map((worker) => worker.close()),
       ]);
       await deliverer.close();
-      await Promise.all([producers.close(), stopTracing()]);
+      await producers.close();
       await stores.close();
       await database.close();
       clearTimeout(abandon);

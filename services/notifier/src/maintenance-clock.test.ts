@@ -3,7 +3,7 @@ import type { AdvancedWindows } from '@tocsin/db/maintenance-windows/advance-win
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { Histogram } from 'prom-client';
-import { MaintenanceClock, type MaintenanceClockOptions } from './maintenance-clock.ts';
+import { createMaintenanceClock, type MaintenanceClockOptions } from './maintenance-clock.ts';
 
 const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [] };
 
@@ -25,8 +25,8 @@ function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClock
   };
 }
 
-describe('MaintenanceClock', () => {
-  test('looks at the windows before each batch of monitors, until nothing differs, and hints at each change', async () => {
+describe('the maintenance clock', () => {
+  test('advances the windows before each batch of monitors, until none differs, and hints at each change', async () => {
     const calls: string[] = [];
     let left = 2;
     const options = optionsOf({
@@ -49,7 +49,7 @@ describe('MaintenanceClock', () => {
         return Promise.reject(new Error('no store'));
       },
     });
-    await new MaintenanceClock(options).run(new AbortController().signal);
+    await createMaintenanceClock(options)(new AbortController().signal);
     expect(calls).toEqual([
       'advance',
       'settle',
@@ -62,7 +62,7 @@ describe('MaintenanceClock', () => {
     ]);
   });
 
-  test('stops between batches when it is asked to', async () => {
+  test('stops between batches when its signal is aborted', async () => {
     const controller = new AbortController();
     let batches = 0;
     const options = optionsOf({
@@ -72,11 +72,11 @@ describe('MaintenanceClock', () => {
         return Promise.resolve({ monitors: 200, statusChangeIds: [] });
       },
     });
-    await new MaintenanceClock(options).run(controller.signal);
+    await createMaintenanceClock(options)(controller.signal);
     expect(batches).toBe(1);
   });
 
-  test('measures until the last monitor of an occurrence has entered', async () => {
+  test('measures until the last monitor of an occurrence has entered maintenance', async () => {
     let time = 0;
     let left = 2;
     const started = { ...NOTHING, startedLate: [0.2] };
@@ -89,12 +89,12 @@ describe('MaintenanceClock', () => {
         return Promise.resolve({ monitors: left < 0 ? 0 : 200, statusChangeIds: [] });
       },
     });
-    await new MaintenanceClock(options).run(new AbortController().signal);
+    await createMaintenanceClock(options)(new AbortController().signal);
     const { values } = await options.metrics.maintenanceLateSeconds.get();
     expect(values.find((value) => value.metricName === 'late_sum')?.value).toBeCloseTo(3.2);
   });
 
-  test('measures the edges of a round that fails when a later one has brought their monitors in line', async () => {
+  test('measures the starts and ends of a failed round once a later round has changed their monitors', async () => {
     let time = 0;
     let rounds = 0;
     const options = optionsOf({
@@ -107,20 +107,20 @@ describe('MaintenanceClock', () => {
         return Promise.resolve({ monitors: 0, statusChangeIds: [] });
       },
     });
-    const clock = new MaintenanceClock(options);
-    await expect(clock.run(new AbortController().signal)).rejects.toThrow('a deadlock');
-    await clock.run(new AbortController().signal);
-    await clock.run(new AbortController().signal);
+    const run = createMaintenanceClock(options);
+    await expect(run(new AbortController().signal)).rejects.toThrow('a deadlock');
+    await run(new AbortController().signal);
+    await run(new AbortController().signal);
     const { values } = await options.metrics.maintenanceLateSeconds.get();
     expect(values.find(({ metricName }) => metricName === 'late_count')?.value).toBe(1);
     expect(values.find(({ metricName }) => metricName === 'late_sum')?.value).toBeCloseTo(2.2);
   });
 
-  test('measures how late occurrences begin and end', async () => {
+  test('measures how late occurrences start and end', async () => {
     const options = optionsOf({
       advance: () => Promise.resolve({ startedLate: [0.2], endedLate: [0.3, 400], brokenIds: ['w'] }),
     });
-    await new MaintenanceClock(options).run(new AbortController().signal);
+    await createMaintenanceClock(options)(new AbortController().signal);
     const { values } = await options.metrics.maintenanceLateSeconds.get();
     const counts = values.filter((value) => value.metricName === 'late_count');
     expect(counts.map(({ labels, value }) => [labels.edge, value])).toEqual([

@@ -7,7 +7,6 @@ import type { NotifierMetrics } from './metrics.ts';
 const RUN_EVERY_MS = 500;
 
 export interface MaintenanceClockOptions {
-  /** Starts and ends the occurrences that are due. */
   readonly advance: () => Promise<AdvancedWindows>;
   /** Updates some of the monitors whose maintenance state differs; 0 if none does. */
   readonly settle: () => Promise<SettledMaintenance>;
@@ -15,30 +14,33 @@ export interface MaintenanceClockOptions {
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;
   readonly metrics: Pick<NotifierMetrics, 'maintenanceLateSeconds'>;
   readonly logger: Logger;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** The maintenance clock. Every notifier runs it; row locks and conditional updates keep them from doing anything twice. */
-export class MaintenanceClock {
-  readonly #options: MaintenanceClockOptions;
-  /** Kept until the last of their monitors has changed, over failed rounds too. */
-  #edges: Edge[] = [];
+/**
+ * Creates the work of the maintenance clock: windows first, then some of their monitors, again and again, so that no due window waits for
+ * many monitors. Every notifier runs it; row locks and conditional updates keep them from doing anything twice.
+ */
+export function createMaintenanceClock(
+  options: MaintenanceClockOptions,
+): (signal: AbortSignal) => Promise<void> {
+  const { advance, settle, hint, metrics, logger, now = () => performance.now() } = options;
+  /** Starts and ends whose monitors have not all changed: how late the window was, in seconds, and when that was. Kept over failed rounds. */
+  let edges: { readonly edge: 'start' | 'end'; readonly lateSeconds: number; readonly at: number }[] = [];
 
-  constructor(options: MaintenanceClockOptions) {
-    this.#options = options;
-  }
-
-  /** One round: windows first, then some of their monitors, again and again, so that no due window waits for many monitors. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { advance, settle, hint, logger } = this.#options;
+  return async (signal) => {
     while (!signal.aborted) {
-      const advanced = await advance();
-      logBroken(advanced, logger);
-      this.#remember(advanced);
+      const { startedLate, endedLate, brokenIds } = await advance();
+      for (const maintenanceWindowId of brokenIds)
+        logger.error('A maintenance window ended because its rule cannot be read', { maintenanceWindowId });
+      const at = now();
+      edges.push(...startedLate.map((lateSeconds) => ({ edge: 'start' as const, lateSeconds, at })));
+      edges.push(...endedLate.map((lateSeconds) => ({ edge: 'end' as const, lateSeconds, at })));
       const { monitors, statusChangeIds } = await settle();
       if (monitors === 0) {
-        this.#observe();
+        for (const { edge, lateSeconds, at } of edges)
+          metrics.maintenanceLateSeconds.observe({ edge }, lateSeconds + (now() - at) / 1_000);
+        edges = [];
         return;
       }
       logger.info('Maintenance changed monitors', { monitors });
@@ -46,51 +48,10 @@ export class MaintenanceClock {
         logger.debug('Could not hint at status changes', { error });
       });
     }
-  }
-
-  get #now(): number {
-    return this.#options.now?.() ?? performance.now();
-  }
-
-  #remember({ startedLate, endedLate }: AdvancedWindows): void {
-    const at = this.#now;
-    this.#edges.push(
-      ...startedLate.map((late) => ({ edge: 'start' as const, late, at })),
-      ...endedLate.map((late) => ({ edge: 'end' as const, late, at })),
-    );
-  }
-
-  /** A window has started, or ended, when the last of its monitors has. */
-  #observe(): void {
-    for (const { edge, late, at } of this.#edges) {
-      this.#options.metrics.maintenanceLateSeconds.observe({ edge }, late + (this.#now - at) / 1_000);
-    }
-    this.#edges = [];
-  }
+  };
 }
 
-/** The start or the end of an occurrence. */
-interface Edge {
-  readonly edge: 'start' | 'end';
-  /** How late its window was changed, in seconds. */
-  readonly late: number;
-  /** When that was, in milliseconds of a monotonic clock. */
-  readonly at: number;
-}
-
-function logBroken({ brokenIds }: AdvancedWindows, logger: Logger): void {
-  for (const maintenanceWindowId of brokenIds) {
-    logger.error('A maintenance window ended because its rule cannot be read', { maintenanceWindowId });
-  }
-}
-
-/** Runs the maintenance clock now and then every half second. */
 export function startMaintenanceClock(options: MaintenanceClockOptions): Loop {
-  const clock = new MaintenanceClock(options);
-  return createLoop({
-    name: 'The maintenance clock',
-    everyMs: RUN_EVERY_MS,
-    logger: options.logger,
-    work: (signal) => clock.run(signal),
-  });
+  const work = createMaintenanceClock(options);
+  return createLoop({ name: 'The maintenance clock', everyMs: RUN_EVERY_MS, logger: options.logger, work });
 }

@@ -90,7 +90,7 @@ describe('the backlog', () => {
     expect(samples.get('tocsin_outbox_oldest_seconds')).toBeLessThan(900);
   });
 
-  test('deliveries that are due, and those that are held', async () => {
+  test('due and held deliveries', async () => {
     await insertDelivery('pending', 60);
     await insertDelivery('pending', -600);
     await insertDelivery('held', null);
@@ -122,9 +122,9 @@ describe('while Postgres', () => {
   }
 
   test('refuses, the scrape shows the rest', async () => {
-    const away = open('postgres://postgres@127.0.0.1:1/postgres');
-    expectNothingRead(await scrape(away));
-    await away.close();
+    const unavailable = open('postgres://postgres@127.0.0.1:1/postgres');
+    expectNothingRead(await scrape(unavailable));
+    await unavailable.close();
   });
 
   test('hangs, the scrape shows the rest within 2 s', async () => {
@@ -132,13 +132,13 @@ describe('while Postgres', () => {
     const silent = createServer((socket) => taken.push(socket)).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
-    const away = open(`postgres://postgres@127.0.0.1:${port}/postgres`);
-    const scraping = scrape(away);
+    const unavailable = open(`postgres://postgres@127.0.0.1:${port}/postgres`);
+    const scraping = scrape(unavailable);
     await until('a connection to Postgres', () => taken.length > 0);
     await jest.advanceTimersByTimeAsync(1_999);
     expectNothingRead(await scraping);
     for (const socket of taken) socket.destroy();
-    await away.close();
+    await unavailable.close();
     silent.close();
   });
 });

@@ -20,7 +20,6 @@ export interface NotifierMetrics {
   readonly maintenanceLateSeconds: Histogram<'edge'>;
 }
 
-/** Metrics of a notifier's own work. */
 export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
   const registers = [registry];
   return {
@@ -53,17 +52,11 @@ export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
 
 /** Metrics that are read from Postgres. Every notifier shows the same values. */
 export function registerBacklogMetrics(registry: Metrics, db: Database, logger: Logger): void {
-  const registerCount = (
-    name: string,
-    help: string,
-    what: string,
-    freshForMs: number,
-    read: () => Promise<number>,
-  ): void =>
+  const registerCount = (name: string, help: string, freshForMs: number, read: () => Promise<number>): void =>
     registerReadNumber(
       registry,
       { name, help },
-      createReading({ what, read, logger, freshForMs }),
+      createReading({ what: name, read, logger, freshForMs }),
       (count) => count,
     );
   const registerBacklog = (
@@ -71,27 +64,23 @@ export function registerBacklogMetrics(registry: Metrics, db: Database, logger: 
     what: string,
     read: () => Promise<{ count: number; oldestSeconds: number }>,
   ): void => {
-    const reading = createReading({ what, read, logger });
-    registerReadNumber(registry, { name, help: `Number of ${what}.` }, reading, ({ count }) => count);
-    const oldest = {
-      name: `${name}_oldest_seconds`,
-      help: `Age of the oldest of the ${what}; 0 without any.`,
-    };
-    registerReadNumber(registry, oldest, reading, ({ oldestSeconds }) => oldestSeconds);
+    const backlog = createReading({ what, read, logger });
+    const count = { name, help: `Number of ${what}.` };
+    const age = { name: `${name}_oldest_seconds`, help: `Age of the oldest of the ${what}; 0 without any.` };
+    registerReadNumber(registry, count, backlog, ({ count }) => count);
+    registerReadNumber(registry, age, backlog, ({ oldestSeconds }) => oldestSeconds);
   };
   registerBacklog('tocsin_outbox', 'status changes without deliveries', () => outboxAge(db));
   registerBacklog('tocsin_deliveries_due', 'deliveries whose attempt is due', () => deliveryBacklog(db));
   registerCount(
     'tocsin_deliveries_held',
     'Deliveries of disabled channels that wait for a redelivery.',
-    'the held deliveries',
     HELD_FRESH_FOR_MS,
     () => countHeldDeliveries(db),
   );
   registerCount(
     'tocsin_maintenance_windows_running',
     'Number of maintenance windows that run now.',
-    'the running maintenance windows',
     WINDOWS_FRESH_FOR_MS,
     () => countRunningWindows(db),
   );
@@ -102,13 +91,10 @@ export function registerBacklogMetrics(registry: Metrics, db: Database, logger: 
     labelNames: ['state'],
     samples: async () => {
       const counts = await channels();
-      return (
-        counts && [
-          { labels: { state: 'enabled' }, value: counts.enabled },
-          { labels: { state: 'disabled' }, value: counts.disabled },
-          { labels: { state: 'disabled_by_service' }, value: counts.disabledByService },
-        ]
-      );
+      if (counts === null) return null;
+      const { enabled, disabled, disabledByService } = counts;
+      const values = Object.entries({ enabled, disabled, disabled_by_service: disabledByService });
+      return values.map(([state, value]) => ({ labels: { state }, value }));
     },
   });
 }

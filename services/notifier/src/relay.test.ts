@@ -46,7 +46,7 @@ test('half of its attempts are for channels that do not fail', async () => {
   expect(asked[2]).toEqual({ limit: 53, failingLimit: 3 });
 });
 
-test('dispatches all due status changes in batches; a failure delays no delivery', async () => {
+test('dispatches all due status changes in batches, and a failure delays no delivery', async () => {
   const batches = [200, 200, 7];
   let claims = 0;
   let broken = false;

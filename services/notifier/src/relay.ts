@@ -23,15 +23,12 @@ export interface RelayOptions {
   readonly deliverer: Pick<Deliverer, 'attempt'>;
 }
 
-/** One round of the relay. */
-export type Relay = () => Promise<void>;
-
 /**
- * Finds in Postgres what no job brought, and does it, so that alerts are sent while the queue's store is unavailable. Attempts continue in
- * the background. Attempts that jobs brought do not count against the relay's limit: retries come by the relay alone, and must not wait
- * for receivers that hang.
+ * Creates the round of the relay, which does what is due in Postgres, so that alerts are sent while the queue's store is unavailable.
+ * Attempts continue in the background. Those that jobs brought do not count against the relay's limit: retries come by the relay alone,
+ * and must not wait for receivers that hang.
  */
-export function createRelay({ dispatchDue, claimDue, deliverer }: RelayOptions): Relay {
+export function createRelay({ dispatchDue, claimDue, deliverer }: RelayOptions): () => Promise<void> {
   const running = { all: 0, failing: 0 };
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
@@ -43,12 +40,9 @@ export function createRelay({ dispatchDue, claimDue, deliverer }: RelayOptions):
     running.failing -= failing;
   }
 
-  return async function relayOnce() {
+  return async () => {
     try {
-      for (;;) {
-        const { statusChanges } = await dispatchDue(DISPATCH_BATCH);
-        if (statusChanges < DISPATCH_BATCH) break;
-      }
+      while ((await dispatchDue(DISPATCH_BATCH)).statusChanges >= DISPATCH_BATCH);
     } finally {
       // Also if dispatching failed: the deliveries that are due must not wait for it.
       const limit = MAX_ATTEMPTS - running.all;
@@ -63,8 +57,8 @@ export interface RelayLoop extends Loop {
   checkProgress(): Promise<void>;
 }
 
-/** Runs the relay now and then every half second. */
-export function startRelay(relay: Relay, logger: Logger): RelayLoop {
+export function startRelay({ logger, ...options }: RelayOptions & { readonly logger: Logger }): RelayLoop {
+  const relay = createRelay(options);
   let finishedAt = performance.now();
   const loop = createLoop({
     name: 'The relay',

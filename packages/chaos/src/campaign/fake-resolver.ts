@@ -3,10 +3,10 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 
 /*
  * Loaded into a service before its own code (`node --import`). Names below `tocsin.test` resolve to this replica's own loopback
- * address, so that targets and receivers know who sends a request. While a certain file exists they do not resolve: its content says
+ * address, which tells targets and receivers the sender of a request. While a certain file exists they do not resolve: its content says
  * whether name servers fail at once or do not respond, and another file records that a lookup met this. Names below
  * `hang.tocsin.test` never resolve; a file gets one byte for each lookup of one. The system's resolver cannot be changed for one
- * process, so this replaces the functions by which services ask name servers.
+ * process, so this replaces the functions by which services query name servers.
  */
 
 const ADDRESS = process.env['CHAOS_ADDRESS'] ?? '127.0.0.1';
@@ -35,15 +35,14 @@ function replacing(real: Resolve, addresses: string[]): Resolve {
       setTimeout(fail, TIMEOUT_MS, dns.TIMEOUT);
       return;
     }
-    const askedAt = performance.now();
+    const startedAt = performance.now();
     const look = (): void => {
       const failure = readFailure();
       if (failure !== null) writeFileSync(`${DOWN_FILE}.met`, '');
-      if (failure === null) {
-        if (addresses.length > 0) callback(null, addresses);
-        else fail(dns.NODATA);
-      } else if (failure === 'fail') fail(dns.SERVFAIL);
-      else if (performance.now() - askedAt > TIMEOUT_MS) fail(dns.TIMEOUT);
+      if (failure === 'fail') fail(dns.SERVFAIL);
+      else if (failure === null && addresses.length === 0) fail(dns.NODATA);
+      else if (failure === null) callback(null, addresses);
+      else if (performance.now() - startedAt > TIMEOUT_MS) fail(dns.TIMEOUT);
       else setTimeout(look, POLL_MS);
     };
     setImmediate(look);

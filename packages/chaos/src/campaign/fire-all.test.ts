@@ -17,7 +17,7 @@ let service: NodeJS.Timeout;
 beforeEach(async () => {
   folder = await createTemporaryFolder();
   const downFile = join(folder.path, 'later', 'dns-down');
-  // As a service that asks for names all the time.
+  // Like a service that looks up names all the time.
   service = setInterval(() => {
     if (existsSync(downFile)) writeFileSync(`${downFile}.met`, '');
   }, 5);
@@ -42,12 +42,12 @@ function firing(faults: PlannedFault[], windowMs: number, lateMs: number = NEVER
 
 const dns = planned('dns-fail');
 
-test('a fault whose moment does not come is tried again until it does, after the window too', async () => {
+test('a fault that cannot be fired is retried until it can, also after the window', async () => {
   let tries = 0;
   const { dnsDownFile } = scene();
   const opening = {
     ...scene(),
-    // Asked for at the beginning of each try.
+    // Read at the beginning of each try.
     get dnsDownFile() {
       tries += 1;
       if (tries === 3) mkdirSync(join(folder.path, 'later'));
@@ -58,7 +58,7 @@ test('a fault whose moment does not come is tried again until it does, after the
   expect(fired.map(({ firedAt }) => firedAt === null)).toEqual([true, true, false]);
 });
 
-test('it is dropped when it is too late', async () => {
+test('a fault is dropped when it is too late', async () => {
   const fired = await fireAll(scene(), firing([dns], 1, 50));
   expect(fired.every(({ firedAt }) => firedAt === null)).toBe(true);
 });
@@ -69,7 +69,7 @@ test('a clock fault is not repeated without libfaketime', async () => {
   expect([fault?.firedAt, fault?.note, more]).toEqual([null, 'there is no libfaketime', []]);
 });
 
-test('what was fired is not repeated after the window', async () => {
+test('a fault that was fired is not repeated after the window', async () => {
   await mkdir(join(folder.path, 'later'));
   const fired = await fireAll(scene(), firing([dns, { ...dns, atMs: 5 }, { ...dns, atMs: 5 }], 2));
   expect(fired).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FaultKind, PlannedFault } from '../faults/fault.ts';
+import { groupBy } from '../oracle/history.ts';
 import type { FiredFault } from '../oracle/record.ts';
 import { replicasOf } from '../plan/replicas.ts';
 import type { Scene } from './scene.ts';
@@ -22,11 +23,8 @@ export interface Firing {
 
 /** Fires the faults of each track one after the other, those of different tracks at the same time. */
 export async function fireAll(scene: Scene, firing: Firing): Promise<FiredFault[]> {
-  const tracks = [...new Set(firing.faults.map(({ track }) => track))];
-  const fired = tracks.map((track) =>
-    fireTrack(scene, { ...firing, faults: firing.faults.filter((one) => one.track === track) }),
-  );
-  return (await Promise.all(fired)).flat();
+  const tracks = [...groupBy(firing.faults, ({ track }) => track).values()];
+  return (await Promise.all(tracks.map((faults) => fireTrack(scene, { ...firing, faults })))).flat();
 }
 
 /** A fault that could not be fired is tried again after the next one, unless its kind follows anyway. */
@@ -53,9 +51,8 @@ async function fireTrack(
     const isHopeless = kind.offsetsSeconds !== undefined && scene.libfaketime === null;
     if (result.firedAt !== null || isHopeless) continue;
     await wait(retryMs);
-    if (!waiting.some((one) => one.name === name)) {
-      waiting.splice(1, 0, { ...fault, victim: nextVictim(kind, victim) });
-    }
+    const isPlanned = waiting.some((one) => one.name === name);
+    if (!isPlanned) waiting.splice(1, 0, { ...fault, victim: nextVictim(kind, victim) });
   }
   return done;
 }
@@ -64,7 +61,7 @@ async function fireTrack(
 export async function fireFault(scene: Scene, kind: FaultKind, fault: PlannedFault): Promise<FiredFault> {
   const { name, victim } = fault;
   try {
-    return { name, victim, ...(await kind.fire(scene, fault)), note: '' };
+    return { name, victim, firedAt: await kind.fire(scene, fault), endedAt: Date.now(), note: '' };
   } catch (error) {
     const note = error instanceof Error ? error.message : String(error);
     return { name, victim, firedAt: null, endedAt: Date.now(), note };

@@ -1,8 +1,7 @@
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Stores } from '@tocsin/lab/stores';
-import type { Client } from 'pg';
 
-/** Where a transaction can be held before it commits: after it has written there. */
+/** The points at which a transaction can be held before it commits: after this write. */
 const HOLDS = {
   'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
   'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
@@ -22,6 +21,10 @@ const RETRY_MS = 200;
 
 /** Makes transactions wait at these points while another session holds the lock of the point. */
 export async function installHolds(stores: Stores): Promise<void> {
+  const triggers = Object.values(HOLDS).map(
+    ({ key, trigger }) =>
+      `create trigger chaos_hold_${key} after ${trigger} for each statement execute function chaos.pass('${key}');`,
+  );
   await stores.query(`
     create schema chaos;
     create function chaos.pass() returns trigger language plpgsql as $$
@@ -29,18 +32,13 @@ export async function installHolds(stores: Stores): Promise<void> {
       perform pg_advisory_xact_lock_shared(tg_argv[0]::bigint);
       return null;
     end $$;
-    ${Object.values(HOLDS)
-      .map(
-        ({ key, trigger }) =>
-          `create trigger chaos_hold_${key} after ${trigger} for each statement execute function chaos.pass('${key}');`,
-      )
-      .join('\n')}`);
+    ${triggers.join('\n')}`);
 }
 
 /** What to do while transactions are held. */
 interface WhileHeld {
   /** Called each time after the lock was acquired. */
-  readonly onHeld: () => void;
+  readonly onHeld?: () => void;
   /** Called when the awaited transaction waits; false: another one is awaited. */
   readonly onReached: () => Promise<boolean>;
 }
@@ -72,28 +70,27 @@ export async function holdOnce(
   replicas: readonly string[],
   { onHeld, onReached }: WhileHeld,
 ): Promise<boolean> {
+  const { key } = HOLDS[point];
   const client = await stores.connect();
+  const isAnyHeld = async (): Promise<boolean> => {
+    const { rows } = await client.query(
+      `select from pg_locks l join pg_stat_activity a using (pid)
+       where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = any($2)`,
+      [key, replicas],
+    );
+    return rows.length > 0;
+  };
   try {
     await client.query(`set lock_timeout = '${HELD_MS}ms'`);
-    await client.query('select pg_advisory_lock($1)', [HOLDS[point].key]);
-    onHeld();
-    const isHeld = await seenBefore(Date.now() + HELD_MS, () => isAnyHeld(client, point, replicas), POLL_MS);
-    return isHeld !== null && (await onReached());
+    await client.query('select pg_advisory_lock($1)', [key]);
+    onHeld?.();
+    return (await seenBefore(Date.now() + HELD_MS, isAnyHeld, POLL_MS)) !== null && (await onReached());
   } finally {
     await client.end().catch(() => undefined);
   }
 }
 
-async function isAnyHeld(client: Client, point: HoldPoint, replicas: readonly string[]): Promise<boolean> {
-  const { rows } = await client.query(
-    `select from pg_locks l join pg_stat_activity a using (pid)
-     where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = any($2)`,
-    [HOLDS[point].key, replicas],
-  );
-  return rows.length > 0;
-}
-
-/** Lets Postgres refuse every result of monitors whose external id begins with `poison-`, with an error that does not blame the data. */
+/** Lets Postgres refuse every result of monitors whose external id begins with `poison-`, with an error that is not about the data. */
 export async function installPoison(stores: Stores): Promise<void> {
   // A sequence keeps its value when a transaction is rolled back.
   await stores.query(`

@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
 
 const LIBRARIES = '/usr/lib';
-/** The one for programs with threads. */
+/** The variant for programs with threads. */
 const NAME = 'libfaketimeMT.so.1';
 const MISSING =
-  'THERE IS NO libfaketime (Debian: apt-get install libfaketime): clock faults count as not fired';
+  'libfaketime is missing (Debian: apt-get install libfaketime): clock faults count as not fired';
 
 /** The library that gives one process a clock of its own; null if there is none. */
 function findLibfaketime(): string | null {
@@ -13,25 +13,21 @@ function findLibfaketime(): string | null {
   return folders.find((file) => existsSync(file)) ?? null;
 }
 
-/** Finds it, or installs it if that needs no question. Says so if neither works. */
+/** Finds the library, or installs it if that needs no confirmation. Prints a line if neither works. */
 export function ensureLibfaketime(say: (line: string) => void): string | null {
-  const found = findLibfaketime();
-  if (found !== null) return found;
-  try {
-    installByApt('libfaketime', () => say('Installing libfaketime …'));
-  } catch (error) {
-    say(`apt-get could not install libfaketime: ${String(error)}`);
+  if (findLibfaketime() === null) {
+    try {
+      installByApt('libfaketime', () => say('Installing libfaketime …'));
+    } catch (error) {
+      say(`apt-get could not install libfaketime: ${String(error)}`);
+    }
+    if (findLibfaketime() === null) say(MISSING);
   }
-  const installed = findLibfaketime();
-  if (installed === null) say(MISSING);
-  return installed;
+  return findLibfaketime();
 }
 
 /** Settings of a process whose clock is off by this many seconds; the monotonic clock stays right. */
 export function clockOff(library: string, offsetSeconds: number): Record<string, string> {
-  return {
-    LD_PRELOAD: library,
-    FAKETIME: `${offsetSeconds > 0 ? '+' : ''}${offsetSeconds}s`,
-    DONT_FAKE_MONOTONIC: '1',
-  };
+  const FAKETIME = `${offsetSeconds > 0 ? '+' : ''}${offsetSeconds}s`;
+  return { LD_PRELOAD: library, FAKETIME, DONT_FAKE_MONOTONIC: '1' };
 }

@@ -1,23 +1,15 @@
 import type { CampaignRecord, ChannelFacts, MonitorFacts, WindowFacts } from '../oracle/record.ts';
 import type { MonitorPlan } from '../plan/world.ts';
 
-type Mutable<Of> = { -readonly [Key in keyof Of]: Of[Key] };
-
-/** A monitor as the campaign has changed it so far. */
-export interface KnownMonitor extends Mutable<Omit<MonitorFacts, 'names' | 'thresholds'>> {
-  readonly names: string[];
-  readonly thresholds: { at: number; value: number }[];
-}
-
 /** Maintenance as it is requested. */
 export type WindowSpan = Pick<WindowFacts, 'key' | 'monitors' | 'startsAt' | 'endsAt'>;
 
 /** What a campaign has created, and changed since. */
 export class Registry {
-  readonly monitors: KnownMonitor[] = [];
+  readonly monitors: MonitorFacts[] = [];
   readonly channels: ChannelFacts[] = [];
+  readonly windows: WindowFacts[] = [];
   readonly promised: CampaignRecord['promised'][number][] = [];
-  readonly windows: Mutable<WindowFacts>[] = [];
   readonly redelivered: CampaignRecord['redelivered'][number][] = [];
   #count = 0;
 
@@ -27,34 +19,44 @@ export class Registry {
     return `${prefix}-${this.#count}`;
   }
 
-  /** To be called when the API has accepted the window. */
-  addWindow({ key, monitors, startsAt, endsAt }: WindowSpan): void {
-    this.windows.push({ key, monitors, startsAt, endsAt, plannedAt: Date.now(), cut: null });
+  add(
+    plan: MonitorPlan,
+    { id, name, createdAt }: { id: string; name: string; createdAt: string },
+  ): MonitorFacts {
+    const stamp = Date.parse(createdAt);
+    const monitor = { id, plan, createdAt: stamp, names: [name], thresholds: [], deletedAt: null };
+    this.monitors.push(monitor);
+    return monitor;
   }
 
-  add(plan: MonitorPlan, created: { id: string; name: string; createdAt: string }): void {
-    const { id, name, createdAt } = created;
-    this.monitors.push({
-      id,
-      plan,
-      createdAt: Date.parse(createdAt),
-      names: [name],
-      thresholds: [],
-      deletedAt: null,
-    });
+  /** To be called when the API has accepted the window. Two responses may confirm one window. */
+  addWindow(span: WindowSpan): void {
+    if (this.window(span.key) === undefined) this.windows.push({ ...span, plannedAt: Date.now(), cut: null });
   }
 
-  /** @throws Error if there is none */
-  monitor(key: string): KnownMonitor {
-    const known = this.monitors.find(({ plan }) => plan.key === key);
-    if (known === undefined) throw new Error(`unknown monitor ${key}`);
-    return known;
+  window(wanted: string): WindowFacts | undefined {
+    return this.windows.find(({ key }) => key === wanted);
   }
 
-  /** @throws Error if there is none */
+  /** The monitors that only the maintenance of a fault affects. */
+  get covered(): MonitorFacts[] {
+    return this.monitors.filter(({ plan }) => plan.fate === 'covered');
+  }
+
+  monitor(key: string): MonitorFacts {
+    return find(this.monitors, key);
+  }
+
   channel(key: string): ChannelFacts {
-    const known = this.channels.find(({ plan }) => plan.key === key);
-    if (known === undefined) throw new Error(`unknown channel ${key}`);
-    return known;
+    return find(this.channels, key);
   }
+}
+
+function find<Item extends { readonly plan: { readonly key: string } }>(
+  items: readonly Item[],
+  key: string,
+): Item {
+  const known = items.find(({ plan }) => plan.key === key);
+  if (known === undefined) throw new Error(`nothing is called ${key}`);
+  return known;
 }

@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { ServiceProcess } from '@tocsin/lab/service-process';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
 import type { ReplicaPlan } from '../plan/replicas.ts';
+
+type Env = Readonly<Record<string, string>>;
 
 export interface ReplicaOptions {
   readonly plan: ReplicaPlan;
-  readonly env: Readonly<Record<string, string>>;
-  readonly logFile: string;
-  /** Between it and Postgres. */
+  /** Between it and Postgres, to be broken. */
   readonly network: TcpProxy;
-  /** For Node itself. */
-  readonly nodeOptions: readonly string[];
+  /** @param env settings besides its own */
+  readonly createProcess: (env: Env) => ServiceProcess;
   /** Called with a sentence when the process ends without a signal. */
   readonly onUnexpectedEnd: (problem: string) => void;
 }
@@ -22,24 +22,23 @@ const RESTART_MS = { first: 300, max: 3_000 } as const;
 /** One replica, which is restarted whenever it ends, as by an orchestrator. */
 export class Replica {
   readonly plan: ReplicaPlan;
-  /** Between it and Postgres, to be broken. */
   readonly network: TcpProxy;
   readonly #options: ReplicaOptions;
   #process: ServiceProcess;
   #hasStarted = false;
-  #isStopped = false;
+  #isFrozen = false;
   #isEndExpected = false;
   #isClosing = false;
   #isAcquired = false;
   #reservations = 0;
-  #extraEnv: Readonly<Record<string, string>> = {};
+  #extraEnv: Env = {};
   #running: Promise<void> | undefined;
 
   constructor(options: ReplicaOptions) {
     this.plan = options.plan;
     this.network = options.network;
     this.#options = options;
-    this.#process = this.#createProcess();
+    this.#process = options.createProcess({});
   }
 
   get name(): string {
@@ -48,7 +47,7 @@ export class Replica {
 
   /** Whether its present process has been ready, and is not frozen. */
   get isReady(): boolean {
-    return this.#hasStarted && !this.#isStopped;
+    return this.#hasStarted && !this.#isFrozen;
   }
 
   /** Of the API; 0 while it is not ready. */
@@ -96,11 +95,10 @@ export class Replica {
   /** Whether its stores respond, and its own work makes progress. */
   async isHealthy(): Promise<boolean> {
     if (!this.isReady) return false;
-    const responses = ['/readyz', '/healthz'].map((path) => this.get(path));
-    return Promise.all(responses).then(
-      (all) => all.every(({ ok }) => ok),
-      () => false,
+    const responses = await Promise.all(['/readyz', '/healthz'].map((path) => this.get(path))).catch(
+      () => null,
     );
+    return responses?.every(({ ok }) => ok) ?? false;
   }
 
   /** Starts it, and from then on again whenever it ends. */
@@ -108,11 +106,11 @@ export class Replica {
     this.#running ??= this.#keepRunning();
   }
 
-  /** Ends it at once, or freezes it, or thaws it. */
+  /** Kills it, or freezes it, or thaws it. */
   async signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     if (signal === 'SIGKILL') this.#isEndExpected = true;
     await this.#process.signal(signal);
-    this.#isStopped = signal === 'SIGSTOP';
+    this.#isFrozen = signal === 'SIGSTOP';
   }
 
   /**
@@ -120,46 +118,29 @@ export class Replica {
    * @param env of the next processes besides its own
    * @returns its exit code; null if a signal ended it
    */
-  async replace(
-    signal: 'SIGTERM' | 'SIGKILL',
-    env: Readonly<Record<string, string>> = {},
-  ): Promise<number | null> {
+  async replace(signal: 'SIGTERM' | 'SIGKILL', env: Env = {}): Promise<number | null> {
     this.#extraEnv = env;
     this.#isEndExpected = true;
     this.#hasStarted = false;
     return this.#process.signal(signal);
   }
 
-  /** Shuts it down for good. @returns its exit code */
-  async end(): Promise<number | null> {
+  /** Ends it without a restart. @returns its exit code; null if a signal ended it */
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     this.#isClosing = true;
     this.#isEndExpected = true;
-    const code = await this.#process.signal('SIGTERM');
-    await this.#running;
-    return code;
-  }
-
-  /** Kills it for good. */
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    this.#isEndExpected = true;
-    // While it is being started it has no process yet.
-    while (this.#running !== undefined) {
-      await this.#process.signal('SIGKILL');
-      const ended = await Promise.race([this.#running.then(() => true), wait(100).then(() => false)]);
-      if (ended) return;
+    for (;;) {
+      // While it is being started it has no process yet.
+      const code = await this.#process.signal(signal);
+      const ended = await Promise.race([this.#running, wait(100, 'starting')]);
+      if (ended !== 'starting') return code;
     }
-  }
-
-  #createProcess(): ServiceProcess {
-    const { plan, env, logFile, nodeOptions } = this.#options;
-    return new ServiceProcess(plan.service, { ...env, ...this.#extraEnv }, logFile, nodeOptions);
   }
 
   async #keepRunning(): Promise<void> {
     let delayMs: number = RESTART_MS.first;
     while (!this.#isClosing) {
-      this.#process = this.#createProcess();
+      this.#process = this.#options.createProcess(this.#extraEnv);
       this.#isEndExpected = false;
       try {
         await this.#process.start();
@@ -175,7 +156,7 @@ export class Replica {
         delayMs = Math.min(delayMs * 2, RESTART_MS.max);
       }
       this.#hasStarted = false;
-      this.#isStopped = false;
+      this.#isFrozen = false;
       if (!this.#isClosing) await wait(delayMs);
     }
   }

@@ -8,6 +8,8 @@ import type { WindowSpan } from './registry.ts';
 import type { Scene } from './scene.ts';
 
 export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
+const MONITORS_PATH = '/api/cli/monitors';
+const CHANNELS_PATH = '/api/dashboard/channels';
 /** From a planned call to the start of its maintenance. */
 const MAINTENANCE_IN_MS = 2_000;
 /** A window has started this long after its start, by any clock of this machine. */
@@ -16,23 +18,23 @@ const STARTED_MS = 500;
 const LIST_LIMIT = 200;
 const HOUR_MS = 3_600_000;
 
-interface CreatedMonitor {
+interface ListedMonitor {
   readonly id: string;
   readonly name: string;
   readonly createdAt: string;
+  readonly externalId: string;
+  readonly status: string;
 }
 
 /** Creates the monitors and channels, and waits until each monitor has been checked: all targets are up until then. */
 export async function createWorld(scene: Scene, world: World): Promise<void> {
   const { api, registry, receivers } = scene;
   for (const plan of world.monitors) registry.add(plan, await createMonitor(scene, plan));
-  const areUp = async (): Promise<boolean> => {
-    const { body } = await api.request('GET', '/api/cli/monitors');
-    return (body as { monitors: { status: string }[] }).monitors.every(({ status }) => status === 'UP');
-  };
+  const areUp = async (): Promise<boolean> =>
+    (await listMonitors(scene)).every(({ status }) => status === 'UP');
   await until('every monitor to be UP', areUp, 600_000);
   for (const plan of world.channels) {
-    const response = await api.request('POST', '/api/dashboard/channels', {
+    const response = await api.request('POST', CHANNELS_PATH, {
       name: plan.key,
       url: receivers.url(plan.key),
       monitorIds: (plan.monitors ?? []).map((key) => registry.monitor(key).id),
@@ -62,14 +64,18 @@ function urlOf({ targets }: Scene, { key, byName }: MonitorPlan, version?: numbe
 }
 
 /** Creates a monitor, or finds the one that an earlier try has created. */
-export async function createMonitor(scene: Scene, plan: MonitorPlan): Promise<CreatedMonitor> {
-  const response = await scene.api.request('POST', '/api/cli/monitors', monitorFields(scene, plan));
-  if (response.status === 201) return (response.body as { monitor: CreatedMonitor }).monitor;
-  const { body } = await scene.api.request('GET', '/api/cli/monitors');
-  const { monitors } = body as { monitors: (CreatedMonitor & { externalId: string })[] };
-  const known = monitors.find(({ externalId }) => externalId === plan.key);
+export async function createMonitor(scene: Scene, plan: MonitorPlan): Promise<ListedMonitor> {
+  const response = await scene.api.request('POST', MONITORS_PATH, monitorFields(scene, plan));
+  if (response.status === 201) return (response.body as { monitor: ListedMonitor }).monitor;
+  const known = (await listMonitors(scene)).find(({ externalId }) => externalId === plan.key);
   if (known === undefined) throw new Error(`monitor ${plan.key}: ${JSON.stringify(response)}`);
   return known;
+}
+
+/** The monitors that the API shows. */
+export async function listMonitors({ api }: Scene): Promise<readonly ListedMonitor[]> {
+  const { body } = await api.request('GET', MONITORS_PATH);
+  return (body as { monitors: ListedMonitor[] }).monitors;
 }
 
 /** Sends the planned calls at their moments, one after the other, each until it has a response. */
@@ -99,26 +105,24 @@ async function send(scene: Scene, call: PlannedCall): Promise<void> {
       if (value !== before) thresholds.push({ at: Date.parse(updatedAt), value });
       return;
     }
-    case 'move':
-      await update(scene, call.monitor, {
-        url: urlOf(scene, registry.monitor(call.monitor).plan, call.version),
-      });
+    case 'move': {
+      const url = urlOf(scene, registry.monitor(call.monitor).plan, call.version);
+      await update(scene, call.monitor, { url });
       return;
+    }
     case 'trigger':
       return trigger(scene, call.monitor, call.override);
     case 'delete': {
       const monitor = registry.monitor(call.monitor);
       monitor.deletedAt = Date.now();
-      await api.request('DELETE', `/api/cli/monitors/${monitor.id}`);
+      await api.request('DELETE', `${MONITORS_PATH}/${monitor.id}`);
       return;
     }
     case 'disable':
-    case 'enable': {
-      const { id } = registry.channel(call.channel);
-      await api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: call.type === 'enable' });
-      if (call.type === 'enable') await redeliver(scene, id);
+      await api.request('PATCH', `${CHANNELS_PATH}/${registry.channel(call.channel).id}`, { enabled: false });
       return;
-    }
+    case 'enable':
+      return enableChannel(scene, registry.channel(call.channel).id);
     case 'maintain': {
       const startsAt = Date.now() + MAINTENANCE_IN_MS;
       const { window: key, monitors, lastsMs } = call;
@@ -134,14 +138,14 @@ async function send(scene: Scene, call: PlannedCall): Promise<void> {
 /** @returns `updatedAt`, from Postgres' clock */
 async function update({ api, registry }: Scene, key: string, fields: object): Promise<string> {
   const { id } = registry.monitor(key);
-  const { status, body } = await api.request('PUT', `/api/cli/monitors/${id}`, fields);
+  const { status, body } = await api.request('PUT', `${MONITORS_PATH}/${id}`, fields);
   if (status !== 200) throw new Error(`update of ${key}: ${status} ${JSON.stringify(body)}`);
   return (body as { monitor: { updatedAt: string } }).monitor.updatedAt;
 }
 
 /**
- * Triggers a check once, with any result: the oracle judges its event. Never throws.
- * @param override whether another URL of the target is checked, which counts for nothing
+ * Triggers a check once, with any result: the oracle checks its event. Never throws.
+ * @param override whether another URL of the target is checked, which does not count
  */
 export async function trigger(scene: Scene, key: string, override: boolean): Promise<void> {
   const { api, registry, replicas } = scene;
@@ -149,18 +153,19 @@ export async function trigger(scene: Scene, key: string, override: boolean): Pro
   if (replica === undefined) return;
   const { id, plan } = registry.monitor(key);
   const body = override ? { url: urlOf(scene, plan, 0) } : undefined;
-  await api.send(replica, 'POST', `/api/cli/monitors/${id}/trigger`, body).catch(() => undefined);
+  await api.send(replica, 'POST', `${MONITORS_PATH}/${id}/trigger`, body).catch(() => undefined);
 }
 
-/** Redelivers everything that a channel has not received, in as many requests as it takes. */
-export async function redeliver({ api }: Scene, channelId: string): Promise<void> {
+/** Enables a channel, and redelivers everything that it has not received, in as many requests as it takes. */
+export async function enableChannel({ api }: Scene, channelId: string): Promise<void> {
+  await api.request('PATCH', `${CHANNELS_PATH}/${channelId}`, { enabled: true });
   const range = {
     since: new Date(Date.now() - HOUR_MS).toISOString(),
     until: new Date(Date.now() + HOUR_MS).toISOString(),
   };
   let result: Partial<RedeliveryResult>;
   do {
-    const { body } = await api.request('POST', `/api/dashboard/channels/${channelId}/redeliver`, range);
+    const { body } = await api.request('POST', `${CHANNELS_PATH}/${channelId}/redeliver`, range);
     // Without these fields it is an error, such as the 409 of a disabled channel.
     result = body as Partial<RedeliveryResult>;
   } while (result.more && result.count !== 0);
@@ -186,7 +191,7 @@ export async function planMaintenance(scene: Scene, window: WindowSpan): Promise
 
 /** Ends a window early, or deletes it; ignores one that was never planned. */
 export async function cutMaintenance(scene: Scene, key: string, how: 'end' | 'delete'): Promise<void> {
-  const window = scene.registry.windows.find((one) => one.key === key);
+  const window = scene.registry.window(key);
   if (window === undefined) return;
   // A window that has not started cannot be ended: earlier calls may have taken long.
   await wait(Math.max(0, window.startsAt + STARTED_MS - Date.now()));

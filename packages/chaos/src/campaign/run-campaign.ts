@@ -12,7 +12,7 @@ import { createNeighbour, readNeighbour, readNeighbourMet } from './neighbour.ts
 import { createWorld, sendCalls } from './requests.ts';
 import { openScene } from './scene.ts';
 import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.ts';
-import { Tails } from './tails.ts';
+import { followEvents } from './tails.ts';
 
 /** How much longer kinds of faults that were not fired yet may take on a slow machine. */
 const LATE_MS = 600_000;
@@ -31,80 +31,71 @@ export interface CampaignPlan {
 export function planCampaign(seed: number, minutes: number): CampaignPlan {
   const windowMs = faultWindowMs(minutes);
   const world = planWorld(seed, windowMs + LATE_MS);
-  return {
-    seed,
-    minutes,
-    world,
-    neighbour: planNeighbour(seed),
-    faults: planFaults(seed, minutes, MOODY_RECEIVERS),
-    calls: planCalls(seed, windowMs, world),
-  };
+  const faults = planFaults(seed, minutes, MOODY_RECEIVERS);
+  const calls = planCalls(seed, windowMs, world);
+  return { seed, minutes, world, neighbour: planNeighbour(seed), faults, calls };
 }
 
-export interface CampaignOptions {
-  readonly plan: CampaignPlan;
+export interface CampaignTools {
   readonly libfaketime: string | null;
   readonly teardown: Teardown;
   readonly say: (line: string) => void;
 }
 
-/** Runs a campaign: starts a system, fires faults, and waits until it is quiet. The folder of the logs goes with the teardown. */
-export async function runCampaign({
-  plan,
-  libfaketime,
-  teardown,
-  say,
-}: CampaignOptions): Promise<{ readonly record: CampaignRecord; readonly logs: string }> {
+/** Runs a campaign: starts a system, fires faults, and waits until it is quiet. The teardown removes the folder of the logs. */
+export async function runCampaign(
+  plan: CampaignPlan,
+  { libfaketime, teardown, say }: CampaignTools,
+): Promise<{ readonly record: CampaignRecord; readonly logs: string }> {
+  const { seed, minutes } = plan;
   say('Starting a system …');
-  const scene = await openScene({ world: plan.world, libfaketime, teardown });
+  const scene = await openScene(plan.world, libfaketime, teardown);
   await createWorld(scene, plan.world);
   const neighbour = await createNeighbour(scene, plan.neighbour);
   const startedAt = Date.now();
-  const windowMs = faultWindowMs(plan.minutes);
-  const kinds = faultKinds(plan.minutes);
-  scene.schedule.begin();
-  const tails = new Tails(scene);
-  tails.begin();
+  const windowMs = faultWindowMs(minutes);
+  const kinds = faultKinds(minutes);
+  const { schedule, targets, receivers, registry, api, serviceProblems } = scene;
+  schedule.startedAt = startedAt;
+  const finishTails = followEvents(scene);
   say(`Firing ${plan.faults.length} faults …`);
   const [faults] = await Promise.all([
     fireAll(scene, { kinds, faults: plan.faults, startedAt, windowMs, lateMs: LATE_MS }),
     sendCalls(scene, plan.calls, startedAt),
   ]);
-  scene.schedule.finish();
+  schedule.isFinal = true;
   const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt ?? 0));
   say('Waiting for the system to recover …');
-  const { statuses, endedAt } = await settle(scene, Date.now());
+  const { shown, endedAt } = await settle(scene, Date.now());
   const neighbourMet = await readNeighbourMet(scene);
   await endCheckers(scene);
   const left = await listUndelivered(scene);
   await deliverTheRest(scene);
-  const { stores, registry, receivers, targets, serviceProblems, api } = scene;
-  const { monitors, promised, channels, windows, redelivered } = registry;
   const record: CampaignRecord = {
-    seed: plan.seed,
-    minutes: plan.minutes,
+    seed,
+    minutes,
     startedAt,
     lastFaultAt,
     endedAt,
     kinds: kinds.map(({ name }) => name),
     faults,
     replicas: REPLICAS,
-    monitors,
-    promised,
-    channels,
-    windows,
-    redelivered,
+    monitors: registry.monitors,
+    channels: registry.channels,
+    windows: registry.windows,
+    promised: registry.promised,
+    redelivered: registry.redelivered,
     visits: targets.visits,
     receipts: receivers.receipts,
     strays: receivers.strays,
-    tails: await tails.finish(),
-    shown: statuses,
+    tails: await finishTails(),
+    shown,
     ...left,
     serviceProblems,
     apiStatuses: api.statuses,
     neighbour: await readNeighbour(scene, neighbour),
     neighbourMet,
-    database: await readDatabase(stores, { without: neighbour.map(({ id }) => id) }),
+    database: await readDatabase(scene.stores, { without: neighbour.map(({ id }) => id) }),
   };
   return { record, logs: scene.system.folder };
 }

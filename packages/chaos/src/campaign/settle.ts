@@ -1,7 +1,7 @@
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import type { CampaignRecord } from '../oracle/record.ts';
 import { isQuiet, readBacklog, readUndelivered } from '../oracle/read-database.ts';
-import { redeliver } from './requests.ts';
+import type { CampaignRecord } from '../oracle/record.ts';
+import { enableChannel, listMonitors } from './requests.ts';
 import type { Scene } from './scene.ts';
 
 /** A little longer than a monitor may be unchecked: the longest span is known only then. */
@@ -12,18 +12,21 @@ const DELIVERED_WITHIN_MS = 90_000;
 const PAGE = 500;
 const UNDELIVERED = ['pending', 'held', 'failed'] as const;
 
-/** Waits after the last fault until each monitor shows the state of its target, within a limit: the oracle judges the result. */
+/** Waits after the last fault until each monitor shows the state of its target, within a limit: the oracle checks the result. */
 export async function settle(
   scene: Scene,
   lastFaultAt: number,
-): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly endedAt: number }> {
+): Promise<{ readonly shown: ReadonlyMap<string, string>; readonly endedAt: number }> {
   await Promise.all([untilHealthy(scene), untilOneLeads(scene)]);
-  let statuses = new Map<string, string>();
+  let shown = new Map<string, string>();
   await seenBefore(lastFaultAt + STATUSES_WITHIN_MS, async () => {
-    statuses = await readStatuses(scene);
-    return areFinal(scene, statuses) && Date.now() >= lastFaultAt + WATCHED_MS;
+    shown = new Map((await listMonitors(scene)).map(({ id, status }) => [id, status]));
+    const areFinal = scene.registry.monitors.every(
+      ({ id, plan, deletedAt }) => deletedAt !== null || shown.get(id) === plan.finalState.toUpperCase(),
+    );
+    return areFinal && Date.now() >= lastFaultAt + WATCHED_MS;
   });
-  return { statuses, endedAt: Date.now() };
+  return { shown, endedAt: Date.now() };
 }
 
 async function untilHealthy({ replicas, serviceProblems }: Scene): Promise<void> {
@@ -31,8 +34,7 @@ async function untilHealthy({ replicas, serviceProblems }: Scene): Promise<void>
   await Promise.all(
     replicas.map(async (replica) => {
       if ((await seenBefore(until, () => replica.isHealthy())) !== null) return;
-      const seconds = READY_WITHIN_MS / 1_000;
-      serviceProblems.push(`${replica.name} is not ready ${seconds} s after the last fault`);
+      serviceProblems.push(`${replica.name} is not ready ${READY_WITHIN_MS / 1_000} s after the last fault`);
     }),
   );
 }
@@ -47,20 +49,9 @@ async function untilOneLeads({ replicas, serviceProblems }: Scene): Promise<void
     return leaders === 1;
   });
   if (isOne !== null) return;
-  const seconds = READY_WITHIN_MS / 1_000;
-  serviceProblems.push(`${leaders} of ${apis.length} api lead ${seconds} s after the last fault`);
-}
-
-async function readStatuses({ api }: Scene): Promise<Map<string, string>> {
-  const { body } = await api.request('GET', '/api/cli/monitors');
-  const { monitors } = body as { monitors: { id: string; status: string }[] };
-  return new Map(monitors.map(({ id, status }) => [id, status]));
-}
-
-function areFinal({ registry }: Scene, statuses: ReadonlyMap<string, string>): boolean {
-  return registry.monitors
-    .filter(({ deletedAt }) => deletedAt === null)
-    .every(({ id, plan }) => statuses.get(id) === plan.finalState.toUpperCase());
+  serviceProblems.push(
+    `${leaders} of ${apis.length} api lead ${READY_WITHIN_MS / 1_000} s after the last fault`,
+  );
 }
 
 /** Shuts the checkers down: from then on nothing is recorded. */
@@ -68,7 +59,7 @@ export async function endCheckers({ replicas, serviceProblems }: Scene): Promise
   const checkers = replicas.filter(({ plan }) => plan.service === 'checker');
   await Promise.all(
     checkers.map(async (replica) => {
-      const code = await replica.end();
+      const code = await replica.end('SIGTERM');
       if (code !== 0) serviceProblems.push(`${replica.name} ended with ${code} at the end`);
     }),
   );
@@ -103,17 +94,11 @@ async function listDeliveries({ api }: Scene, channelId: string, state: string):
 /** Redelivers what is undelivered, and waits until it is received by all receivers that respond with 200. */
 export async function deliverTheRest(scene: Scene): Promise<void> {
   const healthy = scene.registry.channels.filter(({ plan }) => plan.kind !== 'broken');
-  for (const { id } of healthy) {
-    await scene.api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: true });
-    await redeliver(scene, id);
-  }
+  for (const { id } of healthy) await enableChannel(scene, id);
+  const query = `select from deliveries where state <> 'delivered' and channel_id = any($1::uuid[]) limit 1`;
   const ids = healthy.map(({ id }) => id);
   await seenBefore(Date.now() + DELIVERED_WITHIN_MS, async () => {
-    const left = await scene.stores.query(
-      `select from deliveries where state <> 'delivered' and channel_id = any($1::uuid[]) limit 1`,
-      [ids],
-    );
-    return left.length === 0;
+    return (await scene.stores.query(query, [ids])).length === 0;
   });
   await untilQuiet(scene);
 }

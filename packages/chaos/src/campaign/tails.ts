@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Scene } from './scene.ts';
 
 const EVERY_MS = 1_500;
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 const PAGE = 500;
 const EPOCH = '1970-01-01T00:00:00.000Z';
 
@@ -11,56 +11,45 @@ interface TailedEvent {
   readonly timestamp: string;
 }
 
-/** A client that follows each monitor's events with `since`, the timestamp of the last one it has. */
-export class Tails {
-  readonly #scene: Scene;
-  readonly #events = new Map<string, TailedEvent[]>();
-  #ended = false;
-  #running: Promise<void> | undefined;
-
-  constructor(scene: Scene) {
-    this.#scene = scene;
-  }
-
-  begin(): void {
-    this.#running = this.#run();
-  }
-
-  /** Reads the rest. @returns the ids that were received, by monitor, in order */
-  async finish(): Promise<Map<string, string[]>> {
-    this.#ended = true;
-    await this.#running;
-    await this.#pollAll();
-    return new Map([...this.#events].map(([id, events]) => [id, events.map((event) => event.id)]));
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#ended) {
-      await this.#pollAll();
-      await wait(EVERY_MS);
-    }
-  }
-
-  async #pollAll(): Promise<void> {
-    const waiting = this.#scene.registry.monitors.filter(({ deletedAt }) => deletedAt === null);
-    const poller = async (): Promise<void> => {
-      for (let monitor = waiting.pop(); monitor; monitor = waiting.pop()) await this.#poll(monitor.id);
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, poller));
-  }
-
-  async #poll(monitorId: string): Promise<void> {
-    const got = this.#events.get(monitorId) ?? [];
-    this.#events.set(monitorId, got);
+/**
+ * Follows each monitor's events with `since`, the timestamp of the last one that was received.
+ * @returns reads the rest, and returns the ids that were received, by monitor, in order
+ */
+export function followEvents({ api, registry }: Scene): () => Promise<Map<string, string[]>> {
+  const received = new Map<string, TailedEvent[]>();
+  const end = new AbortController();
+  const poll = async (monitorId: string): Promise<void> => {
+    const known = received.get(monitorId) ?? [];
+    received.set(monitorId, known);
     for (;;) {
-      const since = encodeURIComponent(got.at(-1)?.timestamp ?? EPOCH);
+      const since = encodeURIComponent(known.at(-1)?.timestamp ?? EPOCH);
       const path = `/api/cli/monitors/${monitorId}/events?limit=${PAGE}&since=${since}`;
-      const { status, body } = await this.#scene.api.request('GET', path);
+      const { status, body } = await api.request('GET', path);
       // Deleted meanwhile.
       if (status !== 200) return;
       const { events } = body as { events: TailedEvent[] };
-      got.push(...events);
+      known.push(...events);
       if (events.length < PAGE) return;
     }
-  }
+  };
+  const pollAll = async (): Promise<void> => {
+    const waiting = registry.monitors.filter(({ deletedAt }) => deletedAt === null);
+    const poller = async (): Promise<void> => {
+      for (let monitor = waiting.pop(); monitor; monitor = waiting.pop()) await poll(monitor.id);
+    };
+    await Promise.all(Array.from({ length: CONCURRENCY }, poller));
+  };
+  const follow = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      await pollAll();
+      await wait(EVERY_MS);
+    }
+  };
+  const following = follow();
+  return async () => {
+    end.abort();
+    await following;
+    await pollAll();
+    return new Map([...received].map(([id, events]) => [id, events.map((event) => event.id)]));
+  };
 }

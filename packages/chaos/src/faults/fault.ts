@@ -1,7 +1,7 @@
 import type { ServiceName } from '@tocsin/lab/service-process';
 import type { Scene } from '../campaign/scene.ts';
 
-/** What an api is asked for when it is hit. */
+/** The writes during which an api is hit. */
 export const API_WRITES = [
   'monitor created',
   'monitor updated',
@@ -10,12 +10,6 @@ export const API_WRITES = [
   'delivery redelivered',
 ] as const;
 export type ApiWrite = (typeof API_WRITES)[number];
-
-/** When a fault began and ended, epoch milliseconds. */
-export interface Firing {
-  readonly firedAt: number;
-  readonly endedAt: number;
-}
 
 /** One fault of a schedule. */
 export interface PlannedFault {
@@ -33,12 +27,16 @@ export interface PlannedFault {
   readonly write: ApiWrite | null;
 }
 
+/** Fires a fault and waits until it is over. @returns when it began @throws Error with the reason if it was not observed */
+export type Fire = (scene: Scene, fault: PlannedFault) => Promise<number>;
+
 export interface FaultKind {
   readonly name: string;
   /** Faults of one track are fired one after the other, those of different tracks at the same time. */
   readonly track: string;
   /** How long it lasts, in milliseconds; 0 for a moment. */
   readonly lastsMs: readonly [from: number, to: number];
+  readonly fire: Fire;
   /** What is chosen for it; null: nothing, or the leader. */
   readonly victim: ServiceName | 'receiver' | null;
   /** Of a clock: one of these, above 0 ahead. */
@@ -46,8 +44,6 @@ export interface FaultKind {
   readonly isDuringWrite?: true;
   /** Waits until no other fault has acquired its replica. */
   readonly needsReplica?: true;
-  /** @throws Error with the reason if it could not be fired, or was not observed */
-  readonly fire: (scene: Scene, fault: PlannedFault) => Promise<Firing>;
 }
 
 /** @throws Error with this reason if the effect of a fault was not observed */

@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import { holdOnce } from '../campaign/hold-commits.ts';
-import type { KnownMonitor } from '../campaign/registry.ts';
 import type { Replica } from '../campaign/replica.ts';
 import { cutMaintenance, planMaintenance, trigger } from '../campaign/requests.ts';
 import type { Scene } from '../campaign/scene.ts';
-import { requireEffect, type Firing } from './fault.ts';
+import { requireEffect } from './fault.ts';
 
 const STARTS_IN_MS = 3_000;
 const LASTS_MS = 26_000;
@@ -22,7 +21,7 @@ const RETRY_MS = 500;
  * Plans maintenance over monitors whose targets fail from its start, and kills all notifiers after one of them has started the window
  * and before any monitor has entered it: until they are back, only recording checks can keep these failures from causing alerts.
  */
-export async function killAtMaintenance(scene: Scene): Promise<Firing> {
+export async function killAtMaintenance(scene: Scene): Promise<number> {
   const notifiers = scene.replicas.filter(({ plan }) => plan.service === 'notifier');
   const acquired: Replica[] = [];
   try {
@@ -30,16 +29,21 @@ export async function killAtMaintenance(scene: Scene): Promise<Firing> {
       requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
       acquired.push(replica);
     }
-    const firedAt = await seenBefore(
-      scene.deadline,
-      async () => ((await areUp(scene)) ? tryOnce(scene, notifiers) : null),
-      RETRY_MS,
-    );
+    const tryIfUp = async (): Promise<number | null> =>
+      (await areUp(scene)) ? tryOnce(scene, notifiers) : null;
+    const firedAt = await seenBefore(scene.deadline, tryIfUp, RETRY_MS);
     requireEffect(firedAt, 'no notifier was about to put monitors into maintenance');
-    return { firedAt, endedAt: firedAt };
+    return firedAt;
   } finally {
     for (const replica of acquired) replica.release();
   }
+}
+
+/** Whether no earlier window affects the covered monitors any more. False while Postgres is unavailable. */
+async function areUp({ registry, stores }: Scene): Promise<boolean> {
+  const ids = registry.covered.map(({ id }) => id);
+  const query = `select from monitors where id = any($1::uuid[]) and status = 'UP'`;
+  return (await stores.query(query, [ids]).catch(() => [])).length === ids.length;
 }
 
 async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<number | null> {
@@ -47,12 +51,12 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
   const key = registry.nextKey('window-at-kill');
   const startsAt = Date.now() + STARTS_IN_MS;
   const endsAt = startsAt + LASTS_MS;
-  const monitors = coveredMonitors(scene).map(({ plan }) => plan.key);
+  const monitors = registry.covered.map(({ plan }) => plan.key);
   await planMaintenance(scene, { key, monitors, startsAt, endsAt });
-  monitors.forEach((monitor, index) => {
+  for (const [index, monitor] of monitors.entries()) {
     const until = index === 0 ? endsAt - RECOVERS_BEFORE_END_MS : endsAt + FAILS_AFTER_END_MS;
-    schedule.failBetween(monitor, startsAt, until);
-  });
+    schedule.failures.set(monitor, { from: startsAt, until });
+  }
   await wait(Math.max(0, startsAt - HELD_BEFORE_MS - Date.now()));
   const firedAt = await killAllAt(scene, key, notifiers).catch(() => null);
   if (firedAt !== null) {
@@ -60,7 +64,7 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
     void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
     return firedAt;
   }
-  for (const monitor of monitors) schedule.failNoMore(monitor);
+  for (const monitor of monitors) schedule.failures.delete(monitor);
   await cutMaintenance(scene, key, 'delete');
   return null;
 }
@@ -69,15 +73,13 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
 async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
   const names = notifiers.map(({ name }) => name);
   let firedAt: number | null = null;
-  await holdOnce(scene.stores, 'monitor updated', names, {
-    onHeld: () => undefined,
-    onReached: async () => {
-      if (!(await isOnlyStarted(scene, key))) return false;
-      firedAt = Date.now();
-      await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
-      return true;
-    },
-  });
+  const kill = async (): Promise<boolean> => {
+    if (!(await isOnlyStarted(scene, key))) return false;
+    firedAt = Date.now();
+    await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
+    return true;
+  };
+  await holdOnce(scene.stores, 'monitor updated', names, { onReached: kill });
   return firedAt;
 }
 
@@ -95,17 +97,4 @@ async function isOnlyStarted({ stores }: Scene, key: string): Promise<boolean> {
     return row && (row.entered || row.started) ? row : null;
   });
   return state !== null && !state.entered;
-}
-
-function coveredMonitors({ registry }: Scene): KnownMonitor[] {
-  return registry.monitors.filter(({ plan }) => plan.fate === 'covered');
-}
-
-/** Whether no earlier window affects them any more. False while Postgres is unavailable. */
-async function areUp(scene: Scene): Promise<boolean> {
-  const ids = coveredMonitors(scene).map(({ id }) => id);
-  const rows = await scene.stores
-    .query(`select from monitors where id = any($1::uuid[]) and status = 'UP'`, [ids])
-    .catch(() => []);
-  return rows.length === ids.length;
 }

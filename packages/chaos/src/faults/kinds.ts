@@ -1,22 +1,12 @@
-import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
-import type { Scene } from '../campaign/scene.ts';
+import { SERVICE_NAMES } from '@tocsin/lab/service-process';
+import type { Stores } from '@tocsin/lab/stores';
 import { MISBEHAVIOURS } from '../world/receivers.ts';
-import type { FaultKind, Firing, PlannedFault } from './fault.ts';
+import type { FaultKind, Fire } from './fault.ts';
 import { killAtMaintenance } from './kill-at-maintenance.ts';
 import { failNames, misbehave } from './names-and-receivers.ts';
 import { blackHole, killLeader, restartAll, setClock, signalAtStage } from './replicas.ts';
 import { STAGES } from './stages.ts';
-import {
-  crashPostgres,
-  endSessions,
-  exhaustConnections,
-  fillRedis,
-  flushRedis,
-  killRedis,
-  pauseRedis,
-  restartPostgres,
-  serveAsStandby,
-} from './stores.ts';
+import { during, endSessions, exhaustConnections, fillRedis, flushRedis, serveAsStandby } from './stores.ts';
 
 const MOMENT = [0, 0] as const;
 const STOPPED = [3_000, 14_000] as const;
@@ -35,82 +25,64 @@ const MISBEHAVING = [6_000, 12_000] as const;
 const REDIS_PAUSED = { short: [20_000, 20_000], long: [60_000, 60_000] } as const;
 const LONG_MINUTES = 3;
 
+const killRedis = (stores: Stores): Promise<void> => stores.killRedis();
+const startRedis = (stores: Stores): Promise<void> => stores.startRedis();
+const signal = (name: 'SIGSTOP' | 'SIGCONT') => (stores: Stores) => stores.signalRedis(name);
+const stop = (how: 'clean' | 'crash') => (stores: Stores) => stores.endPostgres(how);
+const start = (stores: Stores): Promise<void> => stores.startPostgres();
+
 /** Every kind of fault that a campaign of this length fires at least once. */
 export function faultKinds(minutes: number): readonly FaultKind[] {
   const paused = minutes >= LONG_MINUTES ? REDIS_PAUSED.long : REDIS_PAUSED.short;
-  const redis = (name: string, lastsMs: FaultKind['lastsMs'], fire: FaultKind['fire']): FaultKind =>
-    kind(`redis-${name}`, 'redis', lastsMs, fire);
-  const postgres = (name: string, lastsMs: FaultKind['lastsMs'], fire: FaultKind['fire']): FaultKind =>
-    kind(`postgres-${name}`, 'postgres', lastsMs, fire);
+  const needsReplica = true;
   return [
-    ...SERVICE_NAMES.flatMap(signalKinds),
-    kind('kill-leader-api', 'api', MOMENT, (scene) => killLeader(scene, 'api')),
-    kind('kill-leader-notifier', 'notifier kill', MOMENT, (scene) => killLeader(scene, 'notifier')),
-    kind('kill-notifier-maintenance', 'notifier kill', MOMENT, killAtMaintenance, { needsReplica: true }),
-    redis('kill', [1_000, 4_000], killRedis),
-    redis('flush', MOMENT, flushRedis),
-    redis('full', [5_000, 9_000], fillRedis),
-    redis('pause', paused, pauseRedis),
-    postgres('restart', [500, 3_000], restartPostgres),
-    postgres('crash', [500, 2_000], crashPostgres),
-    postgres('terminate', MOMENT, endSessions),
-    postgres('exhaust', [6_000, 12_000], exhaustConnections),
-    postgres('standby', [5_000, 10_000], serveAsStandby),
-    ...SERVICE_NAMES.map((service) =>
-      kind(`blackhole-${service}`, 'network', BLACK_HOLE, blackHole, {
-        // Of the api it hits the leader.
-        victim: service === 'api' ? null : service,
-        needsReplica: true,
+    ...SERVICE_NAMES.flatMap((service) =>
+      Object.entries(STAGES[service]).flatMap(([stage, reach]) => {
+        const isApi = service === 'api';
+        const details = { victim: service, ...(isApi && { isDuringWrite: true as const }) };
+        const track = (how: string): string => (isApi ? 'api' : `${service} ${how}`);
+        return [
+          kind(`kill-${service}-${stage}`, track('kill'), MOMENT, signalAtStage('SIGKILL', reach), details),
+          kind(`stop-${service}-${stage}`, track('stop'), STOPPED, signalAtStage('SIGSTOP', reach), details),
+        ];
       }),
     ),
-    ...MISBEHAVIOURS.map((misbehaviour) =>
-      kind(
-        `receiver-${misbehaviour}`,
-        'receivers',
-        MISBEHAVING,
-        (scene, fault) => misbehave(scene, fault, misbehaviour),
-        { victim: 'receiver' },
-      ),
+    kind('kill-leader-api', 'api', MOMENT, (scene) => killLeader(scene, 'api')),
+    kind('kill-leader-notifier', 'notifier kill', MOMENT, (scene) => killLeader(scene, 'notifier')),
+    kind('kill-notifier-maintenance', 'notifier kill', MOMENT, killAtMaintenance, { needsReplica }),
+    kind('redis-kill', 'redis', [1_000, 4_000], during({ begin: killRedis, end: startRedis })),
+    kind('redis-flush', 'redis', MOMENT, flushRedis),
+    kind('redis-full', 'redis', [5_000, 9_000], fillRedis),
+    kind('redis-pause', 'redis', paused, during({ begin: signal('SIGSTOP'), end: signal('SIGCONT') })),
+    kind('postgres-restart', 'postgres', [500, 3_000], during({ begin: stop('clean'), end: start })),
+    kind('postgres-crash', 'postgres', [500, 2_000], during({ begin: stop('crash'), end: start })),
+    kind('postgres-terminate', 'postgres', MOMENT, endSessions),
+    kind('postgres-exhaust', 'postgres', [6_000, 12_000], exhaustConnections),
+    kind('postgres-standby', 'postgres', [5_000, 10_000], serveAsStandby),
+    // Of the api it hits the leader.
+    kind('blackhole-api', 'network', BLACK_HOLE, blackHole, { needsReplica }),
+    kind('blackhole-checker', 'network', BLACK_HOLE, blackHole, { victim: 'checker', needsReplica }),
+    kind('blackhole-notifier', 'network', BLACK_HOLE, blackHole, { victim: 'notifier', needsReplica }),
+    ...MISBEHAVIOURS.map((how) =>
+      kind(`receiver-${how}`, 'receivers', MISBEHAVING, misbehave(how), { victim: 'receiver' }),
     ),
-    ...(['fail', 'hang'] as const).map((how) =>
-      kind(`dns-${how}`, 'dns', [6_000, 12_000], (scene, fault) => failNames(scene, fault, how)),
+    kind('dns-fail', 'dns', [6_000, 12_000], failNames('fail')),
+    kind('dns-hang', 'dns', [6_000, 12_000], failNames('hang')),
+    ...SERVICE_NAMES.flatMap((service) =>
+      Object.entries(CLOCK_OFFSETS_SECONDS).map(([suffix, offsetsSeconds]) => {
+        const details = { victim: service, offsetsSeconds, needsReplica } as const;
+        return kind(`clock-${service}${suffix}`, `${service} clock`, CLOCK_OFF, setClock, details);
+      }),
     ),
-    ...SERVICE_NAMES.flatMap(clockKinds),
-    kind('rolling-restart', 'rolling restart', MOMENT, restartAll, { needsReplica: true }),
+    kind('rolling-restart', 'rolling restart', MOMENT, restartAll, { needsReplica }),
   ];
-}
-
-function signalKinds(service: ServiceName): FaultKind[] {
-  const details = { victim: service, ...(service === 'api' && { isDuringWrite: true as const }) };
-  return STAGES[service].flatMap((stage) =>
-    (['kill', 'stop'] as const).map((how) =>
-      kind(
-        `${how}-${service}-${stage}`,
-        service === 'api' ? 'api' : `${service} ${how}`,
-        how === 'kill' ? MOMENT : STOPPED,
-        (scene, fault) =>
-          signalAtStage(scene, fault, { signal: how === 'kill' ? 'SIGKILL' : 'SIGSTOP', service, stage }),
-        details,
-      ),
-    ),
-  );
-}
-
-function clockKinds(service: ServiceName): FaultKind[] {
-  return Object.entries(CLOCK_OFFSETS_SECONDS).map(([suffix, offsetsSeconds]) =>
-    kind(`clock-${service}${suffix}`, `${service} clock`, CLOCK_OFF, setClock, {
-      victim: service,
-      offsetsSeconds,
-      needsReplica: true,
-    }),
-  );
 }
 
 function kind(
   name: string,
   track: string,
   lastsMs: FaultKind['lastsMs'],
-  fire: (scene: Scene, fault: PlannedFault) => Promise<Firing>,
+  fire: Fire,
   details: Partial<FaultKind> = {},
 ): FaultKind {
   return { name, track, lastsMs, victim: null, fire, ...details };

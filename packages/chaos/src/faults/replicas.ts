@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
+import { SERVICE_NAMES } from '@tocsin/lab/service-process';
 import { clockOff } from '../campaign/libfaketime.ts';
 import type { Replica } from '../campaign/replica.ts';
 import { replicaNamed, type Scene } from '../campaign/scene.ts';
-import { requireEffect, type Firing, type PlannedFault } from './fault.ts';
-import { reachStage, type Stage } from './stages.ts';
+import { requireEffect, type Fire, type PlannedFault } from './fault.ts';
+import type { Reach } from './stages.ts';
 
 const READY_WITHIN_MS = 60_000;
 /** The time between a response and reading it counts too. */
@@ -18,72 +18,65 @@ const RECOVERED_AFTER_MS = 25_000;
 const RECOVERED_WITHIN_MS = 90_000;
 
 /** Kills or freezes a replica at a stage of its work. */
-export async function signalAtStage(
-  scene: Scene,
-  { victim, lastsMs, write }: PlannedFault,
-  { signal, service, stage }: { signal: 'SIGKILL' | 'SIGSTOP'; service: ServiceName; stage: Stage },
-): Promise<Firing> {
-  const replica = replicaNamed(scene, victim);
-  let firing: Promise<Firing> | null = null;
-  const hit = async (): Promise<boolean> => {
-    // Another fault may have acquired it.
-    if (!replica.isReady || !replica.tryAcquire()) return false;
-    const firedAt = Date.now();
-    await replica.signal(signal);
-    // Whatever holds it at the stage is released at once; a frozen replica continues when its time is over.
-    firing = thaw(replica, signal, lastsMs).then((endedAt) => ({ firedAt, endedAt }));
-    return true;
+export function signalAtStage(signal: 'SIGKILL' | 'SIGSTOP', reach: Reach): Fire {
+  return async (scene, { victim, lastsMs, write }) => {
+    const replica = replicaNamed(scene, victim);
+    let firing = null as Promise<number> | null;
+    const thaw = async (firedAt: number): Promise<number> => {
+      try {
+        if (signal === 'SIGSTOP') {
+          await wait(lastsMs);
+          await replica.signal('SIGCONT');
+        }
+        return firedAt;
+      } finally {
+        replica.release();
+      }
+    };
+    const hit = async (): Promise<boolean> => {
+      // Another fault may have acquired it.
+      if (!replica.isReady || !replica.tryAcquire()) return false;
+      const firedAt = Date.now();
+      await replica.signal(signal);
+      // The stage is left at once; a frozen replica continues when its time is over.
+      firing = thaw(firedAt);
+      return true;
+    };
+    await reach(scene, { replica, write, hit });
+    const firedAt = await firing;
+    requireEffect(firedAt, 'its replica did not reach that stage');
+    return firedAt;
   };
-  await reachStage(scene, { replica, service, stage, write }, hit);
-  const fired = await (firing as Promise<Firing> | null);
-  requireEffect(fired, 'its replica did not reach that stage');
-  return fired;
-}
-
-async function thaw(replica: Replica, signal: 'SIGKILL' | 'SIGSTOP', lastsMs: number): Promise<number> {
-  try {
-    if (signal === 'SIGSTOP') {
-      await wait(lastsMs);
-      await replica.signal('SIGCONT');
-    }
-    return Date.now();
-  } finally {
-    replica.release();
-  }
 }
 
 /** Kills the leading api, or the notifier that sent last: notifiers have no leader. */
-export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Firing> {
+export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<number> {
   const replica = await acquireLeader(scene, service);
   const firedAt = Date.now();
   await replica.signal('SIGKILL');
   replica.release();
-  return { firedAt, endedAt: firedAt };
+  return firedAt;
 }
 
 async function acquireLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Replica> {
   const leader = await seenBefore(scene.deadline, async () => {
-    const name = await (service === 'api' ? leadingApi(scene) : lastSender(scene)).catch(() => null);
-    const replica = scene.replicas.find((one) => one.name === name);
+    const lastAddress = scene.receivers.receipts.at(-1)?.address;
+    const name = service === 'api' ? await leadingApi(scene) : null;
+    const replica = scene.replicas.find((one) =>
+      service === 'api' ? one.name === name : one.plan.address === lastAddress,
+    );
     return replica?.isReady === true && replica.tryAcquire() ? replica : null;
   });
   requireEffect(leader, 'no replica led');
   return leader;
 }
 
-/** The replica whose session holds the leader's lock; null: none. @throws Error while Postgres is unavailable */
+/** The replica whose session holds the leader's lock; null: none, or Postgres is unavailable. */
 async function leadingApi({ stores }: Scene): Promise<string | null> {
-  const [row] = await stores.query<{ name: string }>(
-    `select a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
-     where l.locktype = 'advisory' and l.granted and l.objid = $1`,
-    [ADVISORY_LOCKS.reconciler],
-  );
-  return row?.name ?? null;
-}
-
-async function lastSender({ receivers, replicas }: Scene): Promise<string | null> {
-  const address = receivers.receipts.at(-1)?.address;
-  return replicas.find(({ plan }) => plan.address === address)?.name ?? null;
+  const query = `select a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and l.granted and l.objid = $1`;
+  const rows = await stores.query<{ name: string }>(query, [ADVISORY_LOCKS.reconciler]).catch(() => []);
+  return rows[0]?.name ?? null;
 }
 
 /**
@@ -94,24 +87,24 @@ async function lastSender({ receivers, replicas }: Scene): Promise<string | null
 export async function setClock(
   scene: Scene,
   { victim, offsetSeconds, lastsMs }: PlannedFault,
-): Promise<Firing> {
-  requireEffect(scene.libfaketime, 'there is no libfaketime');
+): Promise<number> {
   const { libfaketime } = scene;
+  requireEffect(libfaketime, 'there is no libfaketime');
   const seconds = offsetSeconds ?? 0;
-  return withReplica(replicaNamed(scene, victim), scene.deadline, async (replica) => {
+  const replica = replicaNamed(scene, victim);
+  return withReplica(replica, scene.deadline, async () => {
     await replica.replace('SIGKILL', clockOff(libfaketime, seconds));
     await untilStarted(replica);
     const firedAt = Date.now();
     const offMs = await clockOffset(replica).catch(() => 0);
-    const isNoticed =
-      replica.plan.service !== 'checker' || seenBefore(firedAt + lastsMs, () => isUnready(replica));
+    const isNoticed = replica.plan.service !== 'checker' || untilUnready(replica, firedAt + lastsMs);
     await wait(lastsMs);
     const wasNoticed = await isNoticed;
     await shutDownAndStart(scene, replica);
     const isOff = Math.abs(offMs - seconds * 1_000) < CLOCK_TOLERANCE_MS;
     requireEffect(isOff, `its clock was off by ${offMs} ms`);
     requireEffect(wasNoticed, 'the checker was ready');
-    return { firedAt, endedAt: Date.now() };
+    return firedAt;
   });
 }
 
@@ -121,46 +114,41 @@ async function clockOffset(replica: Replica): Promise<number> {
   return Date.parse(headers.get('date') ?? '') - Date.now();
 }
 
-async function isUnready(replica: Replica): Promise<boolean> {
-  return (await replica.readReadiness()) === false;
+function untilUnready(replica: Replica, deadline: number): Promise<true | null> {
+  return seenBefore(deadline, async () => (await replica.readReadiness()) === false);
 }
 
-async function withReplica(
+async function withReplica<Result>(
   replica: Replica,
   deadline: number,
-  work: (replica: Replica) => Promise<Firing>,
-): Promise<Firing> {
+  work: () => Promise<Result>,
+): Promise<Result> {
   requireEffect(await replica.acquire(deadline), `${replica.name} was never ready`);
   try {
-    return await work(replica);
+    return await work();
   } finally {
     replica.release();
   }
 }
 
 /** Replaces every replica, those of a service one after the other, as deployments of three services do. */
-export async function restartAll(scene: Scene): Promise<Firing> {
+export async function restartAll(scene: Scene): Promise<number> {
   const firedAt = Date.now();
   await Promise.all(
     SERVICE_NAMES.map(async (service) => {
       for (const replica of scene.replicas.filter(({ plan }) => plan.service === service)) {
-        await withReplica(replica, Date.now() + READY_WITHIN_MS, async () => {
-          await shutDownAndStart(scene, replica);
-          return { firedAt, endedAt: Date.now() };
-        });
+        await withReplica(replica, Date.now() + READY_WITHIN_MS, () => shutDownAndStart(scene, replica));
       }
     }),
   );
-  return { firedAt, endedAt: Date.now() };
+  return firedAt;
 }
 
-async function shutDownAndStart(scene: Scene, replica: Replica): Promise<void> {
-  const askedAt = Date.now();
+async function shutDownAndStart({ serviceProblems }: Scene, replica: Replica): Promise<void> {
+  const signalledAt = Date.now();
   const code = await replica.replace('SIGTERM');
-  if (code !== 0) {
-    const seconds = Math.round((Date.now() - askedAt) / 1_000);
-    scene.serviceProblems.push(`${replica.name} ended with ${code} ${seconds} s after SIGTERM`);
-  }
+  const seconds = Math.round((Date.now() - signalledAt) / 1_000);
+  if (code !== 0) serviceProblems.push(`${replica.name} ended with ${code} ${seconds} s after SIGTERM`);
   await untilStarted(replica);
 }
 
@@ -170,34 +158,29 @@ async function untilStarted(replica: Replica): Promise<void> {
 
 /**
  * Drops everything between a replica and Postgres for a while; without a victim that of the leading api. Connections of that time stay
- * silent for good, and Postgres keeps their sessions. It counts if the replica was not ready, and another api led instead of the
+ * silent permanently, and Postgres keeps their sessions. It counts if the replica was not ready, and another api led instead of the
  * leader.
  */
-export async function blackHole(scene: Scene, { victim, lastsMs }: PlannedFault): Promise<Firing> {
+export async function blackHole(scene: Scene, { victim, lastsMs }: PlannedFault): Promise<number> {
   const replica = victim === null ? await acquireLeader(scene, 'api') : replicaNamed(scene, victim);
-  if (victim !== null) {
+  if (victim !== null)
     requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
-  }
   const firedAt = Date.now();
   replica.network.blackHole();
-  const healing = wait(lastsMs).then(() => {
-    replica.network.heal();
-    return Date.now();
-  });
-  const wasUnready = seenBefore(firedAt + lastsMs, () => isUnready(replica));
+  const healing = wait(lastsMs).then(() => replica.network.heal());
+  const wasUnready = untilUnready(replica, firedAt + lastsMs);
   const isReplaced =
     victim !== null ||
     seenBefore(firedAt + REPLACED_WITHIN_MS, async () => {
-      // Postgres may be unavailable.
-      const name = await leadingApi(scene).catch(() => null);
+      const name = await leadingApi(scene);
       return name !== null && name !== replica.name;
     });
-  const endedAt = await healing;
+  await healing;
   // Results wait in the replica until it recovers: killed before that, it would lose many of them.
   void untilRecovered(replica, firedAt).finally(() => replica.release());
   requireEffect(await wasUnready, `${replica.name} stayed ready`);
   requireEffect(await isReplaced, `no other api led instead of ${replica.name}`);
-  return { firedAt, endedAt };
+  return firedAt;
 }
 
 async function untilRecovered(replica: Replica, firedAt: number): Promise<void> {

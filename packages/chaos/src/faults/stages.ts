@@ -8,24 +8,19 @@ import type { Checkpoint } from '../world/checkpoint.ts';
 import { prepareWrite } from './api-writes.ts';
 import type { ApiWrite } from './fault.ts';
 
-/** Where in its work a process is hit. */
-export const STAGES = {
-  api: ['before-commit', 'after-commit'],
-  checker: ['probing', 'before-commit', 'after-commit'],
-  notifier: ['fan-out', 'before-send', 'after-send', 'before-commit', 'after-commit'],
-} as const satisfies Record<ServiceName, readonly string[]>;
-export type Stage = (typeof STAGES)[ServiceName][number];
-
-interface StageOf {
+/** The replica to hit at a stage. */
+interface Target {
   readonly replica: Replica;
-  readonly service: ServiceName;
-  readonly stage: Stage;
-  /** What an api is asked for when it is hit. */
+  /** The write during which an api is hit. */
   readonly write: ApiWrite | null;
+  /** @returns false if it cannot be hit now */
+  readonly hit: () => Promise<boolean>;
 }
 
-/** @returns false if it cannot be hit now */
-type Hit = () => Promise<boolean>;
+/** Waits until a replica is at a stage of its work, and hits it there. It may not get there before the scene's deadline. */
+export type Reach = (scene: Scene, target: Target) => Promise<void>;
+
+type Recorded = readonly [query: string, values: readonly unknown[]];
 
 const POLL_MS = 5;
 /** Before the next try. */
@@ -33,74 +28,64 @@ const RETRY_MS = 200;
 /** A check, or an attempt, is recorded by then, or never. */
 const VISIBLE_WITHIN_MS = 3_000;
 
-/** Waits until a replica is at this stage, and hits it there. It may not get there before the scene's deadline. */
-export async function reachStage(scene: Scene, where: StageOf, hit: Hit): Promise<void> {
-  switch (where.service) {
-    case 'api':
-      return reachInApi(scene, where, hit);
-    case 'checker':
-      return reachInChecker(scene, where, hit);
-    case 'notifier':
-      return reachInNotifier(scene, where, hit);
-  }
-}
+/** The stages at which processes are hit. */
+export const STAGES: Readonly<Record<ServiceName, Readonly<Record<string, Reach>>>> = {
+  api: { 'before-commit': atWrite(true), 'after-commit': atWrite(false) },
+  checker: {
+    probing: atVisit(({ targets }) => targets.requests),
+    'before-commit': atCommit('checks recorded'),
+    'after-commit': atVisit(
+      ({ targets }) => targets.requests,
+      ({ registry }, { key }, { plan }): Recorded => [
+        'select from events where monitor_id = $1 and region = $2 and timestamp >= to_timestamp($3 / 1000.0)',
+        [registry.monitors.find((monitor) => monitor.plan.key === key)?.id, plan.region, Date.now()],
+      ],
+    ),
+  },
+  notifier: {
+    'fan-out': atCommit('status change fanned out'),
+    'before-send': atVisit(({ receivers }) => receivers.connections),
+    'after-send': atVisit(({ receivers }) => receivers.webhooks),
+    'before-commit': atCommit('attempt recorded'),
+    'after-commit': atVisit(
+      ({ receivers }) => receivers.webhooks,
+      (_, { id }): Recorded => [
+        `select from attempts where delivery_id = $1
+           and started_at + make_interval(secs => duration_ms / 1000.0) >= to_timestamp($2 / 1000.0)`,
+        [id, Date.now() - VISIBLE_WITHIN_MS],
+      ],
+    ),
+  },
+};
 
 /** Each try writes something else. A write without a response is repeated afterwards. */
-async function reachInApi(scene: Scene, { replica, stage, write }: StageOf, hit: Hit): Promise<void> {
-  while (Date.now() < scene.deadline) {
-    const prepared = replica.isReady ? await prepareWrite(scene, write ?? 'monitor created') : null;
-    if (prepared !== null) {
-      const { point, send, isDone, finish } = prepared;
-      let reached: boolean;
-      if (stage === 'before-commit') {
-        const whileHeld = { onHeld: () => void send(replica), onReached: hit };
-        reached = await holdCommit(
-          scene.stores,
-          point,
-          replica.name,
-          Math.min(remainingMs(scene), HELD_MS),
-          whileHeld,
-        );
-      } else {
-        void send(replica);
-        reached = await hitOnceVisible(scene, isDone, hit);
+function atWrite(isBeforeCommit: boolean): Reach {
+  return async (scene, { replica, write, hit }) => {
+    while (Date.now() < scene.deadline) {
+      const prepared = replica.isReady ? await prepareWrite(scene, write ?? 'monitor created') : null;
+      if (prepared !== null) {
+        const { point, isDone, send, finish } = prepared;
+        const onHeld = (): void => void send(replica);
+        let isHit: boolean;
+        if (isBeforeCommit) {
+          const withinMs = Math.min(remainingMs(scene), HELD_MS);
+          isHit = await holdCommit(scene.stores, point, replica.name, withinMs, { onHeld, onReached: hit });
+        } else {
+          onHeld();
+          isHit = await hitOnceVisible(scene, isDone, hit);
+        }
+        await finish();
+        if (isHit) return;
       }
-      await finish();
-      if (reached) return;
+      await wait(RETRY_MS);
     }
-    await wait(RETRY_MS);
-  }
+  };
 }
 
-async function reachInChecker(scene: Scene, { replica, stage }: StageOf, hit: Hit): Promise<void> {
-  if (stage === 'before-commit') return reachCommit(scene, 'checks recorded', replica, hit);
-  const { requests } = scene.targets;
-  if (stage === 'probing') return reachVisit(scene, requests, replica, hit);
-  return reachVisit(scene, requests, replica, hit, ({ key }) => {
-    const since = Date.now();
-    const monitorId = scene.registry.monitors.find(({ plan }) => plan.key === key)?.id;
-    return hasRow(
-      scene,
-      'select from events where monitor_id = $1 and region = $2 and timestamp >= to_timestamp($3 / 1000.0)',
-      [monitorId, replica.plan.region, since],
-    );
-  });
-}
-
-async function reachInNotifier(scene: Scene, { replica, stage }: StageOf, hit: Hit): Promise<void> {
-  const { connections, webhooks } = scene.receivers;
-  if (stage === 'fan-out') return reachCommit(scene, 'status change fanned out', replica, hit);
-  if (stage === 'before-commit') return reachCommit(scene, 'attempt recorded', replica, hit);
-  if (stage === 'before-send') return reachVisit(scene, connections, replica, hit);
-  if (stage === 'after-send') return reachVisit(scene, webhooks, replica, hit);
-  return reachVisit(scene, webhooks, replica, hit, ({ id }) =>
-    hasRow(
-      scene,
-      `select from attempts where delivery_id = $1
-         and started_at + make_interval(secs => duration_ms / 1000.0) >= to_timestamp($2 / 1000.0)`,
-      [id, Date.now() - VISIBLE_WITHIN_MS],
-    ),
-  );
+function atCommit(point: HoldPoint): Reach {
+  return async (scene, { replica, hit }) => {
+    await holdCommit(scene.stores, point, replica.name, remainingMs(scene), { onReached: hit });
+  };
 }
 
 /**
@@ -108,45 +93,34 @@ async function reachInNotifier(scene: Scene, { replica, stage }: StageOf, hit: H
  * @param recorded a query for the recorded result of a visit; with it, the visit is released, and the replica is hit right after the
  *   result is recorded
  */
-async function reachVisit<Visit extends { readonly address: string }>(
-  scene: Scene,
-  checkpoint: Checkpoint<Visit>,
-  replica: Replica,
-  hit: Hit,
-  recorded?: (visit: Visit) => () => Promise<boolean>,
-): Promise<void> {
-  while (Date.now() < scene.deadline) {
+function atVisit<Visit extends { readonly address: string }>(
+  checkpointOf: (scene: Scene) => Checkpoint<Visit>,
+  recorded?: (scene: Scene, visit: Visit, replica: Replica) => Recorded,
+): Reach {
+  return async (scene, { replica, hit }) => {
     const isOwn = ({ address }: Visit): boolean => address === replica.plan.address;
-    const held = await checkpoint.next(isOwn, remainingMs(scene));
-    if (held === null) return;
-    if (recorded === undefined) {
-      const isHit = await hit();
+    while (Date.now() < scene.deadline) {
+      const held = await checkpointOf(scene).next(isOwn, remainingMs(scene));
+      if (held === null) return;
+      const query = recorded?.(scene, held.visit, replica);
+      if (query !== undefined) held.release();
+      const isHit = await (query === undefined ? hit() : hitOnceVisible(scene, query, hit));
       held.release();
       if (isHit) return;
-      await wait(RETRY_MS);
-    } else {
-      const isRecorded = recorded(held.visit);
-      held.release();
-      if (await hitOnceVisible(scene, isRecorded, hit)) return;
+      if (query === undefined) await wait(RETRY_MS);
     }
-  }
+  };
 }
 
-async function reachCommit(scene: Scene, point: HoldPoint, replica: Replica, hit: Hit): Promise<void> {
-  const whileHeld = { onHeld: () => undefined, onReached: hit };
-  await holdCommit(scene.stores, point, replica.name, remainingMs(scene), whileHeld);
-}
-
-/** A query for a row. */
-function hasRow({ stores }: Scene, text: string, values: readonly unknown[]): () => Promise<boolean> {
-  return async () => (await stores.query(text, values)).length > 0;
-}
-
-/** Hits as soon as it is visible. Postgres may be unavailable meanwhile. */
-async function hitOnceVisible(scene: Scene, isVisible: () => Promise<boolean>, hit: Hit): Promise<boolean> {
-  const until = Math.min(Date.now() + VISIBLE_WITHIN_MS, scene.deadline);
-  const isSeen = await seenBefore(until, () => isVisible().catch(() => false), POLL_MS);
-  return isSeen !== null && hit();
+/** Hits as soon as the query returns a row. Postgres may be unavailable meanwhile. */
+async function hitOnceVisible(
+  { stores, deadline }: Scene,
+  query: Recorded,
+  hit: Target['hit'],
+): Promise<boolean> {
+  const isVisible = async (): Promise<boolean> => (await stores.query(...query).catch(() => [])).length > 0;
+  const until = Math.min(Date.now() + VISIBLE_WITHIN_MS, deadline);
+  return (await seenBefore(until, isVisible, POLL_MS)) !== null && hit();
 }
 
 function remainingMs(scene: Scene): number {

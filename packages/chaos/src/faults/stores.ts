@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
+import { SERVICE_NAMES } from '@tocsin/lab/service-process';
 import type { Stores } from '@tocsin/lab/stores';
 import type { Client } from 'pg';
 import type { Scene } from '../campaign/scene.ts';
-import { requireEffect, type Firing, type PlannedFault } from './fault.ts';
+import { requireEffect, type Fire, type PlannedFault } from './fault.ts';
 
 const READY_WITHIN_MS = 30_000;
 const TOO_MANY_CONNECTIONS = '53300';
@@ -12,86 +12,62 @@ const RETRY_MS = 50;
 /** Sessions that try to take all connections. */
 const GREEDY_SESSIONS = 5;
 
-/** Breaks a store, waits, and repairs it. */
-async function during(
-  lastsMs: number,
-  breakIt: () => Promise<unknown> | void,
-  repair: () => Promise<unknown> | void,
-): Promise<Firing> {
-  const firedAt = Date.now();
-  await breakIt();
-  await wait(lastsMs);
-  await repair();
-  return { firedAt, endedAt: Date.now() };
+type Change = (stores: Stores) => Promise<unknown> | void;
+
+/** Breaks a store for a while. */
+export function during({ begin, end }: { readonly begin: Change; readonly end: Change }): Fire {
+  return async ({ stores }, { lastsMs }) => {
+    const firedAt = Date.now();
+    await begin(stores);
+    await wait(lastsMs);
+    await end(stores);
+    return firedAt;
+  };
 }
 
-export function killRedis({ stores }: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
-  return during(
-    lastsMs,
-    () => stores.killRedis(),
-    () => stores.startRedis(),
-  );
-}
-
-export async function flushRedis({ stores }: Scene): Promise<Firing> {
+export async function flushRedis({ stores }: Scene): Promise<number> {
   const firedAt = Date.now();
   await stores.withRedis((redis) => redis.flushall());
-  return { firedAt, endedAt: Date.now() };
-}
-
-export function pauseRedis({ stores }: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
-  return during(
-    lastsMs,
-    () => stores.signalRedis('SIGSTOP'),
-    () => stores.signalRedis('SIGCONT'),
-  );
+  return firedAt;
 }
 
 /** Its policy is `noeviction`: every write is refused, until at least one was. */
-export async function fillRedis({ stores, deadline }: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
+export async function fillRedis({ stores, deadline }: Scene, { lastsMs }: PlannedFault): Promise<number> {
   const firedAt = Date.now();
-  const before = await countRefusals(stores);
+  const setLimit = (bytes: string): Promise<unknown> =>
+    stores.withRedis((redis) => redis.config('SET', 'maxmemory', bytes));
+  /** Commands that Redis had no memory for since it was started. */
+  const countRefusals = async (): Promise<number> => {
+    const stats = await stores.withRedis((redis) => redis.info('errorstats'));
+    return Number(/^errorstat_OOM:count=(\d+)/m.exec(stats)?.[1] ?? 0);
+  };
+  const before = await countRefusals();
   try {
-    await stores.withRedis((redis) => redis.config('SET', 'maxmemory', '1'));
+    await setLimit('1');
     await wait(lastsMs);
-    const isMet = await seenBefore(deadline, async () => (await countRefusals(stores)) > before);
+    const isMet = await seenBefore(deadline, async () => (await countRefusals()) > before);
     requireEffect(isMet, 'no service wrote to it');
   } finally {
-    await stores.withRedis((redis) => redis.config('SET', 'maxmemory', '0'));
+    await setLimit('0');
   }
-  return { firedAt, endedAt: Date.now() };
-}
-
-/** Commands that Redis had no memory for since it was started. */
-async function countRefusals(stores: Stores): Promise<number> {
-  const stats = await stores.withRedis((redis) => redis.info('errorstats'));
-  return Number(/^errorstat_OOM:count=(\d+)/m.exec(stats)?.[1] ?? 0);
-}
-
-export function restartPostgres({ stores }: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
-  return during(
-    lastsMs,
-    () => stores.endPostgres('clean'),
-    () => stores.startPostgres(),
-  );
-}
-
-export function crashPostgres({ stores }: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
-  return during(
-    lastsMs,
-    () => stores.endPostgres('crash'),
-    () => stores.startPostgres(),
-  );
+  return firedAt;
 }
 
 /**
  * Postgres only reads, as after an incomplete failover, until a replica of each service is not ready. It waits until one of each is
  * ready: an api cannot start meanwhile, and repeated faults would keep it from ever starting.
  */
-export async function serveAsStandby(scene: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
-  const { stores, deadline } = scene;
+export async function serveAsStandby(
+  { stores, replicas, deadline }: Scene,
+  { lastsMs }: PlannedFault,
+): Promise<number> {
   const seenForEach = async (until: number, isReady: boolean): Promise<boolean> => {
-    const seen = SERVICE_NAMES.map((service) => seenBefore(until, () => hasReplica(scene, service, isReady)));
+    const seen = SERVICE_NAMES.map((service) =>
+      seenBefore(until, async () => {
+        const running = replicas.filter((replica) => replica.plan.service === service && replica.isReady);
+        return (await Promise.all(running.map((one) => one.readReadiness()))).includes(isReady);
+      }),
+    );
     return !(await Promise.all(seen)).includes(null);
   };
   requireEffect(await seenForEach(Date.now() + READY_WITHIN_MS, true), 'a service was never ready');
@@ -101,39 +77,34 @@ export async function serveAsStandby(scene: Scene, { lastsMs }: PlannedFault): P
   const [isNoticed] = await Promise.all([seenForEach(deadline, false), wait(lastsMs)]);
   await stores.promotePostgres();
   requireEffect(isNoticed, 'a service stayed ready');
-  return { firedAt, endedAt: Date.now() };
-}
-
-async function hasReplica({ replicas }: Scene, service: ServiceName, isReady: boolean): Promise<boolean> {
-  const running = replicas.filter((replica) => replica.plan.service === service && replica.isReady);
-  return (await Promise.all(running.map((replica) => replica.readReadiness()))).includes(isReady);
+  return firedAt;
 }
 
 /** Ends the sessions of all services. */
-export async function endSessions({ stores, replicas }: Scene): Promise<Firing> {
+export async function endSessions({ stores, replicas }: Scene): Promise<number> {
   const firedAt = Date.now();
   const ended = await stores.query(
     'select pg_terminate_backend(pid) from pg_stat_activity where application_name = any($1)',
     [replicas.map(({ name }) => name)],
   );
   requireEffect(ended.length > 0, 'no service had a session');
-  return { firedAt, endedAt: Date.now() };
+  return firedAt;
 }
 
 /** Takes every free connection, and then those of the services. */
-export async function exhaustConnections(scene: Scene, { lastsMs }: PlannedFault): Promise<Firing> {
+export async function exhaustConnections(scene: Scene, { lastsMs }: PlannedFault): Promise<number> {
   const { stores, deadline } = scene;
   const sessions: Client[] = [];
-  let firedAt: number | null = null;
-  const isOver = (): boolean => Date.now() > (firedAt === null ? deadline : firedAt + lastsMs);
+  let fullAt = null as number | null;
+  const isOver = (): boolean => Date.now() > (fullAt === null ? deadline : fullAt + lastsMs);
   const grab = async (): Promise<void> => {
     while (!isOver()) {
       try {
         sessions.push(await stores.connect('chaos greedy'));
       } catch (error) {
         const isFull = (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
-        if (isFull && firedAt === null) {
-          firedAt = Date.now();
+        if (isFull && fullAt === null) {
+          fullAt = Date.now();
           // Services that keep their connections would not notice.
           await endSessions(scene).catch(() => undefined);
         }
@@ -143,7 +114,6 @@ export async function exhaustConnections(scene: Scene, { lastsMs }: PlannedFault
   };
   await Promise.all(Array.from({ length: GREEDY_SESSIONS }, grab));
   await Promise.all(sessions.map((client) => client.end().catch(() => undefined)));
-  const fullAt = firedAt as number | null;
   requireEffect(fullAt, 'Postgres never ran out of connections');
-  return { firedAt: fullAt, endedAt: Date.now() };
+  return fullAt;
 }

@@ -39,7 +39,7 @@ const HEALTHY: LoadRecord = {
 };
 const { api, stream, stalls, slots } = HEALTHY;
 
-test('a healthy run has no violations, and a row for each kind of service', () => {
+test('a healthy run has no violations and a row for each service', () => {
   expect(findLoadViolations(HEALTHY)).toEqual([]);
   expect(tableOf(HEALTHY)).toContain('| checker | 2 | 2 | 0.30, 0.50 s | 0.60, 0.60 s |');
   expect(totalsOf(HEALTHY)).toContainEqual(['planned checks, missed, repeated', '8, 0, 0']);
@@ -134,16 +134,16 @@ test.each<[string, Partial<LoadRecord>, RegExp]>([
     /^checks 1 stalled$/,
   ],
   [
-    'a queue that was not watched',
+    'a queue without an event',
     { stalls: { ...stalls, silent: ['checks'] } as LoadRecord['stalls'] },
-    /^the watch saw no/,
+    /^checks has no event$/,
   ],
   [
-    'queue events that were not seen',
+    'queue events that were trimmed',
     { stalls: { ...stalls, unseen: 2 } as LoadRecord['stalls'] },
     /^2 events of the queues/,
   ],
-])('is found: %s', (_, change, detail) => {
+])('findLoadViolations finds %s', (_, change, detail) => {
   const found = findLoadViolations({ ...HEALTHY, ...change }).map((violation) => violation.detail);
   expect(found).toContainEqual(expect.stringMatching(detail));
 });

@@ -1,66 +1,54 @@
 import { readFile } from 'node:fs/promises';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
+import { until } from '@tocsin/embedded/testing/until';
+import { untilChecked } from '@tocsin/lab/monitors';
 import { repeatedReceipts } from '../oracle/deliveries.ts';
-import { EVIDENCE_CHECKS, runChecks, type Check } from '../oracle/find-violations.ts';
+import { EVIDENCE_CHECKS, runChecks } from '../oracle/find-violations.ts';
 import { groupBy } from '../oracle/history.ts';
-import { readDatabase } from '../oracle/read-database.ts';
-import type { Evidence, Violation } from '../oracle/record.ts';
-import type { ApiTally } from './api-clients.ts';
-import type { StallTally } from './stall-watch.ts';
-import type { StreamTally } from './stream-client.ts';
-import type { Restart, SystemLoad } from './system-load.ts';
-
-/** The number of events of a monitor, and of those with 200 and 500. */
-interface EventCount {
-  readonly all: number;
-  readonly passed: number;
-  readonly failed: number;
-}
+import { readBacklog, readDatabase } from '../oracle/read-database.ts';
+import type { Check, Evidence, Violation } from '../oracle/record.ts';
+import { readStalls } from './stalls.ts';
+import { checkerNames, stopService, type Load } from './start-load.ts';
 
 /** What was recorded of a time under load. As evidence it has the monitors whose target goes up and down. */
-export interface LoadRecord extends Evidence {
-  readonly seed: number;
-  readonly seconds: number;
-  /** The monitors that are never deleted. */
-  readonly all: readonly { readonly id: string; readonly key: string }[];
-  /** Planned checks of the span: how many there should be, how many have an event, and the number of their events. */
-  readonly slots: { readonly planned: number; readonly checked: number; readonly events: number };
-  /** Missed checks by the reason that the checkers counted. */
-  readonly misses: Readonly<Record<string, number>>;
-  /** By monitor. */
-  readonly eventCounts: ReadonlyMap<string, EventCount>;
-  /** Errors of attempts. */
-  readonly failedAttempts: readonly string[];
-  /** Events of the span that were not on the live stream. */
-  readonly notStreamed: readonly string[];
-  readonly stops: readonly Restart[];
-  readonly api: ApiTally;
-  readonly stream: StreamTally;
-  readonly logs: LogTally;
-  /** Null: the queues were not watched. */
-  readonly stalls: StallTally | null;
-}
-
-/** Lines of the logs that need attention. */
-interface LogTally {
-  /** Of level `error`, and lines that the logger did not write, such as a crash of Node. */
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-}
+export type LoadRecord = Awaited<ReturnType<typeof readLoadRecord>>;
 
 /** How long a service may take to stop. */
 const STOP_WITHIN_MS = 30_000;
+/** Longer than the first retries of a webhook take. */
+const SETTLED_WITHIN_MS = 180_000;
 
-/** To be called when the services have stopped. @param span the time under load */
-export async function readLoadRecord(
-  load: SystemLoad,
-  span: Span,
-  stalls: StallTally | null,
-): Promise<LoadRecord> {
-  const { stores, options, flapping } = load;
+/** Ends the load, shuts all services down once every check is recorded and every webhook is delivered, and reads what was recorded. */
+export async function finishLoad(load: Load): Promise<LoadRecord> {
+  const to = Date.now();
   const ids = load.monitors.map(({ id }) => id);
+  await untilChecked(load.system, to, ids);
+  await load.clients.stop();
+  for (const name of checkerNames(load.options.checkers)) await stopService(load, name, { restart: false });
+  // No more webhooks become due.
+  await untilDelivered(load);
+  await load.stream.stop();
+  for (const name of ['notifier', 'api']) await stopService(load, name, { restart: false });
+  return readLoadRecord(load, ids, { from: load.startedAt, to });
+}
+
+async function untilDelivered({ stores }: Load): Promise<void> {
+  let left = {};
+  const isSettled = async (): Promise<boolean> => {
+    const pending = await stores.query(`select from deliveries where state = 'pending'`);
+    left = { ...(await readBacklog(stores)), pending: pending.length };
+    return Object.values(left).every((count) => count === 0);
+  };
+  await until('every webhook to be delivered', isSettled, SETTLED_WITHIN_MS).catch((error: unknown) => {
+    throw new Error(`Work is left: ${JSON.stringify(left)}`, { cause: error });
+  });
+}
+
+/** @param ids of the monitors that are never deleted @param span the time under load */
+async function readLoadRecord(load: Load, ids: readonly string[], span: Span) {
+  const { stores, options, flapping } = load;
   const range = [new Date(span.from), new Date(span.to)];
-  const counts = await stores.query<EventCount & { id: string }>(
+  const counts = await stores.query<{ id: string; all: number; passed: number; failed: number }>(
     `select monitor_id as id, count(*)::int as all, count(*) filter (where status_code = 200)::int as passed,
        count(*) filter (where status_code = 500)::int as failed
      from events group by monitor_id`,
@@ -70,59 +58,61 @@ export async function readLoadRecord(
      from events where slot >= $1 and slot < $2 and monitor_id = any($3::uuid[])`,
     [...range, ids],
   );
+  if (slots === undefined) throw new TypeError('a count has a row');
   const failed = await stores.query<{ error: string }>('select error from attempts where error is not null');
   const stamped = await stores.query<{ id: string }>(
     'select id from events where timestamp >= $1 and timestamp < $2',
     range,
   );
-  return {
-    seed: options.seed,
-    seconds: (span.to - span.from) / 1_000,
+  const evidence: Evidence = {
     monitors: flapping,
     channels: [load.channel],
     visits: load.targets.visits,
     receipts: load.receivers.receipts,
     strays: load.receivers.strays,
     database: await readDatabase(stores, { only: flapping.map(({ id }) => id) }),
+  };
+  return {
+    ...evidence,
+    seed: options.seed,
+    seconds: (span.to - span.from) / 1_000,
+    /** The monitors that are never deleted. */
     all: load.monitors,
-    slots: {
-      planned: countSlots(ids, options.interval * 1_000, span),
-      checked: slots?.checked ?? 0,
-      events: slots?.events ?? 0,
-    },
+    /** Planned checks of the span: how many there should be, how many have an event, and the number of their events. */
+    slots: { planned: countSlots(ids, options.interval * 1_000, span), ...slots },
+    /** Missed checks by the reason that the checkers counted. */
     misses: load.misses,
-    eventCounts: new Map(counts.map((count) => [count.id, count])),
+    /** The number of events by monitor: all, with 200, and with 500. */
+    eventCounts: new Map(counts.map(({ id, ...count }) => [id, count])),
+    /** Errors of attempts. */
     failedAttempts: failed.map(({ error }) => error),
+    /** Events of the span that were not on the live stream. */
     notStreamed: stamped.map(({ id }) => id).filter((id) => !load.streamed.has(id)),
     stops: load.stops,
     api: load.clients.tally,
     stream: load.stream.tally,
     logs: await readLogs([...load.services.values()].map(({ logFile }) => logFile)),
-    stalls,
+    /** Null: the events of the queues were not kept. */
+    stalls: options.findsStalls ? await stores.withRedis(readStalls) : null,
   };
 }
 
-/** @param files that may not exist */
-async function readLogs(files: readonly string[]): Promise<LogTally> {
-  const errors: string[] = [];
-  const warnings: string[] = [];
-  for (const file of files) {
-    const text = await readFile(file, 'utf8').catch(() => '');
-    for (const line of text.split('\n').filter((one) => one !== '')) {
-      const level = levelOf(line);
-      if (level === 'warn') warnings.push(line);
-      else if (level !== 'info' && level !== 'debug') errors.push(line);
-    }
-  }
-  return { errors, warnings };
+/** Lines of the logs that need attention. */
+async function readLogs(files: readonly string[]): Promise<{ errors: string[]; warnings: string[] }> {
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  const lines = texts.flatMap((text) => text.split('\n').filter((line) => line !== ''));
+  return {
+    errors: lines.filter((line) => !['debug', 'info', 'warn'].includes(levelOf(line))),
+    warnings: lines.filter((line) => levelOf(line) === 'warn'),
+  };
 }
 
-/** Null if the logger did not write the line. */
-function levelOf(line: string): string | null {
+/** Lines that the logger did not write, such as a crash of Node, are errors. */
+function levelOf(line: string): string {
   try {
     return String((JSON.parse(line) as { level?: unknown }).level);
   } catch {
-    return null;
+    return 'error';
   }
 }
 
@@ -148,15 +138,15 @@ export function findLoadViolations(record: LoadRecord): Violation[] {
 
 function idleRun({ slots, eventCounts, database, receipts, api, stream }: LoadRecord): string[] {
   const changes = database.statusChanges.filter(({ webhookEvents }) => webhookEvents.length > 0);
-  const needed: readonly (readonly [count: number, what: string])[] = [
-    [slots.planned, 'planned checks'],
-    [eventCounts.size, 'events'],
-    [changes.length, 'status changes'],
-    [receipts.length, 'webhooks'],
-    [api.responses, 'API calls'],
-    [stream.records, 'records on the live stream'],
-  ];
-  return needed.filter(([count]) => count === 0).map(([, what]) => `there were no ${what}`);
+  const needed = {
+    'planned checks': slots.planned,
+    events: eventCounts.size,
+    'status changes': changes.length,
+    webhooks: receipts.length,
+    'API calls': api.responses,
+    'records on the live stream': stream.records,
+  };
+  return Object.entries(needed).flatMap(([what, count]) => (count === 0 ? [`there were no ${what}`] : []));
 }
 
 function wrongSlots({ slots: { planned, checked, events }, misses }: LoadRecord): string[] {
@@ -183,12 +173,11 @@ function wrongEventCounts({ all, visits, eventCounts }: LoadRecord): string[] {
 }
 
 function brokenStreams({ stream }: LoadRecord): string[] {
-  const counts: readonly (readonly [count: number, what: string])[] = [
-    [stream.broken, 'streams broke'],
-    [stream.unexpected, 'streams had an unexpected status'],
-    [stream.resets, 'times a stream was reset'],
+  return [
+    ...(stream.broken === 0 ? [] : [`${stream.broken} streams broke`]),
+    ...(stream.unexpected === 0 ? [] : [`${stream.unexpected} streams had an unexpected status`]),
+    ...(stream.resets === 0 ? [] : [`${stream.resets} times a stream was reset`]),
   ];
-  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
 }
 
 function wrongStops({ stops }: LoadRecord): string[] {
@@ -202,7 +191,7 @@ function stalledJobs({ stalls }: LoadRecord): string[] {
   if (stalls === null) return [];
   return [
     ...stalls.stalled.map((job) => `${job} stalled`),
-    ...stalls.silent.map((queue) => `the watch saw no event of ${queue}`),
-    ...(stalls.unseen === 0 ? [] : [`${stalls.unseen} events of the queues were not seen`]),
+    ...stalls.silent.map((queue) => `${queue} has no event`),
+    ...(stalls.unseen === 0 ? [] : [`${stalls.unseen} events of the queues were trimmed`]),
   ];
 }

@@ -1,36 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DashboardRequest } from '@tocsin/lab/dashboard-session';
 
-/** What a client of the live stream met. */
-export interface StreamTally {
-  opened: number;
-  /** Responses 503: a server that stops accepts no streams. */
-  unavailable: number;
-  /** Responses with other statuses than 200 and 503. */
-  unexpected: number;
-  /** Ended by the server properly, and otherwise. */
-  ended: number;
-  broken: number;
-  records: number;
-  /** `reset` events: the client may have missed records. */
-  resets: number;
-}
-
 const RETRY_MS = 100;
 
 /** A dashboard that follows its account, and reconnects when the stream ends. */
 export class StreamClient {
-  readonly tally: StreamTally = {
+  readonly tally = {
     opened: 0,
+    /** Responses 503: a server that stops accepts no streams. */
     unavailable: 0,
+    /** Responses with other statuses than 200 and 503. */
     unexpected: 0,
+    /** Streams that the server ended properly, and others. */
     ended: 0,
     broken: 0,
     records: 0,
+    /** `reset` events: the client may have missed records. */
     resets: 0,
   };
-  /** Resolves when the first stream is open. */
-  readonly ready: Promise<void>;
   readonly #request: DashboardRequest;
   readonly #onRecord: (id: string) => void;
   readonly #stop = new AbortController();
@@ -41,9 +28,7 @@ export class StreamClient {
   constructor(request: DashboardRequest, onRecord: (id: string) => void) {
     this.#request = request;
     this.#onRecord = onRecord;
-    let opened: (() => void) | undefined;
-    this.ready = new Promise((resolve) => (opened = resolve));
-    this.#running = this.#follow(() => opened?.());
+    this.#running = this.#follow();
   }
 
   async stop(): Promise<void> {
@@ -51,41 +36,26 @@ export class StreamClient {
     await this.#running;
   }
 
-  async #follow(onOpen: () => void): Promise<void> {
+  async #follow(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const response = await this.#open();
-      if (response !== null) onOpen();
-      if (response?.body) await this.#read(response.body);
+      const query = this.#lastEventId === null ? '' : `?lastEventId=${this.#lastEventId}`;
+      const response = await this.#request('GET', `/stream${query}`, undefined, { signal }).catch(() => null);
+      if (response?.status === 200) await this.#read(response);
+      else if (response !== null) {
+        await response.text().catch(() => '');
+        this.tally[response.status === 503 ? 'unavailable' : 'unexpected'] += 1;
+      }
       await wait(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Null if no server responds with a stream. */
-  async #open(): Promise<Response | null> {
-    const query = this.#lastEventId === null ? '' : `?lastEventId=${this.#lastEventId}`;
-    try {
-      const response = await this.#request('GET', `/stream${query}`, undefined, {
-        signal: this.#stop.signal,
-      });
-      if (response.status === 200) {
-        this.tally.opened += 1;
-        return response;
-      }
-      await response.text();
-      this.tally[response.status === 503 ? 'unavailable' : 'unexpected'] += 1;
-      return null;
-    } catch {
-      return null;
-    }
-  }
-
-  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
-    const decoder = new TextDecoder();
+  async #read({ body }: Response): Promise<void> {
+    this.tally.opened += 1;
     let rest = '';
     try {
-      for await (const bytes of body) {
-        const blocks = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
+      for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        const blocks = (rest + text).split('\n\n');
         rest = blocks.pop() ?? '';
         for (const block of blocks) this.#take(block);
       }
@@ -96,11 +66,8 @@ export class StreamClient {
   }
 
   #take(block: string): void {
-    const fields = new Map<string, string>();
-    for (const line of block.split('\n')) {
-      const colon = line.indexOf(':');
-      fields.set(line.slice(0, colon), line.slice(colon + 1).trimStart());
-    }
+    const lines = [...block.matchAll(/^(\w+): ?(.*)$/gm)];
+    const fields = new Map(lines.map(([, name, value]) => [name, value]));
     this.#lastEventId = fields.get('id') ?? this.#lastEventId;
     const data = fields.get('data');
     const kind = fields.get('event');

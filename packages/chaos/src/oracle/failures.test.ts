@@ -28,13 +28,13 @@ function during(name: string, victim: string | null, untilMs: number): CampaignR
   return { ...record, faults: [{ name, victim, firedAt, endedAt, note: '' }] };
 }
 
-test('a failure without a cause is found', () => {
+test('a failure without a cause is a violation', () => {
   expect(unexplainedFailures(record)).toEqual([
     expect.stringMatching(/^shop: TIMEOUT from north at .*:02.000Z, which neither its target nor a fault/),
   ]);
 });
 
-describe('is no cause:', () => {
+describe('a failure is not explained by', () => {
   test.each<[string, CampaignRecord]>([
     ['a target that responded at once', visited({})],
     ['a target that hung before', visited({ at: START + (SLOT - 5) * 1_000, respondedAt: null })],
@@ -53,10 +53,10 @@ describe('is no cause:', () => {
   });
 });
 
-describe('is a cause:', () => {
+describe('a failure is explained by', () => {
   test.each<[string, CampaignRecord]>([
     ['a target that hung', visited({ state: 'hang', respondedAt: null })],
-    ['a request that a fault held', visited({ respondedAt: START + (SLOT + 3) * 1_000 })],
+    ['a request that a fault delayed', visited({ respondedAt: START + (SLOT + 3) * 1_000 })],
     ['names that failed', during('dns-fail', null, 0)],
     ['names that failed until shortly before', during('dns-hang', null, -14_000)],
     ['a checker of its region that was frozen', during('stop-checker-probing', 'checker-north-1', -4_000)],

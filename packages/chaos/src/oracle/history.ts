@@ -1,3 +1,4 @@
+import type { TargetVisit } from '../world/targets.ts';
 import type { EventFacts, Evidence, MonitorFacts, StatusChangeFacts } from './record.ts';
 
 export function iso(time: number): string {
@@ -17,24 +18,23 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
 }
 
 /** A time that a monitor spent in maintenance, by its status changes. */
-interface MaintainedSpan {
+export interface MaintainedSpan {
   readonly enteredAt: number;
-  /** Null: it is still in maintenance. */
-  readonly leftAt: number | null;
+  /** Infinity: it is still in maintenance. */
+  readonly leftAt: number;
 }
 
-/** What was recorded about one monitor. */
+/** What was recorded about one monitor, earliest first. */
 export interface History {
   readonly monitor: MonitorFacts;
-  /** In the order of their stamps. */
   readonly events: readonly EventFacts[];
-  /** In the order of their stamps. */
   readonly changes: readonly StatusChangeFacts[];
-  /** Earliest first. */
   readonly maintained: readonly MaintainedSpan[];
+  /** Requests to its target. */
+  readonly visits: readonly TargetVisit[];
 }
 
-/** The same record is asked for by many checks. */
+/** Many checks need the histories of one record. */
 const known = new WeakMap<Evidence, readonly History[]>();
 
 /** The history of each monitor. */
@@ -44,37 +44,35 @@ export function historiesOf(evidence: Evidence): readonly History[] {
   return histories;
 }
 
-function readHistories({ database, monitors }: Evidence): History[] {
-  const events = groupBy(
-    database.events.toSorted((one, other) => one.timestamp - other.timestamp),
-    ({ monitorId }) => monitorId,
-  );
-  const changes = groupBy(
-    database.statusChanges.toSorted(
-      (one, other) => one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1),
-    ),
-    ({ monitorId }) => monitorId,
-  );
-  return monitors.map((monitor) => {
-    const own = { events: events.get(monitor.id) ?? [], changes: changes.get(monitor.id) ?? [] };
-    return { monitor, ...own, maintained: maintainedSpans(own) };
+/** The histories of monitors that were not deleted. */
+export function existing(evidence: Evidence): readonly History[] {
+  return historiesOf(evidence).filter(({ monitor }) => monitor.deletedAt === null);
+}
+
+function readHistories({ database, ...evidence }: Evidence): History[] {
+  const eventsOf = groupBy(database.events.toSorted(byStamp), ({ monitorId }) => monitorId);
+  const changesOf = groupBy(database.statusChanges.toSorted(byStamp), ({ monitorId }) => monitorId);
+  const visitsOf = groupBy(evidence.visits, ({ key }) => key);
+  return evidence.monitors.map((monitor) => {
+    const [events, changes] = [eventsOf.get(monitor.id) ?? [], changesOf.get(monitor.id) ?? []];
+    const visits = visitsOf.get(monitor.plan.key) ?? [];
+    return { monitor, events, changes, visits, maintained: maintainedSpans(events, changes) };
   });
 }
 
-/** The histories of monitors that exist. */
-export function existing(evidence: Evidence): readonly History[] {
-  return historiesOf(evidence).filter(({ monitor }) => monitor.deletedAt === null);
+function byStamp(one: { readonly timestamp: number }, other: { readonly timestamp: number }): number {
+  return one.timestamp - other.timestamp;
 }
 
 /**
  * A monitor that a check put into maintenance was there before the result was applied, and the change has the next stamp after the
  * event: these spans begin with the event.
  */
-function maintainedSpans({ events, changes }: Pick<History, 'events' | 'changes'>): MaintainedSpan[] {
+function maintainedSpans(events: History['events'], changes: History['changes']): MaintainedSpan[] {
   const stamps = new Set(events.map(({ timestamp }) => timestamp));
   return changes.flatMap(({ to, timestamp }, index) => {
     if (to !== 'MAINTENANCE') return [];
     const enteredAt = stamps.has(timestamp - 1) ? timestamp - 1 : timestamp;
-    return [{ enteredAt, leftAt: changes[index + 1]?.timestamp ?? null }];
+    return [{ enteredAt, leftAt: changes[index + 1]?.timestamp ?? Infinity }];
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { MAINTAINED, maintainedRecord, START } from '../testing/campaign-record.ts';
+import { detailsOf, MAINTAINED, maintainedRecord, START } from '../testing/campaign-record.ts';
 import { findViolations } from './find-violations.ts';
 import type { CampaignRecord, StatusChangeFacts, WindowFacts } from './record.ts';
 
@@ -32,7 +32,7 @@ test('a window that could not start in time is recorded as missed', () => {
   );
 });
 
-test('windows that overlap are one time of maintenance', () => {
+test('windows that overlap are one span of maintenance', () => {
   const [window] = good.windows;
   const halves = [
     { ...window, endsAt: START + 20_000 },
@@ -41,7 +41,7 @@ test('windows that overlap are one time of maintenance', () => {
   expect(findViolations({ ...good, windows: halves as WindowFacts[] })).toEqual([]);
 });
 
-test('good maintenance has no violations, also if it was ended early', () => {
+test('correct maintenance has no violations, even if it was ended early', () => {
   expect(findViolations(good)).toEqual([]);
   const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
   expect(findViolations(withWindow({ endsAt: MAINTAINED.endsAt + 60_000, cut }))).toEqual([]);
@@ -55,7 +55,7 @@ test('a check within a window puts its monitor into maintenance before its resul
   expect(findViolations(entered(START + 5_102))).not.toEqual([]);
 });
 
-describe('is found:', () => {
+describe('findViolations finds', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
       'maintenance without a window',
@@ -76,13 +76,13 @@ describe('is found:', () => {
       /^shop was not in maintenance during planned, which is not recorded as missed$/,
     ],
     [
-      'an early end',
+      'maintenance that ends early',
       withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
       'maintenance follows its windows',
       /left maintenance at .*:32.300Z while planned ran$/,
     ],
     [
-      'an end ten seconds after the start',
+      'maintenance that ends ten seconds after its start',
       {
         ...withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, timestamp: START + 12_000 } : one)),
       },
@@ -126,7 +126,7 @@ describe('is found:', () => {
       /^shop is in maintenance since .*:02.300Z$/,
     ],
     [
-      'an end that came late',
+      'maintenance that ends late',
       withWindow({ startsAt: START - 80_000, endsAt: START - 40_000 }),
       'maintenance follows its windows',
       /left maintenance at .*:32.300Z, after .*:20.000Z$/,
@@ -138,13 +138,13 @@ describe('is found:', () => {
       /^no monitor was in maintenance$/,
     ],
     [
-      'an end of maintenance without the alert of a failure',
+      'an end of maintenance without an alert although checks fail',
       withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
       'statuses follow from events',
       /change 2 should be MAINTENANCE to DOWN at .* and is MAINTENANCE to DOWN silently/,
     ],
     [
-      'an end of maintenance as UP although the monitor is DOWN',
+      'an end of maintenance as UP although checks fail',
       withChanges((one) => {
         if (one.from === 'DOWN') return [];
         return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' } : one;
@@ -159,7 +159,7 @@ describe('is found:', () => {
       /UP to MAINTENANCE silently at .* has {2}instead of monitor.maintenance/,
     ],
     [
-      'an incident that began when maintenance did',
+      'an incident that begins with maintenance',
       {
         ...good,
         database: {
@@ -171,7 +171,7 @@ describe('is found:', () => {
       /was DOWN from .*:32.300Z to .*, without an incident$/,
     ],
     [
-      'an outage during maintenance of which every result was dropped',
+      'an outage during maintenance whose results were all dropped',
       {
         ...good,
         database: {
@@ -188,7 +188,7 @@ describe('is found:', () => {
       /^shop: 6 responses that mean DOWN, .* show nowhere$/,
     ],
     [
-      'an alert at the end that repeats a check of before',
+      'an alert at the end with the facts of an earlier check',
       withChanges((one) => ({
         ...one,
         webhookEvents: one.webhookEvents.map((event) => ({
@@ -200,7 +200,6 @@ describe('is found:', () => {
       /webhook event 1 should be .*HTTP_500.* and is .*TIMEOUT/,
     ],
   ])('%s', (_, record, invariant, detail) => {
-    const found = findViolations(record).filter((violation) => violation.invariant === invariant);
-    expect(found.map((violation) => violation.detail)).toContainEqual(expect.stringMatching(detail));
+    expect(detailsOf(record, invariant)).toContainEqual(expect.stringMatching(detail));
   });
 });

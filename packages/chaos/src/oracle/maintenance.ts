@@ -1,5 +1,5 @@
-import { existing, iso } from './history.ts';
-import type { CampaignRecord, WindowFacts } from './record.ts';
+import { existing, iso, type MaintainedSpan } from './history.ts';
+import type { CampaignRecord, Check, WindowFacts } from './record.ts';
 
 /** Maintenance ends this long after its window, even if all notifiers were killed and Postgres was unavailable. */
 const LATE_MS = 60_000;
@@ -7,6 +7,12 @@ const LATE_MS = 60_000;
 const LASTING_MS = 20_000;
 /** Postgres reads which windows run, and then the stamp of a result, within this time. */
 const DECIDED_WITHIN_MS = 500;
+
+export const MAINTENANCE_CHECKS: readonly Check<CampaignRecord>[] = [
+  ['maintenance follows its windows', wrongMaintenance],
+  ['maintenance follows its windows', wronglyMissedWindows],
+  ['no alerts during maintenance', alertsDuringMaintenance],
+];
 
 /** A window over a monitor, as the API accepted it; one that is cut short ends between two moments. */
 interface Cover {
@@ -34,6 +40,10 @@ function coversOf({ windows }: CampaignRecord, key: string): Cover[] {
   return windows.filter(({ monitors }) => monitors.includes(key)).map(coverOf);
 }
 
+function isMaintainedAt(time: number): (span: MaintainedSpan) => boolean {
+  return ({ enteredAt, leftAt }) => enteredAt <= time && time <= leftAt;
+}
+
 /** When a monitor may be in maintenance: windows that overlap, or whose grace time reaches the next one, are one span. */
 function allowedSpans(covers: readonly Cover[]): { readonly from: number; readonly until: number }[] {
   const spans: { from: number; until: number }[] = [];
@@ -46,7 +56,7 @@ function allowedSpans(covers: readonly Cover[]): { readonly from: number; readon
 }
 
 /** Monitors are in maintenance while one of their windows runs, and at no other time. */
-export function wrongMaintenance(record: CampaignRecord): string[] {
+function wrongMaintenance(record: CampaignRecord): string[] {
   return existing(record).flatMap(({ monitor, maintained }) => {
     const { key } = monitor.plan;
     const covers = coversOf(record, key);
@@ -54,13 +64,11 @@ export function wrongMaintenance(record: CampaignRecord): string[] {
     const wrong = maintained.flatMap(({ enteredAt, leftAt }) => {
       const span = allowed.find(({ from, until }) => from <= enteredAt && enteredAt <= until);
       if (span === undefined) return [`entered maintenance at ${iso(enteredAt)} without a window`];
-      if (leftAt === null) return [`is in maintenance since ${iso(enteredAt)}`];
+      if (leftAt === Infinity) return [`is in maintenance since ${iso(enteredAt)}`];
       if (leftAt > span.until) return [`left maintenance at ${iso(leftAt)}, after ${iso(span.until)}`];
       const running = covers.find(
         ({ knownAt, earliestEnd }) =>
-          (knownAt <= enteredAt || knownAt + LASTING_MS <= leftAt) &&
-          enteredAt < earliestEnd &&
-          leftAt < earliestEnd,
+          leftAt < earliestEnd && (knownAt <= enteredAt || knownAt + LASTING_MS <= leftAt),
       );
       return running === undefined ? [] : [`left maintenance at ${iso(leftAt)} while ${running.key} ran`];
     });
@@ -69,9 +77,7 @@ export function wrongMaintenance(record: CampaignRecord): string[] {
       .filter((cover) => !record.database.missedWindows.includes(cover.key))
       .filter(
         ({ knownAt, latestEnd }) =>
-          !maintained.some(
-            ({ enteredAt, leftAt }) => enteredAt <= latestEnd && (leftAt ?? latestEnd) > knownAt,
-          ),
+          !maintained.some(({ enteredAt, leftAt }) => enteredAt <= latestEnd && leftAt > knownAt),
       )
       .map((cover) => `was not in maintenance during ${cover.key}, which is not recorded as missed`);
     return [...wrong, ...missed].map((what) => `${key} ${what}`);
@@ -79,49 +85,37 @@ export function wrongMaintenance(record: CampaignRecord): string[] {
 }
 
 /** No alert comes from within a window: recording a check puts its monitor into maintenance before the result is applied. */
-export function alertsDuringMaintenance(record: CampaignRecord): string[] {
+function alertsDuringMaintenance(record: CampaignRecord): string[] {
   return existing(record).flatMap(({ monitor, events, changes, maintained }) => {
     const { key } = monitor.plan;
     const covers = coversOf(record, key);
-    /** The window that surely ran at this moment. */
-    const runningAt = (time: number): Cover | undefined =>
-      covers.find(({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd);
-    const alerts = changes
-      .filter(({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0)
-      .flatMap(({ to, timestamp }) => {
-        const running = runningAt(timestamp);
-        return running ? [`is announced ${to} at ${iso(timestamp)} while ${running.key} ran`] : [];
-      });
-    const checked = events
-      .filter(
-        ({ timestamp }) =>
-          !maintained.some(
-            ({ enteredAt, leftAt }) => enteredAt <= timestamp && timestamp <= (leftAt ?? Infinity),
-          ),
-      )
-      .flatMap(({ timestamp }) => {
-        const running = runningAt(timestamp);
-        return running
-          ? [`was checked at ${iso(timestamp)} while ${running.key} ran, and not put into maintenance`]
-          : [];
-      });
-    return [...alerts, ...checked].map((what) => `${key} ${what}`);
+    /** Describes what must not have happened while a window surely ran. */
+    const duringWindow = (time: number, before: string, after = ''): string[] => {
+      const running = covers.find(
+        ({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd,
+      );
+      return running ? [`${key} ${before} at ${iso(time)} while ${running.key} ran${after}`] : [];
+    };
+    const alerts = changes.filter(
+      ({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0,
+    );
+    const unmaintained = events.filter(({ timestamp }) => !maintained.some(isMaintainedAt(timestamp)));
+    const announced = alerts.flatMap(({ to, timestamp }) => duringWindow(timestamp, `is announced ${to}`));
+    const checked = unmaintained.flatMap(({ timestamp }) =>
+      duringWindow(timestamp, 'was checked', ', and not put into maintenance'),
+    );
+    return announced.concat(checked);
   });
 }
 
 /** A window is recorded as missed only if one of its monitors was not in maintenance when it ended. */
-export function wronglyMissedWindows(record: CampaignRecord): string[] {
+function wronglyMissedWindows(record: CampaignRecord): string[] {
   return record.windows
     .filter(({ key, cut }) => cut === null && record.database.missedWindows.includes(key))
-    .filter((window) => {
-      const { earliestEnd } = coverOf(window);
-      return existing(record)
+    .filter((window) =>
+      existing(record)
         .filter(({ monitor }) => window.monitors.includes(monitor.plan.key))
-        .every(({ maintained }) =>
-          maintained.some(
-            ({ enteredAt, leftAt }) => enteredAt <= earliestEnd && (leftAt ?? Infinity) >= earliestEnd,
-          ),
-        );
-    })
+        .every(({ maintained }) => maintained.some(isMaintainedAt(window.endsAt))),
+    )
     .map(({ key }) => `${key} is recorded as missed, but all of its monitors were in maintenance at its end`);
 }

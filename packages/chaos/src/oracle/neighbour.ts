@@ -7,34 +7,36 @@ const GRACE_MS = 15_000;
 
 /** The neighbour is checked as it should be, by every checker, and visible to no other account. */
 export function wrongNeighbour(record: CampaignRecord): string[] {
-  const { neighbour, shown } = record;
-  const leaked = neighbour.flatMap(({ id, plan, deliveries }) => {
-    if (deliveries > 0) return [`${plan.key} has deliveries to channels of another account`];
-    return shown.has(id) ? [`${plan.key} is shown to another account`] : [];
-  });
-  const wrong = neighbour.flatMap((one) =>
+  const wrong = record.neighbour.flatMap((one) =>
     problemsOf(record, one).map((problem) => `${one.plan.key} ${problem}`),
   );
-  return [...wrong, ...leaked, ...missingEvidence(record)];
+  return [...wrong, ...missingEvidence(record)];
 }
 
 function problemsOf(record: CampaignRecord, one: NeighbourFacts): string[] {
-  const { visits, eventStamps, upEvents } = one;
-  const isUp = upEvents === 0 ? [] : [`was UP ${upEvents} times, and its target never responds`];
-  switch (one.plan.kind) {
+  const { id, plan, visits, eventStamps, upEvents } = one;
+  const problems: string[] = [];
+  if (one.deliveries > 0) problems.push('has deliveries to channels of another account');
+  if (record.shown.has(id)) problems.push('is shown to another account');
+  switch (plan.kind) {
     case 'unreadable': {
       const checks = Math.max(visits.length, eventStamps.length);
-      return checks === 0 ? [] : [`was checked ${checks} times without its headers`];
+      if (checks > 0) problems.push(`was checked ${checks} times without its headers`);
+      break;
     }
     case 'poison':
-      if (visits.length === 0) return ['was never checked'];
-      return eventStamps.length === 0 ? [] : [`has ${eventStamps.length} events that Postgres refused`];
+      if (visits.length === 0) problems.push('was never checked');
+      if (eventStamps.length > 0) problems.push(`has ${eventStamps.length} events that Postgres refused`);
+      break;
     case 'redirecting':
       // Its names hang, so its lookups wait for each other: a check may be missed as throttled.
-      return [...isUp, ...(eventStamps.length > 0 ? [] : ['was never checked'])];
+      if (eventStamps.length === 0) problems.push('was never checked');
+      break;
     case 'silent':
-      return [...isUp, ...uncheckedSpans(record, one)];
+      problems.push(...uncheckedSpans(record, one));
   }
+  if (upEvents > 0) problems.push(`was UP ${upEvents} times, although none of its checks can pass`);
+  return problems;
 }
 
 /** After the last fault it is checked in time: it has a share too. */
@@ -52,21 +54,18 @@ function uncheckedSpans(
 function missingEvidence({ replicas, neighbour, neighbourMet }: CampaignRecord): string[] {
   const { refusals, hungLookups, unreadable } = neighbourMet;
   const checkers = replicas.filter(({ service }) => service === 'checker');
-  const regions = [...new Set(checkers.flatMap(({ region }) => region ?? []))];
-  const isVisited = (kind: string, from: string): boolean =>
-    neighbour.some(
-      ({ plan, visits }) => plan.kind === kind && visits.some(({ address }) => address === from),
-    );
+  const regions = new Set(checkers.flatMap(({ region }) => region ?? []));
+  const visited = new Set(
+    neighbour.flatMap(({ plan, visits }) => visits.map(({ address }) => `${plan.kind} ${address}`)),
+  );
+  const isIdle = ({ address }: { readonly address: string }): boolean =>
+    !['redirecting', 'silent', 'poison'].every((kind) => visited.has(`${kind} ${address}`));
+  const withoutLookup = checkers.filter(({ name }) => !hungLookups.get(name));
+  const readable = [...regions].filter((region) => !unreadable.get(region));
   return [
-    ...checkers
-      .filter(({ address }) => !['redirecting', 'silent', 'poison'].every((kind) => isVisited(kind, address)))
-      .map(({ name }) => `${name} did not check all kinds of its monitors`),
+    ...checkers.filter(isIdle).map(({ name }) => `${name} did not check all kinds of its monitors`),
     ...(refusals > 0 ? [] : ['Postgres refused none of its results']),
-    ...checkers
-      .filter(({ name }) => !hungLookups.get(name))
-      .map(({ name }) => `${name} looked up no name that hangs`),
-    ...regions
-      .filter((region) => !unreadable.get(region))
-      .map((region) => `no checker of ${region} met an unreadable monitor`),
+    ...withoutLookup.map(({ name }) => `${name} looked up no name that hangs`),
+    ...readable.map((region) => `no checker of ${region} met an unreadable monitor`),
   ];
 }

@@ -11,7 +11,7 @@ function ms(column: string): string {
 /** Events and incidents of deleted monitors are deleted later; no API shows them meanwhile. */
 const OF_EXISTING = 'monitor_id in (select id from monitors)';
 
-/** Selects the monitors that are judged: these ids alone, or all but these. */
+/** Selects monitors: these ids alone, or all but these. */
 export type MonitorSelection = { readonly only: readonly string[] } | { readonly without: readonly string[] };
 
 /** The content of Postgres about these monitors. */
@@ -32,7 +32,7 @@ export async function readDatabase(stores: Stores, selection: MonitorSelection):
     statusChanges: await read(
       `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
          ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds"
-       from status_changes where monitor_id SELECTED`,
+       from status_changes where monitor_id SELECTED order by timestamp, id`,
     ),
     deliveries: await read(
       `select id, channel_id as "channelId", status_change_id as "statusChangeId", monitor_id as "monitorId", event,

@@ -1,4 +1,5 @@
-import type { CheckSource, CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { EventRow } from '@tocsin/db/events/table';
 import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
 import type { ReplicaPlan } from '../plan/replicas.ts';
 import type { ChannelPlan, MonitorPlan, NeighbourPlan } from '../plan/world.ts';
@@ -7,7 +8,7 @@ import type { TargetVisit } from '../world/targets.ts';
 
 /* All times are epoch milliseconds. */
 
-/** A monitor that a campaign created. */
+/** A monitor that a campaign created. The campaign updates it with each change that it requests. */
 export interface MonitorFacts {
   readonly id: string;
   readonly plan: MonitorPlan;
@@ -15,11 +16,11 @@ export interface MonitorFacts {
   /** Default: PENDING. */
   readonly initialStatus?: 'UP';
   /** Every name that it was given. */
-  readonly names: readonly string[];
+  readonly names: string[];
   /** Later edits of the threshold, with their stamp in Postgres. */
-  readonly thresholds: readonly { readonly at: number; readonly value: number }[];
+  readonly thresholds: { readonly at: number; readonly value: number }[];
   /** When it was deleted at the latest; null: it exists. */
-  readonly deletedAt: number | null;
+  deletedAt: number | null;
 }
 
 export interface ChannelFacts {
@@ -28,19 +29,13 @@ export interface ChannelFacts {
   readonly plan: ChannelPlan;
 }
 
-export interface EventFacts {
-  readonly id: string;
-  readonly monitorId: string;
+/** An event as it is stored. */
+export interface EventFacts extends Pick<
+  EventRow,
+  'id' | 'monitorId' | 'status' | 'statusCode' | 'errorReason' | 'latencyMs' | 'region' | 'source' | 'url'
+> {
   readonly timestamp: number;
-  readonly status: CheckStatus;
-  readonly statusCode: number | null;
-  readonly errorReason: ErrorReason | null;
-  readonly latencyMs: number;
-  readonly region: string;
-  readonly source: CheckSource;
   readonly slot: number | null;
-  /** Set if a trigger overrode the monitor's URL. */
-  readonly url: string | null;
 }
 
 export interface StatusChangeFacts {
@@ -79,6 +74,7 @@ export interface Backlog {
 export interface DatabaseFacts {
   /** In the order of their stamps. */
   readonly events: readonly EventFacts[];
+  /** In the order of their stamps. */
   readonly statusChanges: readonly StatusChangeFacts[];
   readonly deliveries: readonly DeliveryFacts[];
   readonly incidents: readonly {
@@ -97,7 +93,7 @@ export interface DatabaseFacts {
   readonly missedWindows: readonly string[];
 }
 
-/** What the targets, Postgres and the receivers recorded: the evidence of every campaign. */
+/** The records of the targets, Postgres and the receivers: the evidence of every run. */
 export interface Evidence {
   readonly monitors: readonly MonitorFacts[];
   readonly channels: readonly ChannelFacts[];
@@ -126,7 +122,7 @@ export interface NeighbourFacts {
   readonly visits: readonly TargetVisit[];
   /** Stamps of its events, earliest first. */
   readonly eventStamps: readonly number[];
-  /** Of its events, those that are UP. */
+  /** The number of its events with status UP. */
   readonly upEvents: number;
   readonly deliveries: number;
 }
@@ -141,7 +137,7 @@ export interface WindowFacts {
   /** When the API knew of it at the latest. */
   readonly plannedAt: number;
   /** The time between the request that ended or deleted it early, and its response. Null: there was none. */
-  readonly cut: { readonly from: number; readonly until: number } | null;
+  cut: { readonly from: number; until: number } | null;
 }
 
 /** A delivery that no receiver had accepted when the system was quiet, before any redelivery by hand. */
@@ -177,7 +173,7 @@ export interface CampaignRecord extends Evidence {
     /** Planned checks that did not run because their monitor was unreadable, by region. */
     readonly unreadable: ReadonlyMap<string, number>;
   };
-  /** Monitors that an api said it had created, to a client that then repeated the request. */
+  /** Monitors that an api confirmed as created, to a client that then repeated the request. */
   readonly promised: readonly { readonly id: string; readonly key: string }[];
   readonly windows: readonly WindowFacts[];
   /** Redeliveries that the API accepted, with a time before the request. */
@@ -195,6 +191,9 @@ export interface CampaignRecord extends Evidence {
   /** Requests to the API by status; 0: no response. */
   readonly apiStatuses: ReadonlyMap<number, number>;
 }
+
+/** An invariant, and a function that returns one sentence for each violation of it. */
+export type Check<Of> = readonly [invariant: string, find: (record: Of) => string[]];
 
 /** An invariant that does not hold. */
 export interface Violation {

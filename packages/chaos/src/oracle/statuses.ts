@@ -7,7 +7,7 @@ import {
   type ExpectedChange,
 } from '@tocsin/lab/oracle/model';
 import { existing, historiesOf, iso, type History } from './history.ts';
-import type { CampaignRecord, Evidence, StatusChangeFacts } from './record.ts';
+import type { CampaignRecord, Check, Evidence, StatusChangeFacts } from './record.ts';
 
 /** The stamps of a change follow that of its event by a millisecond each. */
 const STAMPS_MS = 3;
@@ -17,6 +17,13 @@ const AMBIGUOUS_MS = 10;
 const FRESH_INTERVALS = 3;
 /** Whether a result that is this close to the limit counted is unknown. */
 const CLOSE_MS = 1_000;
+
+export const STATUS_CHECKS: readonly Check<Evidence>[] = [
+  ['statuses follow from events', wrongStatusChanges],
+  ['each status change has its webhook events', wrongWebhookEvents],
+  ['payloads follow from events', wrongPayloads],
+  ['one incident for each outage', wrongIncidents],
+];
 
 /**
  * The status changes that follow from the events by the model of the rules. Null if they are unknown: after an edit of the probe the
@@ -31,30 +38,23 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
   const model = {
     failureThreshold: plan.failureThreshold,
     regions: plan.regions,
-    initialStatus: initialStatusOf({ monitor }),
+    initialStatus: initialStatusOf(monitor),
     thresholds,
     createdAt,
     freshForMs: freshForMs(plan),
-    maintenance: maintained.map(({ enteredAt, leftAt }) => ({
-      startsAt: enteredAt,
-      endsAt: leftAt ?? Infinity,
-    })),
+    maintenance: maintained.map(({ enteredAt, leftAt }) => ({ startsAt: enteredAt, endsAt: leftAt })),
   };
-  // A check of another URL counts for nothing.
   const implying = events
+    // A check of another URL does not count.
     .filter(({ url }) => url === null)
-    .map(({ timestamp, status, latencyMs, errorReason, region }) => ({
-      timestamp: iso(timestamp),
-      status,
-      latency: latencyMs,
-      errorReason,
-      region,
-    }));
+    .map(({ timestamp, status, latencyMs: latency, errorReason, region }) => {
+      return { timestamp: iso(timestamp), status, latency, errorReason, region };
+    });
   return expectedChanges(model, implying, Infinity);
 }
 
-function initialStatusOf({ monitor }: Pick<History, 'monitor'>): 'PENDING' | 'UP' {
-  return monitor.initialStatus ?? 'PENDING';
+function initialStatusOf({ initialStatus }: History['monitor']): 'PENDING' | 'UP' {
+  return initialStatus ?? 'PENDING';
 }
 
 function freshForMs({ intervalSeconds, timeoutSeconds }: History['monitor']['plan']): number {
@@ -62,111 +62,108 @@ function freshForMs({ intervalSeconds, timeoutSeconds }: History['monitor']['pla
 }
 
 /** The status changes are those, and only those, that follow from the events. */
-export function wrongStatusChanges(evidence: Evidence): string[] {
+function wrongStatusChanges(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap((history) => {
-    const { key } = history.monitor.plan;
-    const { changes } = history;
+    const { monitor, changes } = history;
+    const { key } = monitor.plan;
     const broken = changes.findIndex(
-      (change, index) => change.from !== (changes[index - 1]?.to ?? initialStatusOf(history)),
+      (change, index) => change.from !== (changes[index - 1]?.to ?? initialStatusOf(monitor)),
     );
     if (broken >= 0) return [`${key}: change ${broken} does not continue the one before`];
     const implied = impliedChanges(history);
-    if (implied === null) return [];
-    const index = firstDifference(implied, changes, isSame);
-    if (index === null) return [];
-    return [
-      `${key}: change ${index} should be ${describe(implied[index])}, and is ${describe(changes[index])}`,
-    ];
+    const index = implied === null ? -1 : firstDifference(implied, changes, isSame);
+    if (index < 0) return [];
+    const [wanted, actual] = [describe(implied?.[index]), describe(changes[index])];
+    return [`${key}: change ${index} should be ${wanted}, and is ${actual}`];
   });
 }
 
 function isSame(implied: ExpectedChange, found: StatusChangeFacts): boolean {
   if (implied.from !== found.from || implied.to !== found.to) return false;
   if (implied.webhooks.length > 0 !== found.webhookEvents.length > 0) return false;
-  if (implied.region === null) return true;
   const laterMs = found.timestamp - implied.at;
-  return implied.region === found.region && laterMs >= 0 && laterMs <= STAMPS_MS;
+  return implied.region === null || (implied.region === found.region && laterMs >= 0 && laterMs <= STAMPS_MS);
 }
 
-/** The index of the first items that differ; null: none does. */
+/** The index of the first items that differ; -1 if none does. */
 function firstDifference<One, Other>(
   one: readonly One[],
   other: readonly Other[],
   isEqual: (one: One, other: Other) => boolean,
-): number | null {
-  for (let index = 0; index < Math.max(one.length, other.length); index += 1) {
+): number {
+  const longer: readonly unknown[] = one.length > other.length ? one : other;
+  return longer.findIndex((_, index) => {
     const [left, right] = [one[index], other[index]];
-    if (left === undefined || right === undefined || !isEqual(left, right)) return index;
-  }
-  return null;
+    return left === undefined || right === undefined || !isEqual(left, right);
+  });
 }
 
 function describe(change: ExpectedChange | StatusChangeFacts | undefined): string {
   if (change === undefined) return 'none';
-  const isFound = 'webhookEvents' in change;
-  const alerts = isFound ? change.webhookEvents : change.webhooks;
-  const time = iso(isFound ? change.timestamp : change.at);
-  return `${change.from} to ${change.to}${alerts.length > 0 ? '' : ' silently'} at ${time}`;
+  const [alerts, at] =
+    'webhooks' in change ? [change.webhooks, change.at] : [change.webhookEvents, change.timestamp];
+  return `${change.from} to ${change.to}${alerts.length > 0 ? '' : ' silently'} at ${iso(at)}`;
 }
 
 /** The payloads of a monitor of one region that is never edited follow from its events, field by field. */
-export function wrongPayloads(evidence: Evidence): string[] {
+function wrongPayloads(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap((history) => {
     const { plan } = history.monitor;
     const isEdited = plan.fate !== 'kept' && plan.fate !== 'covered';
-    if (isEdited || plan.regions.length !== 1 || history.maintained.some(isCloseToStale(history))) return [];
+    if (isEdited || plan.regions.length !== 1 || isCloseToStale(history)) return [];
     const implied = impliedChanges(history)?.flatMap(({ webhooks }) => webhooks);
     if (implied === undefined) return [];
     const found = history.changes.flatMap(({ webhookEvents }) =>
       webhookEvents.map(({ payload }) => withoutStamps(JSON.parse(payload) as WebhookPayload)),
     );
     const index = firstDifference(implied, found, isDeepStrictEqual);
-    if (index === null) return [];
+    if (index < 0) return [];
     const [wanted, actual] = [implied, found].map((all) => JSON.stringify(all[index]) ?? 'none');
     return [`${plan.key}: webhook event ${index} should be ${wanted}, and is ${actual}`];
   });
 }
 
-/** Whether the last result may have been too old to count when maintenance ended. */
-function isCloseToStale({ events, monitor }: History): (span: History['maintained'][number]) => boolean {
-  return ({ leftAt }) => {
-    if (leftAt === null) return false;
+/** Whether the last result may have been too old to count at an end of maintenance. */
+function isCloseToStale({ monitor, events, maintained }: History): boolean {
+  const limitMs = freshForMs(monitor.plan) - CLOSE_MS;
+  return maintained.some(({ leftAt }) => {
     const last = events.findLast(({ timestamp, url }) => url === null && timestamp < leftAt)?.timestamp ?? 0;
-    return leftAt - last > freshForMs(monitor.plan) - CLOSE_MS;
-  };
+    return leftAt !== Infinity && leftAt - last > limitMs;
+  });
 }
 
-/** Each change has its webhook events, with payloads that say what it is and strictly later stamps. */
-export function wrongWebhookEvents(evidence: Evidence): string[] {
+/** Each change has its webhook events, with matching payloads and strictly later stamps. */
+function wrongWebhookEvents(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap(({ monitor, changes }) => {
     let hasIncident = false;
     let covered: StatusChangeFacts['from'] = 'PENDING';
     let lastStamp = -Infinity;
     return changes.flatMap((change) => {
-      if (change.to === 'MAINTENANCE') covered = change.from;
-      const before = change.from === 'MAINTENANCE' ? covered : change.from;
-      const found = change.webhookEvents.map(({ event }) => event);
-      // DOWN may return after maintenance without an alert: the model judges that.
+      const { from, to, region, webhookEvents } = change;
+      if (to === 'MAINTENANCE') covered = from;
+      const before = from === 'MAINTENANCE' ? covered : from;
+      const found = webhookEvents.map(({ event }) => event);
+      // DOWN may return after maintenance without an alert: the model decides that.
       const isSilentReturn =
-        change.from === 'MAINTENANCE' && before === 'DOWN' && change.to === 'DOWN' && found.length === 0;
-      const wanted = isSilentReturn ? [] : webhookEventsOf(change.to, before, hasIncident);
-      if (change.to !== 'MAINTENANCE') hasIncident = change.to === 'DOWN';
+        from === 'MAINTENANCE' && before === 'DOWN' && to === 'DOWN' && found.length === 0;
+      const wanted = isSilentReturn ? [] : webhookEventsOf(to, before, hasIncident);
+      if (to !== 'MAINTENANCE') hasIncident = to === 'DOWN';
       const problems =
         found.join() === wanted.join() ? [] : [`has ${found.join()} instead of ${wanted.join()}`];
-      for (const { event, payload } of change.webhookEvents) {
-        const said = JSON.parse(payload) as WebhookPayload;
-        const stamp = Date.parse(said.timestamp);
+      for (const { event, payload } of webhookEvents) {
+        const { timestamp, ...sent } = JSON.parse(payload) as WebhookPayload;
+        const stamp = Date.parse(timestamp);
         if (stamp <= lastStamp) problems.push('has a stamp that is not later than the one before');
         lastStamp = stamp;
         const isRight =
-          said.event === event &&
-          said.monitorId === monitor.id &&
-          monitor.names.includes(said.monitorName) &&
-          said.status === change.to &&
-          said.previousStatus === change.from &&
-          said.region === change.region &&
-          (said.errorReason === null) === (change.to !== 'DOWN');
-        if (!isRight) problems.push(`says in ${event}: ${payload}`);
+          sent.event === event &&
+          sent.monitorId === monitor.id &&
+          monitor.names.includes(sent.monitorName) &&
+          sent.status === to &&
+          sent.previousStatus === from &&
+          sent.region === region &&
+          (sent.errorReason === null) === (to !== 'DOWN');
+        if (!isRight) problems.push(`has a wrong payload of ${event}: ${payload}`);
       }
       return problems.map((problem) => `${monitor.plan.key}: ${describe(change)} ${problem}`);
     });
@@ -174,21 +171,20 @@ export function wrongWebhookEvents(evidence: Evidence): string[] {
 }
 
 /** A monitor has an incident for each time that it was DOWN, and no other. */
-export function wrongIncidents(evidence: Evidence): string[] {
+function wrongIncidents(evidence: Evidence): string[] {
   return existing(evidence).flatMap(({ monitor, changes }) => {
-    const found = evidence.database.incidents
+    const { incidents, monitors } = evidence.database;
+    const found = incidents
       .filter(({ monitorId }) => monitorId === monitor.id)
       .map(({ openedAt, resolvedAt }) => describeSpan(openedAt, resolvedAt));
     const implied = outagesOf(changes);
-    const status = evidence.database.monitors.find(({ id }) => id === monitor.id)?.status;
-    const last = changes.at(-1)?.to ?? initialStatusOf({ monitor });
+    const status = monitors.find(({ id }) => id === monitor.id)?.status;
+    const last = changes.at(-1)?.to ?? initialStatusOf(monitor);
+    const surplus = found.filter((span) => !implied.includes(span));
+    const missing = implied.filter((span) => !found.includes(span));
     return [
-      ...found
-        .filter((span) => !implied.includes(span))
-        .map((span) => `has an incident ${span}, and was not DOWN then`),
-      ...implied
-        .filter((span) => !found.includes(span))
-        .map((span) => `was DOWN ${span}, without an incident`),
+      ...surplus.map((span) => `has an incident ${span}, and was not DOWN then`),
+      ...missing.map((span) => `was DOWN ${span}, without an incident`),
       ...(status === last ? [] : [`is ${status}, and its last change was to ${last}`]),
     ].map((problem) => `${monitor.plan.key} ${problem}`);
   });

@@ -2,7 +2,7 @@ import { Random } from '@tocsin/lab/random';
 import type { World } from './world.ts';
 
 /** A request to the API during a campaign; monitors and channels by key. */
-export type PlannedCall = { readonly atMs: number } & (
+type Call =
   | { readonly type: 'rename'; readonly monitor: string; readonly name: string }
   | { readonly type: 'tune'; readonly monitor: string; readonly failureThreshold: number }
   | { readonly type: 'move'; readonly monitor: string; readonly version: number }
@@ -15,8 +15,8 @@ export type PlannedCall = { readonly atMs: number } & (
       readonly monitors: readonly string[];
       readonly lastsMs: number;
     }
-  | { readonly type: 'end maintenance' | 'delete maintenance'; readonly window: string }
-);
+  | { readonly type: 'end maintenance' | 'delete maintenance'; readonly window: string };
+export type PlannedCall = Call & { readonly atMs: number };
 
 const EDITS_APART_MS = 12_000;
 const TRIGGERS_APART_MS = 5_000;
@@ -27,62 +27,45 @@ const WINDOW_MS = [24_000, 36_000] as const;
 const MAINTAINED = { monitors: 6, each: 3 } as const;
 
 /** The requests of people and programs during a campaign: a pure function of its arguments. */
-export function planCalls(seed: number, windowMs: number, world: World): PlannedCall[] {
+export function planCalls(seed: number, windowMs: number, { monitors, channels }: World): PlannedCall[] {
   const random = new Random(seed, 'calls');
   const withFate = (fate: string): string[] =>
-    world.monitors.filter((monitor) => monitor.fate === fate).map(({ key }) => key);
-  const moments = (apartMs: number): number[] =>
+    monitors.filter((monitor) => monitor.fate === fate).map(({ key }) => key);
+  const [kept, tuned, moved] = [withFate('kept'), withFate('tuned'), withFate('moved')];
+  /** One call in each interval of this length. */
+  const repeat = (apartMs: number, call: (index: number) => Call): PlannedCall[] =>
     Array.from({ length: Math.floor(windowMs / apartMs) }, (_, index) =>
       Math.round((index + random.next()) * apartMs),
-    );
-  const stay = [...withFate('kept'), ...withFate('tuned')];
-  /** One call in each interval of this length. */
-  const repeat = <Call extends object>(
-    apartMs: number,
-    call: (index: number) => Call,
-  ): (Call & { atMs: number })[] =>
-    moments(apartMs).map((atMs, index) => Object.assign(call(index), { atMs }));
+    ).map((atMs, index) => Object.assign(call(index), { atMs }));
   const calls: PlannedCall[] = [
-    ...repeat(EDITS_APART_MS, (index) => ({
-      type: 'rename' as const,
-      monitor: random.pick(withFate('kept')),
-      name: `renamed ${index}`,
-    })),
-    ...repeat(EDITS_APART_MS, () => ({
-      type: 'tune' as const,
-      monitor: random.pick(withFate('tuned')),
-      failureThreshold: random.integer(1, 3),
-    })),
-    ...repeat(2 * EDITS_APART_MS, (index) => ({
-      type: 'move' as const,
-      monitor: random.pick(withFate('moved')),
-      version: index + 2,
-    })),
-    ...repeat(TRIGGERS_APART_MS, () => ({
-      type: 'trigger' as const,
-      monitor: random.pick(stay),
-      override: random.chance(0.25),
-    })),
-    ...withFate('deleted').map((monitor) => ({
-      type: 'delete' as const,
-      atMs: random.integer(Math.round(windowMs / 3), windowMs),
-      monitor,
-    })),
-    ...world.channels
+    ...repeat(EDITS_APART_MS, (index) => {
+      return { type: 'rename', monitor: random.pick(kept), name: `renamed ${index}` };
+    }),
+    ...repeat(EDITS_APART_MS, () => {
+      return { type: 'tune', monitor: random.pick(tuned), failureThreshold: random.integer(1, 3) };
+    }),
+    ...repeat(2 * EDITS_APART_MS, (index) => {
+      return { type: 'move', monitor: random.pick(moved), version: index + 2 };
+    }),
+    ...repeat(TRIGGERS_APART_MS, () => {
+      return { type: 'trigger', monitor: random.pick([...kept, ...tuned]), override: random.chance(0.25) };
+    }),
+    ...withFate('deleted').map((monitor): PlannedCall => {
+      return { type: 'delete', monitor, atMs: random.integer(Math.round(windowMs / 3), windowMs) };
+    }),
+    ...channels
       .filter(({ kind }) => kind === 'toggled')
-      .flatMap(({ key }) => toggles(random, windowMs, key)),
-    ...maintenance(new Random(seed, 'maintenance'), windowMs, withFate('kept')),
+      .flatMap(({ key: channel }): PlannedCall[] => {
+        const disabledAt = random.integer(5_000, Math.round(windowMs / 2));
+        const enabledAt = disabledAt + random.integer(8_000, 20_000);
+        return [
+          { type: 'disable', atMs: disabledAt, channel },
+          { type: 'enable', atMs: enabledAt, channel },
+        ];
+      }),
+    ...maintenance(new Random(seed, 'maintenance'), windowMs, kept),
   ];
   return calls.sort((one, other) => one.atMs - other.atMs);
-}
-
-function toggles(random: Random, windowMs: number, channel: string): PlannedCall[] {
-  const disabledAt = random.integer(5_000, Math.round(windowMs / 2));
-  const enabledAt = disabledAt + random.integer(8_000, 20_000);
-  return [
-    { type: 'disable', atMs: disabledAt, channel },
-    { type: 'enable', atMs: enabledAt, channel },
-  ];
 }
 
 function maintenance(random: Random, windowMs: number, monitors: readonly string[]): PlannedCall[] {
@@ -92,13 +75,8 @@ function maintenance(random: Random, windowMs: number, monitors: readonly string
     const lastsMs = random.integer(...WINDOW_MS);
     // All of them end before the faults do.
     const atMs = random.integer(2_000, windowMs - lastsMs);
-    const planned: PlannedCall = {
-      type: 'maintain',
-      atMs,
-      window,
-      monitors: random.shuffle(maintained).slice(0, MAINTAINED.each),
-      lastsMs,
-    };
+    const covered = random.shuffle(maintained).slice(0, MAINTAINED.each);
+    const planned: PlannedCall = { type: 'maintain', atMs, window, monitors: covered, lastsMs };
     if (fate === 'ends') return [planned];
     return [planned, { type: fate, atMs: atMs + random.integer(8_000, lastsMs - 6_000), window }];
   });

@@ -1,6 +1,7 @@
 import { Random } from '@tocsin/lab/random';
 import { API_WRITES, type FaultKind, type PlannedFault } from '../faults/fault.ts';
 import { faultKinds } from '../faults/kinds.ts';
+import { groupBy } from '../oracle/history.ts';
 import { replicasOf } from './replicas.ts';
 
 /** The end of a campaign without faults. */
@@ -22,13 +23,8 @@ export function faultWindowMs(minutes: number): number {
  * @param receivers that may misbehave
  */
 export function planFaults(seed: number, minutes: number, receivers: readonly string[]): PlannedFault[] {
-  const kinds = faultKinds(minutes);
-  const tracks = [...new Set(kinds.map(({ track }) => track))];
-  return tracks
-    .flatMap((track) => {
-      const own = kinds.filter((kind) => kind.track === track);
-      return planTrack(new Random(seed, track), minutes, own, receivers);
-    })
+  return [...groupBy(faultKinds(minutes), ({ track }) => track)]
+    .flatMap(([track, kinds]) => planTrack(new Random(seed, track), minutes, kinds, receivers))
     .sort((one, other) => one.atMs - other.atMs || one.name.localeCompare(other.name));
 }
 
@@ -39,36 +35,36 @@ function planTrack(
   receivers: readonly string[],
 ): PlannedFault[] {
   const windowMs = faultWindowMs(minutes) - FIRST_FAULT_MS;
-  const chosen = random.shuffle(kinds).map((kind) => ({ kind, lastsMs: random.integer(...kind.lastsMs) }));
-  const total = (): number => chosen.reduce((sum, { lastsMs }) => sum + Math.max(MIN_FAULT_MS, lastsMs), 0);
+  const choose = (kind: FaultKind): { kind: FaultKind; lastsMs: number; lengthMs: number } => {
+    const lastsMs = random.integer(...kind.lastsMs);
+    return { kind, lastsMs, lengthMs: Math.max(MIN_FAULT_MS, lastsMs) };
+  };
+  const chosen = random.shuffle(kinds).map(choose);
+  const totalMs = (): number => chosen.reduce((total, { lengthMs }) => total + lengthMs, 0);
   // A long fault is not repeated: it would fill the campaign.
   const repeatable =
     minutes < REPEATING_MINUTES ? [] : kinds.filter(({ lastsMs: [, max] }) => max <= windowMs / 4);
-  while (repeatable.length > 0 && total() < windowMs * FILLED.min) {
-    const kind = random.pick(repeatable);
-    chosen.push({ kind, lastsMs: random.integer(...kind.lastsMs) });
-  }
-  const scale = Math.min(1, (windowMs * FILLED.max) / total());
-  const lengths = chosen.map(({ lastsMs }) => Math.max(MIN_FAULT_MS, lastsMs) * scale);
-  const slackMs = windowMs - lengths.reduce((sum, length) => sum + length, 0);
+  while (repeatable.length > 0 && totalMs() < windowMs * FILLED.min)
+    chosen.push(choose(random.pick(repeatable)));
+  const scale = Math.min(1, (windowMs * FILLED.max) / totalMs());
   const gaps = chosen.map(() => random.next());
-  const gapMs = slackMs / (gaps.reduce((sum, gap) => sum + gap, 0) + random.next());
+  const slackMs = windowMs - totalMs() * scale;
+  const gapMs = slackMs / (gaps.reduce((total, gap) => total + gap, 0) + random.next());
   const writes = random.shuffle([...API_WRITES]);
   let atMs = FIRST_FAULT_MS;
-  return chosen.map(({ kind, lastsMs }, index) => {
-    atMs += (gaps[index] ?? 0) * gapMs;
-    const planned = {
+  return chosen.map(({ kind, lastsMs, lengthMs }, index) => {
+    const startMs = atMs + (gaps[index] ?? 0) * gapMs;
+    atMs = startMs + lengthMs * scale;
+    return {
       name: kind.name,
       track: kind.track,
-      atMs: Math.round(atMs),
+      atMs: Math.round(startMs),
       lastsMs: Math.round(lastsMs * scale),
       victim: victimOf(random, kind, receivers, index),
       offsetSeconds: kind.offsetsSeconds ? random.pick(kind.offsetsSeconds) : null,
       // In turn, so that each campaign hits an api during different writes.
-      write: kind.isDuringWrite ? (writes[index % writes.length] ?? 'monitor created') : null,
+      write: kind.isDuringWrite ? (writes[index % writes.length] ?? null) : null,
     };
-    atMs += lengths[index] ?? 0;
-    return planned;
   });
 }
 

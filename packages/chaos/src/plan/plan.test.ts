@@ -76,7 +76,7 @@ describe('a schedule', () => {
   });
 });
 
-test('an api is hit during different writes in one campaign, and during all of them over many seeds', () => {
+test('faults hit an api during at least four kinds of writes in a campaign, and during all of them over many seeds', () => {
   const all = SEEDS.map((seed) => {
     const hits = faultsOf(seed, 3);
     const isAtApi = ({ name }: PlannedFault): boolean => /^(kill|stop)-api-/.test(name);
@@ -88,11 +88,11 @@ test('an api is hit during different writes in one campaign, and during all of t
   for (const write of API_WRITES) expect(all.some((writes) => writes.has(write))).toBe(true);
 });
 
-test('the kinds include both signals at every stage', () => {
+test('fault kinds include both signals at every stage', () => {
   const names = faultKinds(3).map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const [service, stages] of Object.entries(STAGES)) {
-    for (const stage of stages) {
+    for (const stage of Object.keys(stages)) {
       expect(names).toContain(`kill-${service}-${stage}`);
       expect(names).toContain(`stop-${service}-${stage}`);
     }
@@ -100,11 +100,11 @@ test('the kinds include both signals at every stage', () => {
   for (const misbehaviour of MISBEHAVIOURS) expect(names).toContain(`receiver-${misbehaviour}`);
 });
 
-test('each target goes down at least once, and all kinds of calls are sent', () => {
+test('each target fails at least once, and all kinds of calls are sent', () => {
   for (const seed of SEEDS) {
     const { world, calls } = planCampaign(seed, 2);
     for (const { turns, fate } of world.monitors) {
-      // Those that only a fault covers fail only then.
+      // The target of a covered monitor fails only during its fault.
       expect(turns.some(({ state }) => state !== 'up')).toBe(fate !== 'covered');
     }
     expect(new Set(calls.map(({ type }) => type))).toEqual(
@@ -124,7 +124,7 @@ test('each target goes down at least once, and all kinds of calls are sent', () 
   }
 });
 
-test('the neighbour has monitors of all kinds, whose checks end before the next ones', () => {
+test('the neighbour has monitors of all kinds, whose timeouts do not exceed their intervals', () => {
   const { neighbour } = planCampaign(3, 3);
   expect(new Set(neighbour.map(({ key }) => key)).size).toBe(neighbour.length);
   const count = (wanted: string): number => neighbour.filter(({ kind }) => kind === wanted).length;

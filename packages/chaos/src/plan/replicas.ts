@@ -6,29 +6,22 @@ export interface ReplicaPlan {
   readonly service: ServiceName;
   /** The region of a checker; null for the others. */
   readonly region: string | null;
-  /** The loopback address at which this replica alone finds targets and receivers: it tells them who sends a request. */
+  /** The loopback address at which this replica alone finds targets and receivers: it identifies the replica. */
   readonly address: string;
 }
 
 export const REGIONS = ['north', 'south'] as const;
 
-const ALL = [
-  ['api-1', 'api', null],
-  ['api-2', 'api', null],
-  ['checker-north-1', 'checker', 'north'],
-  ['checker-north-2', 'checker', 'north'],
-  ['checker-south-1', 'checker', 'south'],
-  ['notifier-1', 'notifier', null],
-  ['notifier-2', 'notifier', null],
-] as const;
-
 /** What runs in a campaign. */
-export const REPLICAS: readonly ReplicaPlan[] = ALL.map(([name, service, region], index) => ({
-  name,
-  service,
-  region,
-  address: `127.0.1.${index + 1}`,
-}));
+export const REPLICAS: readonly ReplicaPlan[] = [
+  { name: 'api-1', service: 'api', region: null, address: '127.0.1.1' },
+  { name: 'api-2', service: 'api', region: null, address: '127.0.1.2' },
+  { name: 'checker-north-1', service: 'checker', region: 'north', address: '127.0.1.3' },
+  { name: 'checker-north-2', service: 'checker', region: 'north', address: '127.0.1.4' },
+  { name: 'checker-south-1', service: 'checker', region: 'south', address: '127.0.1.5' },
+  { name: 'notifier-1', service: 'notifier', region: null, address: '127.0.1.6' },
+  { name: 'notifier-2', service: 'notifier', region: null, address: '127.0.1.7' },
+];
 
 /** The names of the replicas of a service. */
 export function replicasOf(service: ServiceName): string[] {

@@ -1,30 +1,27 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runCommand, say } from '@tocsin/lab/command';
-import { number, text, type ValuesOf } from '@tocsin/lab/options';
-import { findLoadViolations, readLoadRecord } from '../load/load-record.ts';
+import { number, type ValuesOf } from '@tocsin/lab/options';
+import { finishLoad } from '../load/load-record.ts';
 import { reportLoad } from '../load/report.ts';
-import { SystemLoad } from '../load/system-load.ts';
+import { LOAD_OPTIONS, startLoad, type Load } from '../load/start-load.ts';
 import { describeTrends, growthViolations, MIN_MINUTES, trendsOf } from './report.ts';
-import { Sampler, type Sample } from './sample.ts';
+import { takeSample, type Sample } from './sample.ts';
 
 const OPTIONS = {
   minutes: number('how long', 30, { min: 0.05, max: 10_000, fraction: true }),
-  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
-  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
   checkers: number('checkers', 1, { min: 1, max: 10 }),
-  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
-  json: text('writes the result', 'FILE'),
+  ...LOAD_OPTIONS,
 };
 
 const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
 (docs/reliability.md). Under ${MIN_MINUTES} minutes it measures them without a verdict.`;
 const SAMPLE_EVERY_MS = 5_000;
-/** Every so many samples the heaps are measured too. */
+/** Heaps are measured in each twelfth sample. */
 const HEAPS_EVERY = 12;
 /** The built one: services run from what was built. */
-const COLLECT_WHEN_ASKED = new URL('../../dist/soak/collect-when-asked.js', import.meta.url).href;
-/** So many that 1 KB kept of each would not count as flat. */
+const COLLECT_GARBAGE = new URL('../../dist/soak/collect-garbage.js', import.meta.url).href;
+/** Enough that a leak of 1 KB for each would not count as flat. */
 const CREATED_PER_SECOND = 5;
 
 /**
@@ -39,34 +36,32 @@ async function run(
   { minutes, json, ...options }: ValuesOf<typeof OPTIONS>,
   teardown: Teardown,
 ): Promise<number> {
-  const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];
+  const nodeOptions = ['--expose-gc', '--import', COLLECT_GARBAGE];
   const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
-  const load = await SystemLoad.start(loadOptions, teardown, say);
-  await load.stream.ready;
+  const load = await startLoad(loadOptions, teardown);
   say('Measuring under load …');
-  const from = Date.now();
   const samples = await sampleFor(load, minutes * 60_000);
-  const to = Date.now();
-  await load.finish(to);
-  const record = await readLoadRecord(load, { from, to }, null);
+  const record = await finishLoad(load);
   const trends = trendsOf(samples);
-  const violations = [...growthViolations(minutes, trends, record.stream), ...findLoadViolations(record)];
   const raw = samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) }));
-  const table = describeTrends(minutes, trends);
-  const verdict = 'Nothing grows, and nothing was lost.';
-  return reportLoad({ record, violations, table, more: { trends, samples: raw }, verdict }, json);
+  return reportLoad(record, {
+    violations: growthViolations(minutes, trends, record.stream),
+    table: describeTrends(minutes, trends),
+    more: { trends, samples: raw },
+    verdict: 'Nothing grows, and nothing was lost.',
+    json,
+  });
 }
 
 /** Samples with their moments. */
-async function sampleFor(load: SystemLoad, forMs: number): Promise<[number, Sample][]> {
-  const sampler = new Sampler(load);
+async function sampleFor(load: Load, forMs: number): Promise<[number, Sample][]> {
   const samples: [number, Sample][] = [];
   const startedAt = performance.now();
   const everyMs = Math.min(SAMPLE_EVERY_MS, forMs / 10);
   for (let next = 0; next <= forMs; next += everyMs) {
     await wait(Math.max(0, startedAt + next - performance.now()));
     const heaps = samples.length % HEAPS_EVERY === 0;
-    samples.push([performance.now() - startedAt, await sampler.take(heaps)]);
+    samples.push([performance.now() - startedAt, await takeSample(load, heaps)]);
     if (samples.length % 60 === 0) say(`${Math.round(next / 60_000)} minutes`);
   }
   return samples;

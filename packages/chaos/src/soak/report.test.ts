@@ -20,13 +20,13 @@ function samples(growthPerHour: number): [number, Sample][] {
   });
 }
 
-test('a flat soak has no violations, and a row for each thing that was measured', () => {
+test('a flat soak has no violations and a row for each measured value', () => {
   const trends = trendsOf(samples(0));
   expect(growthViolations(30, trends, NO_REFUSALS)).toEqual([]);
   expect(describeTrends(30, trends)).toContain('| checker 1, heap | 50 | 50 | 50 | 0 | 16 | flat |');
 });
 
-test('what grows is named, with its verdict in its row', () => {
+test('a growing value is a violation and marked in its row', () => {
   const trends = trendsOf(samples(17 * MB));
   expect(growthViolations(30, trends, NO_REFUSALS)).toEqual([
     { invariant: 'nothing grows', detail: 'checker 1, heap grows' },
@@ -40,7 +40,7 @@ test('a run that is too short has no verdict', () => {
   expect(describeTrends(9, trends)).not.toContain('GROWS');
 });
 
-test('live streams that were refused are found', () => {
+test('refused live streams are a violation', () => {
   expect(growthViolations(30, trendsOf(samples(0)), { unavailable: 1 })).toEqual([
     { invariant: 'the api accepts live streams', detail: '1 streams were refused with 503' },
   ]);

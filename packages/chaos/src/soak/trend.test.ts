@@ -16,7 +16,7 @@ function heap(seed: number, leakPerHour: number): Point[] {
   });
 }
 
-/** The same of resident memory, every five seconds: for fifteen of a minute's it is lower, by what that collection gave back. */
+/** The same of resident memory, every five seconds: for fifteen of a minute's it is lower, by what the collection freed. */
 function resident(seed: number, leakPerHour: number): Point[] {
   const random = new Random(seed);
   return Array.from({ length: 31 }).flatMap((_, minute) => {
@@ -36,23 +36,23 @@ describe('the verdict over half an hour', () => {
     expect(trendOf(heap(seed, 0), BOUND)).toMatchObject({ flat: true });
   });
 
-  test.each(SEEDS)('one that leaks 20 MB an hour is not (seed %d)', (seed) => {
+  test.each(SEEDS)('a heap that leaks 20 MB an hour is not flat (seed %d)', (seed) => {
     expect(trendOf(heap(seed, 20 * MB), BOUND)).toMatchObject({ flat: false });
   });
 
-  test.each(SEEDS)('resident memory that dips is flat, and one that also leaks is not (seed %d)', (seed) => {
+  test.each(SEEDS)('resident memory that dips is flat unless it also leaks (seed %d)', (seed) => {
     expect(trendOf(resident(seed, 0), BOUND, 'median')).toMatchObject({ flat: true });
     expect(trendOf(resident(seed, 30 * MB), BOUND, 'median')).toMatchObject({ flat: false });
   });
 
-  test('a value that stays is flat at any bound, and one single step does not tilt it', () => {
+  test('a constant value is flat at any bound, even with a single outlier', () => {
     const steps = Array.from({ length: 360 }, (_, index) => ({ at: index * 5_000, value: 40 }));
     expect(trendOf(steps, 0)).toMatchObject({ start: 40, end: 40, most: 40, perHour: 0, flat: true });
     const spike = steps.map((point, index) => (index === 350 ? { ...point, value: 500 } : point));
     expect(trendOf(spike, 0)).toMatchObject({ most: 500, perHour: 0, flat: true });
   });
 
-  test('the slope is that of a line', () => {
+  test('a line has its own slope', () => {
     const line = Array.from({ length: 100 }, (_, index) => ({ at: index * 1_000, value: index }));
     expect(trendOf(line, 3_599)).toMatchObject({ start: 0, end: 99, perHour: 3_600, flat: false });
     expect(trendOf(line, 3_600.001)).toMatchObject({ flat: true });
@@ -64,15 +64,15 @@ function recorded(values: readonly number[]): Point[] {
   return [...values.map(() => 0), ...values].map((value, minute) => ({ at: minute * 60_000, value }));
 }
 
-describe('recorded in a soak on a quiet machine', () => {
-  test('a checker’s open files, which went up and down, are flat', () => {
+describe('values recorded in a soak on an idle machine', () => {
+  test('open files that go up and down are flat', () => {
     const files = [37, 37, 30, 39, 38, 35, 36, 38, 39, 39, 37, 37, 40, 43, 38];
     const trend = trendOf(recorded(files), 12);
     expect(trend.perHour).toBeGreaterThan(12);
     expect(trend.flat).toBe(true);
   });
 
-  test('a resident memory that stayed is flat, although it dipped less and less at collections', () => {
+  test('resident memory that dips less and less at collections is flat', () => {
     const dips = [
       185.7, 147.9, 179.3, 186.4, 189.7, 185.7, 188.4, 186.5, 186.3, 198.4, 195.2, 199.7, 190.9, 184.5, 188.1,
     ];
@@ -87,7 +87,7 @@ describe('recorded in a soak on a quiet machine', () => {
     expect(trendOf(all, BOUND, 'median').flat).toBe(true);
   });
 
-  test('a resident memory that went up all the time grows', () => {
+  test('resident memory that rises all the time grows', () => {
     const resident = [
       195.7, 195.4, 195.2, 196.4, 196.1, 196.8, 197, 197.6, 199, 200, 200.1, 200.1, 201.6, 201.1, 203.1,
     ];

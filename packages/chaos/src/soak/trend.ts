@@ -22,23 +22,27 @@ const PARTS = 15;
 export type Counted = 'lowest' | 'median';
 const HOUR_MS = 3_600_000;
 /** The quantile of the normal distribution at 95 %. */
-const ONE_IN_TWENTY = 1.645;
+const QUANTILE_95 = 1.645;
 
 /**
  * Whether a value is flat after a warm-up, which is the first half. One value of each fifteenth of the second half counts: the lowest of
  * what grows until it is collected, the median of what dips now and then. Their slope is the median of the slopes between any two of them
- * (Theil–Sen), which tolerates up to a third of outliers. What goes up and down by itself, such as open connections, may have a slope by
- * chance: only a significant one counts (Sen's limit).
+ * (Theil–Sen), which tolerates up to a third of outliers. A value that goes up and down by itself, such as open connections, may have a
+ * slope by chance: only a significant one counts (Sen's limit).
  * @param boundPerHour the growth that still counts as flat
  */
 export function trendOf(points: readonly Point[], boundPerHour: number, counted: Counted = 'lowest'): Trend {
-  const [first] = points;
-  const last = points.at(-1);
+  const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined) throw new TypeError('no points');
-  const values = valuesOf(points, first.at + (last.at - first.at) / 2, last.at, counted);
-  const slopes = slopesOf(values).map((slope) => slope * HOUR_MS);
-  const perHour = medianOf(slopes);
-  const leastPerHour = lowerLimitOf(slopes, values.length);
+  const chosen = chooseOfParts(points, first.at + (last.at - first.at) / 2, last.at, counted);
+  const slopes = slopesPerHour(chosen);
+  const middle = Math.floor(slopes.length / 2);
+  const upper = slopes[middle] ?? 0;
+  const perHour = slopes.length % 2 === 1 ? upper : ((slopes[middle - 1] ?? 0) + upper) / 2;
+  const count = chosen.length;
+  const spread = Math.sqrt((count * (count - 1) * (2 * count + 5)) / 18);
+  const limit = Math.max(0, Math.floor((slopes.length - QUANTILE_95 * spread) / 2));
+  const leastPerHour = slopes[limit] ?? 0;
   return {
     start: first.value,
     end: last.value,
@@ -50,7 +54,7 @@ export function trendOf(points: readonly Point[], boundPerHour: number, counted:
 }
 
 /** The point of each part of a span of time that counts. */
-function valuesOf(points: readonly Point[], from: number, to: number, counted: Counted): Point[] {
+function chooseOfParts(points: readonly Point[], from: number, to: number, counted: Counted): Point[] {
   const parts: Point[][] = Array.from({ length: PARTS }, () => []);
   for (const point of points) {
     if (point.at < from) continue;
@@ -62,27 +66,13 @@ function valuesOf(points: readonly Point[], from: number, to: number, counted: C
   });
 }
 
-/** The slopes between any two of the points, per millisecond, ascending. */
-function slopesOf(points: readonly Point[]): number[] {
-  const slopes: number[] = [];
-  for (const [index, a] of points.entries()) {
-    for (const b of points.slice(index + 1)) {
-      if (b.at > a.at) slopes.push((b.value - a.value) / (b.at - a.at));
-    }
-  }
+/** The slopes between any two of the points, ascending. */
+function slopesPerHour(points: readonly Point[]): number[] {
+  const slopes = points.flatMap((a, index) =>
+    points
+      .slice(index + 1)
+      .filter((b) => b.at > a.at)
+      .map((b) => ((b.value - a.value) / (b.at - a.at)) * HOUR_MS),
+  );
   return slopes.sort((a, b) => a - b);
-}
-
-/** 0 without values. @param sorted ascending */
-function medianOf(sorted: readonly number[]): number {
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
-}
-
-/** Sen's lower limit of the slope, one-sided. @param sorted the slopes, ascending @param points their number */
-function lowerLimitOf(sorted: readonly number[], points: number): number {
-  const spread = Math.sqrt((points * (points - 1) * (2 * points + 5)) / 18);
-  const index = Math.floor((sorted.length - ONE_IN_TWENTY * spread) / 2);
-  return sorted[Math.max(0, index)] ?? 0;
 }

@@ -3,12 +3,14 @@ import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type {
   CampaignRecord,
   ChannelFacts,
+  DatabaseFacts,
   DeliveryFacts,
   EventFacts,
   MonitorFacts,
   NeighbourFacts,
   StatusChangeFacts,
 } from '../oracle/record.ts';
+import { findViolations } from '../oracle/find-violations.ts';
 import type { MonitorPlan } from '../plan/world.ts';
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetVisit } from '../world/targets.ts';
@@ -256,4 +258,21 @@ function recordOf(
       monitors: [{ id: MONITOR.id, name: 'Shop', failureThreshold: 1, status: 'UP' }],
     },
   };
+}
+
+/** The good record with changed content of Postgres. */
+export function withDatabase(changed: Partial<DatabaseFacts>): CampaignRecord {
+  const good = goodRecord();
+  return { ...good, database: { ...good.database, ...changed } };
+}
+
+/** All of them with the one at `index` changed. */
+export function withOne<Item>(items: readonly Item[], index: number, change: (item: Item) => Item): Item[] {
+  return items.map((item, position) => (position === index ? change(item) : item));
+}
+
+/** The violations of an invariant. */
+export function detailsOf(record: CampaignRecord, invariant: string): string[] {
+  const found = findViolations(record).filter((violation) => violation.invariant === invariant);
+  return found.map(({ detail }) => detail);
 }

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { Checkpoint } from './checkpoint.ts';
 
-test('a visit passes if no caller waits for it', async () => {
+test('a visit passes at once if no caller waits for it', async () => {
   await new Checkpoint<string>().pass('visit');
 });
 
-test('the awaited visit is held until it is released, others pass', async () => {
+test('an awaited visit is held until it is released, and others pass', async () => {
   const checkpoint = new Checkpoint<string>();
   const awaited = checkpoint.next((visit) => visit === 'b', 600_000);
   await checkpoint.pass('a');
@@ -19,7 +19,7 @@ test('the awaited visit is held until it is released, others pass', async () => 
   expect(passed).toBe(true);
 });
 
-test('a wait that times out returns null, and holds no later visit', async () => {
+test('a wait that times out returns null and holds no later visit', async () => {
   const checkpoint = new Checkpoint<string>();
   expect(await checkpoint.next(() => true, 1)).toBeNull();
   await checkpoint.pass('late');

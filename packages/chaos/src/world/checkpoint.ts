@@ -1,4 +1,4 @@
-/** A visit that waits. */
+/** A visit that waits until it is released. */
 interface Held<Visit> {
   readonly visit: Visit;
   release(): void;
@@ -15,11 +15,10 @@ export class Checkpoint<Visit> {
 
   /** Resolves when the visit may continue. */
   async pass(visit: Visit): Promise<void> {
-    for (const waiter of this.#waiters) {
-      if (!waiter.accepts(visit)) continue;
-      this.#waiters.delete(waiter);
-      return new Promise((resolve) => waiter.hold({ visit, release: resolve }));
-    }
+    const waiter = [...this.#waiters].find(({ accepts }) => accepts(visit));
+    if (waiter === undefined) return;
+    this.#waiters.delete(waiter);
+    await new Promise<void>((release) => waiter.hold({ visit, release }));
   }
 
   /** The next visit of a kind, held; null if none comes in time. */
@@ -29,13 +28,11 @@ export class Checkpoint<Visit> {
         this.#waiters.delete(waiter);
         resolve(null);
       }, withinMs);
-      const waiter: Waiter<Visit> = {
-        accepts,
-        hold: (held) => {
-          clearTimeout(timer);
-          resolve(held);
-        },
+      const hold = (held: Held<Visit>): void => {
+        clearTimeout(timer);
+        resolve(held);
       };
+      const waiter = { accepts, hold };
       this.#waiters.add(waiter);
     });
   }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import { WebhookReceiver, type ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { Checkpoint } from './checkpoint.ts';
 
@@ -15,7 +16,7 @@ export interface Receipt {
   readonly at: number;
   /** Of the channel. */
   readonly key: string;
-  /** The address that it was sent to, which tells the replica. */
+  /** The address that it was sent to, which identifies the replica. */
   readonly address: string;
   /** Header `webhook-id`. */
   readonly id: string;
@@ -43,8 +44,9 @@ export class Receivers {
   readonly connections = new Checkpoint<{ readonly address: string }>();
   /** Webhooks pass it before their response. */
   readonly webhooks = new Checkpoint<Receipt>();
+  /** By key; the others respond with 200. */
+  readonly misbehaviours = new Map<string, Misbehaviour>();
   readonly #options: ReceiversOptions;
-  readonly #misbehaviours = new Map<string, Misbehaviour>();
   #server!: WebhookReceiver;
 
   private constructor(options: ReceiversOptions) {
@@ -73,12 +75,6 @@ export class Receivers {
     return this.#server.url(`/${key}`, host);
   }
 
-  /** @param misbehaviour null: it responds with 200 from now on */
-  misbehave(key: string, misbehaviour: Misbehaviour | null): void {
-    if (misbehaviour === null) this.#misbehaviours.delete(key);
-    else this.#misbehaviours.set(key, misbehaviour);
-  }
-
   async stop(): Promise<void> {
     await this.#server.stop();
   }
@@ -104,36 +100,28 @@ export class Receivers {
     this.receipts.push(receipt);
     await this.webhooks.pass(receipt);
     const delayMs = this.#options.delayMs?.() ?? 0;
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    if (delayMs > 0) await wait(delayMs);
     this.#respond(receipt, response);
   }
 
   #respond(receipt: Receipt, response: ServerResponse): void {
-    const misbehaviour = this.#misbehaviours.get(receipt.key) ?? null;
-    const respond = (status: number, headers: Record<string, string> = {}): void => {
-      receipt.status = status;
-      response.writeHead(status, headers).end('thanks');
-    };
-    switch (misbehaviour) {
-      case null:
-        return respond(200);
-      case 'hang':
-        return;
-      case 'reset':
-        return this.#server.reset(response);
-      case 'drop':
-        receipt.status = 200;
-        response.writeHead(200, { 'Content-Length': '100' }).write('than');
-        // After the head was sent: before that, it would be a reset.
-        setImmediate(() => response.socket?.end());
-        return;
-      case '429':
-        return respond(429, { 'Retry-After': String(RETRY_AFTER_SECONDS) });
-      case '301':
-        return respond(301, { Location: `https://${String(response.req.headers.host)}/elsewhere` });
-      case '500':
-      case '410':
-        return respond(Number(misbehaviour));
+    const misbehaviour = this.misbehaviours.get(receipt.key);
+    if (misbehaviour === 'hang') return;
+    if (misbehaviour === 'reset') {
+      this.#server.reset(response);
+      return;
     }
+    if (misbehaviour === 'drop') {
+      receipt.status = 200;
+      response.writeHead(200, { 'Content-Length': '100' }).write('than');
+      // After the head was sent: before that, it would be a reset.
+      setImmediate(() => response.socket?.end());
+      return;
+    }
+    receipt.status = Number(misbehaviour ?? 200);
+    if (misbehaviour === '429') response.setHeader('Retry-After', String(RETRY_AFTER_SECONDS));
+    if (misbehaviour === '301')
+      response.setHeader('Location', `https://${response.req.headers.host}/elsewhere`);
+    response.writeHead(receipt.status).end('thanks');
   }
 }

@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import { LocalServer } from '@tocsin/embedded/local-web/local-server';
 import type { TargetState } from '../plan/world.ts';
 import { Checkpoint } from './checkpoint.ts';
@@ -12,7 +13,7 @@ const HANGING_ZONE = 'hang.tocsin.test';
 /** A request to a target, with the response. Times are epoch milliseconds. */
 export interface TargetVisit {
   readonly key: string;
-  /** The address that it was sent to, which tells the replica if the URL has a name. */
+  /** The address that it was sent to, which identifies the replica if the URL has a name. */
   readonly address: string;
   readonly at: number;
   readonly state: TargetState;
@@ -34,21 +35,19 @@ export class Targets {
   /** Requests pass it before their response. */
   readonly requests = new Checkpoint<{ readonly key: string; readonly address: string }>();
   readonly #options: TargetsOptions;
-  readonly #server: LocalServer;
+  #server!: LocalServer;
 
-  private constructor(options: TargetsOptions, server: LocalServer) {
+  private constructor(options: TargetsOptions) {
     this.#options = options;
-    this.#server = server;
   }
 
   static async start(options: TargetsOptions): Promise<Targets> {
     const { addresses } = options;
-    const starting = LocalServer.start(
-      // No request comes before the address of the server is known.
+    const targets = new Targets(options);
+    targets.#server = await LocalServer.start(
       (request, response) => void targets.#respond(request, response),
       addresses && { addresses },
     );
-    const targets = new Targets(options, await starting);
     return targets;
   }
 
@@ -68,7 +67,7 @@ export class Targets {
     const address = request.socket.localAddress ?? '';
     await this.requests.pass({ key, address });
     const delayMs = this.#options.delayMs?.() ?? 0;
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    if (delayMs > 0) await wait(delayMs);
     const state = this.#options.stateOf(key);
     const visit: TargetVisit = { key, address, at, state, respondedAt: null };
     this.visits.push(visit);

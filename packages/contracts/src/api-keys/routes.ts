@@ -4,20 +4,19 @@ import { API_KEY } from '../routes/examples.ts';
 import { defineRoutes } from '../routes/route.ts';
 import { apiKeySchema, createApiKeySchema } from './api-key.ts';
 
-const member = { tag: 'API keys', access: 'member' } as const;
-export const apiKeyRoutes = defineRoutes({
+const common = { tag: 'API keys', access: 'member' } as const;
+
+export const apiKeyRoutes = defineRoutes(common, {
   listApiKeys: {
     endpoint: 'GET /api/dashboard/api-keys',
-    ...member,
     summary: 'List API keys',
     response: z.strictObject({ apiKeys: z.array(apiKeySchema) }),
     responseExample: { apiKeys: [API_KEY] },
   },
   createApiKey: {
     endpoint: 'POST /api/dashboard/api-keys',
-    ...member,
     summary: 'Create an API key',
-    description: 'It has the scopes `read` and `write`. Only this response contains it.',
+    description: 'The key has the scopes `read` and `write`. It is returned only in this response.',
     body: createApiKeySchema,
     bodyExample: { name: 'Deployments', expiresAt: '2027-11-20T00:00:00Z' },
     status: 201,
@@ -34,9 +33,8 @@ export const apiKeyRoutes = defineRoutes({
   },
   deleteApiKey: {
     endpoint: 'DELETE /api/dashboard/api-keys/:id',
-    ...member,
     summary: 'Delete an API key',
-    description: 'It stops working at once, permanently.',
+    description: 'The key stops working at once. This cannot be undone.',
     resource: 'apiKey',
   },
 });

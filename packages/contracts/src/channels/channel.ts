@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpsUrl, label, monitorIdList, timestamp } from '../fields.ts';
+import { component, httpsUrl, label, monitorIdList, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 const flag = z.boolean({ error: 'must be true or false' });
@@ -11,7 +11,7 @@ const monitorIds = monitorIdList((given) =>
     const seen = new Set<string>();
     for (const [index, id] of ids.entries()) {
       if (seen.has(id)) {
-        context.addIssue({ code: 'custom', path: [index], message: 'names a monitor a second time' });
+        context.addIssue({ code: 'custom', path: [index], message: 'is a duplicate' });
       }
       seen.add(id);
     }
@@ -28,22 +28,25 @@ const fields = {
   ),
 };
 
-export const createChannelSchema = z
-  .strictObject({ ...fields, allMonitors: fields.allMonitors.default(false) })
-  .meta({ id: 'ChannelCreate' });
+export const createChannelSchema = component('ChannelCreate', {
+  ...fields,
+  allMonitors: fields.allMonitors.default(false),
+});
 export type ChannelInput = z.infer<typeof createChannelSchema>;
 
 export const updateChannelSchema = z
   .strictObject({
     ...fields,
-    enabled: flag.describe('False: deliveries are held. True: they are sent again.'),
+    enabled: flag.describe('False holds its deliveries; true sends new ones again.'),
   })
   .partial()
   .meta({ id: 'ChannelUpdate' });
 export type ChannelUpdate = z.infer<typeof updateChannelSchema>;
 
-export const channelSchema = z
-  .strictObject({
+export const channelSchema = component(
+  'Channel',
+  'A receiver of webhooks and the monitors it is assigned to, without its secret.',
+  {
     id: z.uuid(),
     name: z.string(),
     url: z.string(),
@@ -61,11 +64,8 @@ export const channelSchema = z
       .describe('The first failed attempt since the last success; null if there is none.'),
     createdAt: timestamp,
     updatedAt: timestamp,
-  })
-  .meta({
-    id: 'Channel',
-    description: 'A receiver of webhooks and the monitors it is assigned to, without its secret.',
-  });
+  },
+);
 export type Channel = z.infer<typeof channelSchema>;
 
 export const channelSecretSchema = z

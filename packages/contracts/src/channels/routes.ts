@@ -4,15 +4,13 @@ import { ATTEMPT, CHANNEL, MONITOR, SECRET } from '../routes/examples.ts';
 import { defineRoutes, noFields } from '../routes/route.ts';
 import { channelSchema, channelSecretSchema, createChannelSchema, updateChannelSchema } from './channel.ts';
 
-const member = { tag: 'Channels', access: 'member' } as const;
-const owner = { tag: 'Channels', access: 'owner' } as const;
+const common = { tag: 'Channels', access: 'member' } as const;
 const resource = 'channel';
 const response = z.strictObject({ channel: channelSchema });
 
-export const channelRoutes = defineRoutes({
+export const channelRoutes = defineRoutes(common, {
   listChannels: {
     endpoint: 'GET /api/dashboard/channels',
-    ...member,
     summary: 'List channels',
     description: 'Newest first.',
     response: z.strictObject({ channels: z.array(channelSchema) }),
@@ -20,10 +18,9 @@ export const channelRoutes = defineRoutes({
   },
   createChannel: {
     endpoint: 'POST /api/dashboard/channels',
-    ...member,
     summary: 'Create a channel',
     description:
-      'The response contains the secret that signs its webhooks. An address that webhooks may not reach is refused.',
+      'The response contains the secret that signs its webhooks. A URL that webhooks may not reach is refused.',
     body: createChannelSchema,
     bodyExample: { name: 'On call', url: 'https://hooks.example/tocsin', monitorIds: [MONITOR.id] },
     status: 201,
@@ -34,7 +31,6 @@ export const channelRoutes = defineRoutes({
   },
   getChannel: {
     endpoint: 'GET /api/dashboard/channels/:id',
-    ...member,
     summary: 'Get a channel',
     resource,
     response,
@@ -42,7 +38,6 @@ export const channelRoutes = defineRoutes({
   },
   updateChannel: {
     endpoint: 'PATCH /api/dashboard/channels/:id',
-    ...member,
     summary: 'Update a channel',
     description:
       'Changes only the fields given. `enabled: false` holds the deliveries that are due. `enabled: true` sends new webhooks again; held deliveries wait until they are redelivered.',
@@ -54,14 +49,13 @@ export const channelRoutes = defineRoutes({
   },
   deleteChannel: {
     endpoint: 'DELETE /api/dashboard/channels/:id',
-    ...member,
     summary: 'Delete a channel',
     description: 'Deletes its deliveries too.',
     resource,
   },
   getChannelSecret: {
     endpoint: 'GET /api/dashboard/channels/:id/secret',
-    ...owner,
+    access: 'owner',
     summary: 'Reveal the secret of a channel',
     resource,
     response: z.strictObject({ secret: channelSecretSchema }),
@@ -70,10 +64,10 @@ export const channelRoutes = defineRoutes({
   },
   rotateChannelSecret: {
     endpoint: 'POST /api/dashboard/channels/:id/rotate-secret',
-    ...owner,
+    access: 'owner',
     summary: 'Rotate the secret of a channel',
     description:
-      'The previous secret also signs for 24 hours. Another rotation within that time ends the one before.',
+      'Webhooks are also signed with the previous secret for 24 hours, or until the next rotation.',
     resource,
     body: noFields,
     response: z.strictObject({
@@ -87,10 +81,9 @@ export const channelRoutes = defineRoutes({
   },
   testChannel: {
     endpoint: 'POST /api/dashboard/channels/:id/test',
-    ...member,
     summary: 'Send a test event',
     description:
-      'Works for a disabled channel too. Waits for the outcome of its only attempt; 504 if no notifier makes one.',
+      'Also works for a disabled channel. Waits for the outcome of the only attempt. Returns 504 if no notifier sends it in time.',
     resource,
     body: noFields,
     response: channelTestSchema,

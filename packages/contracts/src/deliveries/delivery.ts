@@ -1,36 +1,32 @@
 import { z } from 'zod';
-import { instant, pageBefore, pageLimit, timestamp } from '../fields.ts';
+import { component, instant, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS } from '../vocabulary.ts';
 
-export const deliverySchema = z
-  .strictObject({
-    id: z.uuid(),
-    event: z.enum(WEBHOOK_EVENTS),
-    monitorId: z.string().describe('`test` of a test event.'),
-    state: z
-      .enum(DELIVERY_STATES)
-      .describe(
-        '`pending`: an attempt is due; `failed`: abandoned after 72 hours or a 410; `held`: its channel is disabled.',
-      ),
-    timestamp: timestamp.describe('The timestamp of the webhook event.'),
-    createdAt: timestamp,
-    deliveredAt: timestamp.nullable().describe('When the receiver first responded with 2xx.'),
-    nextAttemptAt: timestamp.nullable().describe('When the next attempt is due; null if none is.'),
-    attemptCount: z.int().min(0),
-    test: z.boolean().describe('Whether it is a test event.'),
-  })
-  .meta({ id: 'Delivery', description: 'One webhook event to one channel.' });
+export const deliverySchema = component('Delivery', 'One webhook event to one channel.', {
+  id: z.uuid(),
+  event: z.enum(WEBHOOK_EVENTS),
+  monitorId: z.string().describe('`test` for a test event.'),
+  state: z
+    .enum(DELIVERY_STATES)
+    .describe(
+      '`pending`: an attempt is due; `failed`: abandoned after 72 hours or a 410; `held`: its channel is disabled.',
+    ),
+  timestamp: timestamp.describe('The timestamp of the webhook event.'),
+  createdAt: timestamp,
+  deliveredAt: timestamp.nullable().describe('When the receiver first responded with 2xx.'),
+  nextAttemptAt: timestamp.nullable().describe('When the next attempt is due; null if none is.'),
+  attemptCount: z.int().min(0),
+  test: z.boolean().describe('Whether it is a test event.'),
+});
 export type Delivery = z.infer<typeof deliverySchema>;
 
-const attemptSchema = z
-  .strictObject({
-    startedAt: timestamp,
-    durationMs: z.int().min(0),
-    statusCode: z.int().nullable().describe('Of the response of the receiver; null without one.'),
-    error: z.string().nullable().describe('What failed; null after a 2xx.'),
-    responseExcerpt: z.string().nullable().describe('The beginning of the response body.'),
-  })
-  .meta({ id: 'Attempt', description: 'An attempt to send a webhook.' });
+const attemptSchema = component('Attempt', 'An attempt to send a webhook.', {
+  startedAt: timestamp,
+  durationMs: z.int().min(0),
+  statusCode: z.int().nullable().describe('Status code of the response; null without a response.'),
+  error: z.string().nullable().describe('What failed; null after a 2xx.'),
+  responseExcerpt: z.string().nullable().describe('The beginning of the response body.'),
+});
 export type Attempt = z.infer<typeof attemptSchema>;
 
 export const deliveryDetailSchema = deliverySchema
@@ -43,12 +39,10 @@ export const deliveryDetailSchema = deliverySchema
   .meta({ id: 'DeliveryDetail', description: 'A delivery with its body and attempts.' });
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;
 
-export const channelTestSchema = z
-  .strictObject({
-    attempt: attemptSchema,
-    delivered: z.boolean().describe('Whether the receiver responded with 2xx.'),
-  })
-  .meta({ id: 'ChannelTest' });
+export const channelTestSchema = component('ChannelTest', {
+  attempt: attemptSchema,
+  delivered: z.boolean().describe('Whether the receiver responded with 2xx.'),
+});
 
 export const deliveriesQuerySchema = z.object({
   state: z
@@ -60,18 +54,13 @@ export const deliveriesQuerySchema = z.object({
 });
 export type DeliveriesQuery = z.infer<typeof deliveriesQuerySchema>;
 
-export const redeliverySchema = z
-  .strictObject({
-    since: instant().describe('The first timestamp included.'),
-    until: instant().describe('The first timestamp excluded; later than `since`.'),
-  })
-  .refine(({ since, until }) => since < until, { path: ['until'], error: 'must be later than since' })
-  .meta({ id: 'Redelivery' });
+export const redeliverySchema = component('Redelivery', {
+  since: instant().describe('The first timestamp included.'),
+  until: instant().describe('The first timestamp excluded; later than `since`.'),
+}).refine(({ since, until }) => since < until, { path: ['until'], error: 'must be later than since' });
 
-export const redeliveryResultSchema = z
-  .strictObject({
-    count: z.int().min(0).describe('How many deliveries this request made due.'),
-    more: z.boolean().describe('Whether deliveries are left. The same request continues.'),
-  })
-  .meta({ id: 'RedeliveryResult' });
+export const redeliveryResultSchema = component('RedeliveryResult', {
+  count: z.int().min(0).describe('How many deliveries this request made due.'),
+  more: z.boolean().describe('Whether deliveries are left. The same request continues.'),
+});
 export type RedeliveryResult = z.infer<typeof redeliveryResultSchema>;

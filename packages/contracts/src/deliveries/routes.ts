@@ -9,11 +9,11 @@ import {
   redeliverySchema,
 } from './delivery.ts';
 
-const member = { tag: 'Deliveries', access: 'member' } as const;
-export const deliveryRoutes = defineRoutes({
+const common = { tag: 'Deliveries', access: 'member' } as const;
+
+export const deliveryRoutes = defineRoutes(common, {
   listDeliveries: {
     endpoint: 'GET /api/dashboard/channels/:id/deliveries',
-    ...member,
     summary: 'List deliveries of a channel',
     description: 'Newest first.',
     resource: 'channel',
@@ -23,7 +23,6 @@ export const deliveryRoutes = defineRoutes({
   },
   redeliverChannel: {
     endpoint: 'POST /api/dashboard/channels/:id/redeliver',
-    ...member,
     summary: 'Redeliver to a channel',
     description:
       'Makes every `held`, `failed` or `pending` delivery with a timestamp in the range due at once, in order, except test events and deliveries being sent. A request takes about ten seconds at most. If deliveries are left, `more` is `true` and the response has `Retry-After`: repeat the request.',
@@ -37,7 +36,6 @@ export const deliveryRoutes = defineRoutes({
   },
   getDelivery: {
     endpoint: 'GET /api/dashboard/deliveries/:id',
-    ...member,
     summary: 'Get a delivery',
     resource: 'delivery',
     response: z.strictObject({ delivery: deliveryDetailSchema }),
@@ -47,10 +45,9 @@ export const deliveryRoutes = defineRoutes({
   },
   redeliver: {
     endpoint: 'POST /api/dashboard/deliveries/:id/redeliver',
-    ...member,
     summary: 'Redeliver a delivery',
     description:
-      'Sends the same bytes at once and restarts the retry schedule. 409 while an attempt is in progress or the channel is disabled.',
+      'Sends the same bytes at once and restarts the retry schedule. Returns 409 while an attempt is in progress or the channel is disabled.',
     resource: 'delivery',
     body: noFields,
     status: 202,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { component } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
@@ -8,10 +9,12 @@ export const WEBHOOK_USER_AGENT = 'Service/1.0';
 /** The receiver must respond with 2xx within this time. */
 export const WEBHOOK_DEADLINE_MS = 5_000;
 
-export const webhookPayloadSchema = z
-  .strictObject({
+export const webhookPayloadSchema = component(
+  'WebhookPayload',
+  'The body of a webhook: the same bytes on every attempt.',
+  {
     event: z.enum(WEBHOOK_EVENTS),
-    monitorId: z.string().describe('`test` of a test event.'),
+    monitorId: z.string().describe('`test` for a test event.'),
     monitorName: z.string(),
     status: z.enum(['UP', 'DOWN', 'MAINTENANCE']).describe('The new status.'),
     previousStatus: z.enum(['PENDING', 'UP', 'DOWN', 'MAINTENANCE']).describe('The status just before.'),
@@ -21,10 +24,7 @@ export const webhookPayloadSchema = z
       .describe('Why the check failed; null if the monitor is not `DOWN`.'),
     region: z.string().describe('Code of the region of the check.'),
     timestamp: z.iso.datetime({ precision: 3 }).describe('Identifies the event together with `monitorId`.'),
-    runbookUrl: z.string().nullable().describe('The one of the monitor; null if it has none.'),
-  })
-  .meta({
-    id: 'WebhookPayload',
-    description: 'The body of a webhook: the same bytes on every attempt.',
-  });
+    runbookUrl: z.string().nullable().describe('Runbook URL of the monitor, or null.'),
+  },
+);
 export type WebhookPayload = z.infer<typeof webhookPayloadSchema>;

@@ -17,43 +17,32 @@ const sessionSchema = z.looseObject({
   userAgent: z.string().nullish(),
 });
 
-const shared = {
-  tag: 'Signing in',
-  access: 'anyone',
-  query: noFields,
-  response: z.looseObject({}),
-} as const;
+const common = { tag: 'Signing in', access: 'anyone' } as const;
+const signIn = { ...common, query: noFields, response: z.looseObject({}) } as const;
 
-/**
- * Routes that better-auth handles. Requests are validated first, and better-auth receives only their validated fields. Of responses and
- * errors, only what the dashboard uses is declared.
- */
-export const signInRoutes = defineRoutes({
+/** Routes that better-auth handles. It receives only validated fields. Only what the dashboard uses of responses is declared. */
+export const signInRoutes = defineRoutes(signIn, {
   signIn: {
-    ...shared,
     endpoint: 'POST /api/auth/sign-in/email',
     summary: 'Sign in with a password',
     description:
-      'Sets the session cookie. An address may try three times in ten seconds, then gets 429. After ten failed attempts for a user, further attempts take turns, five seconds apart, whether or not the user exists. A 429 says in `Retry-After` when the turn of this network comes. A browser that has signed in as the user before is not delayed by the attempts of others.',
+      'Sets the session cookie. An IP address may make three attempts in ten seconds. After ten failed attempts for a user, existing or not, further attempts take turns, five seconds apart; the `Retry-After` of a 429 says when to retry. A browser that has signed in as the user before is not delayed by the attempts of others.',
     body: z.strictObject({ email: emailSchema, password }),
     responseHeaders: ['Set-Cookie'],
   },
   signOut: {
-    ...shared,
     endpoint: 'POST /api/auth/sign-out',
     summary: 'Sign out',
     description: 'Ends the session.',
     body: noFields,
   },
   getSession: {
-    ...shared,
     endpoint: 'GET /api/auth/get-session',
     summary: 'Get the session',
     description: 'The session and its user, or null.',
     response: z.looseObject({ session: sessionSchema }).nullable(),
   },
   changePassword: {
-    ...shared,
     endpoint: 'POST /api/auth/change-password',
     summary: 'Change your password',
     description: 'Ends every other session of the user.',
@@ -64,19 +53,16 @@ export const signInRoutes = defineRoutes({
     }),
   },
   listSessions: {
-    ...shared,
     endpoint: 'GET /api/auth/list-sessions',
     summary: 'List your sessions',
     response: z.array(sessionSchema),
   },
   revokeSession: {
-    ...shared,
     endpoint: 'POST /api/auth/revoke-session',
     summary: 'End one of your sessions',
     body: z.strictObject({ token: storableText.describe('From the list of sessions.') }),
   },
   revokeOtherSessions: {
-    ...shared,
     endpoint: 'POST /api/auth/revoke-other-sessions',
     summary: 'End all your other sessions',
     body: noFields,
@@ -84,10 +70,10 @@ export const signInRoutes = defineRoutes({
 });
 
 /** Served only if single sign-on is configured. */
-export const singleSignOnRoutes = defineRoutes({
+export const singleSignOnRoutes = defineRoutes(common, {
   beginSingleSignOn: {
-    ...shared,
     endpoint: 'POST /api/auth/sign-in/social',
+    query: noFields,
     summary: 'Begin single sign-on',
     description: 'Returns the URL to send the browser to. Available only if single sign-on is configured.',
     body: z.strictObject({
@@ -98,11 +84,9 @@ export const singleSignOnRoutes = defineRoutes({
   },
   finishSingleSignOn: {
     endpoint: 'GET /api/auth/callback/oidc',
-    tag: 'Signing in',
-    access: 'anyone',
     summary: 'Finish single sign-on',
     description:
-      'The provider sends the browser here. It is redirected, signed in, to where it wanted to go, or to a page that explains the error. Available only if single sign-on is configured.',
+      'The provider redirects the browser here. The response starts a session and redirects to the `callbackURL`, or to a page that explains the error. Available only if single sign-on is configured.',
     // Providers add parameters of their own, which are ignored.
     query: z.object({
       state: z.string().optional(),

@@ -1,19 +1,17 @@
 import { z } from 'zod';
-import { pageBefore, pageLimit, timestamp } from '../fields.ts';
+import { component, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 
-export const incidentSchema = z
-  .strictObject({
-    id: z.uuid(),
-    monitorId: z.uuid(),
-    monitorName: z.string(),
-    openedAt: timestamp,
-    resolvedAt: timestamp.nullable().describe('Null while it is open.'),
-    durationSeconds: z.int().min(0).describe('Whole seconds; until now if it is open.'),
-    cause: errorReasonSchema.nullable().describe('Why the check that opened it failed.'),
-    region: z.string().describe('Of the check that opened it.'),
-  })
-  .meta({ id: 'Incident', description: 'A period in which a monitor was `DOWN`.' });
+export const incidentSchema = component('Incident', 'A period in which a monitor was `DOWN`.', {
+  id: z.uuid(),
+  monitorId: z.uuid(),
+  monitorName: z.string(),
+  openedAt: timestamp,
+  resolvedAt: timestamp.nullable().describe('Null while it is open.'),
+  durationSeconds: z.int().min(0).describe('Whole seconds; until now if it is open.'),
+  cause: errorReasonSchema.nullable().describe('Why the check that opened it failed.'),
+  region: z.string().describe('Region of the check that opened it.'),
+});
 export type Incident = z.infer<typeof incidentSchema>;
 
 const STATES = ['open', 'resolved'] as const;

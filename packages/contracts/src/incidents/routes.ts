@@ -3,11 +3,11 @@ import { INCIDENT } from '../routes/examples.ts';
 import { defineRoutes } from '../routes/route.ts';
 import { incidentSchema, incidentsQuerySchema } from './incident.ts';
 
-const member = { tag: 'Incidents', access: 'member' } as const;
-export const incidentRoutes = defineRoutes({
+const common = { tag: 'Incidents', access: 'member' } as const;
+
+export const incidentRoutes = defineRoutes(common, {
   listIncidents: {
     endpoint: 'GET /api/dashboard/incidents',
-    ...member,
     summary: 'List incidents',
     description: 'Newest first.',
     query: incidentsQuerySchema,
@@ -16,7 +16,6 @@ export const incidentRoutes = defineRoutes({
   },
   getIncident: {
     endpoint: 'GET /api/dashboard/incidents/:id',
-    ...member,
     summary: 'Get an incident',
     resource: 'incident',
     response: z.strictObject({ incident: incidentSchema }),

@@ -9,10 +9,11 @@ const position = z
   .describe('The last `id` received. Everything since ten seconds before it is sent again.')
   .meta({ format: 'date-time' });
 
-export const streamRoutes = defineRoutes({
+const common = { tag: 'Live stream', access: 'member' } as const;
+
+export const streamRoutes = defineRoutes(common, {
   openStream: {
     endpoint: 'GET /api/dashboard/stream',
-    tag: 'Live stream',
     summary: 'Follow checks and status changes',
     description: `Server-sent events, as \`EventSource\` reads them:
 
@@ -22,7 +23,6 @@ export const streamRoutes = defineRoutes({
 - \`heartbeat\`: sent every ${STREAM_HEARTBEAT_SECONDS} seconds. After two missed heartbeats the connection is dead: open another.
 
 The \`id\` of a message is a position, not the id of a record. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches back five minutes.`,
-    access: 'member',
     headers: z.object({ 'Last-Event-ID': position }),
     query: z.object({
       lastEventId: position.describe('The same, for clients that cannot set the header.'),

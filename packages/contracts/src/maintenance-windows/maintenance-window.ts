@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { instant, label, monitorIdList, pageBefore, pageLimit, storableText, timestamp } from '../fields.ts';
+import {
+  component,
+  instant,
+  label,
+  monitorIdList,
+  pageBefore,
+  pageLimit,
+  storableText,
+  timestamp,
+} from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 /** `ended`: no occurrence is left. */
@@ -10,10 +19,10 @@ const MAX_MONITORS = 5_000;
 const MAX_TEXT = 500;
 
 const idList = monitorIdList(() => 'must be an array of ids of monitors')
-  .max(MAX_MONITORS, { error: `must name at most ${MAX_MONITORS} monitors` })
-  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not name a monitor twice' })
+  .max(MAX_MONITORS, { error: `must contain at most ${MAX_MONITORS} monitors` })
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
   .meta({ uniqueItems: true });
-const monitorIds = idList.min(1, { error: 'must name at least one monitor' }).meta({ uniqueItems: true });
+const monitorIds = idList.min(1, { error: 'must contain at least one monitor' }).meta({ uniqueItems: true });
 
 /** The fields of a maintenance window. `validateSchedule` of core checks the rules between fields. */
 const fields = {
@@ -32,13 +41,11 @@ const fields = {
     .describe('IANA name of the time zone in which occurrences keep their local time.'),
 };
 
-export const createMaintenanceWindowSchema = z
-  .strictObject({
-    ...fields,
-    rrule: fields.rrule.default(null),
-    timeZone: fields.timeZone.default('UTC'),
-  })
-  .meta({ id: 'MaintenanceWindowCreate' });
+export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate', {
+  ...fields,
+  rrule: fields.rrule.default(null),
+  timeZone: fields.timeZone.default('UTC'),
+});
 export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSchema>;
 
 export const updateMaintenanceWindowSchema = z
@@ -47,7 +54,7 @@ export const updateMaintenanceWindowSchema = z
   .meta({ id: 'MaintenanceWindowUpdate' });
 export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
 
-/** Body of "preview a maintenance window": the fields that decide when and where it takes place. */
+/** The fields that decide when and where a window takes place. */
 export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
   .omit({ name: true, monitorIds: true })
   .extend({
@@ -62,12 +69,12 @@ export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
   })
   .meta({ id: 'MaintenanceWindowPreviewRequest' });
 
-const occurrenceSchema = z
-  .strictObject({ startsAt: timestamp, endsAt: timestamp })
-  .meta({ id: 'Occurrence' });
+const occurrenceSchema = component('Occurrence', { startsAt: timestamp, endsAt: timestamp });
 
-export const maintenanceWindowSchema = z
-  .strictObject({
+export const maintenanceWindowSchema = component(
+  'MaintenanceWindow',
+  'A planned time, once or recurring, in which its monitors are checked but send no alerts.',
+  {
     id: z.uuid(),
     name: z.string(),
     startsAt: timestamp.describe('Start of the first occurrence.'),
@@ -81,37 +88,30 @@ export const maintenanceWindowSchema = z
     upcoming: z.array(occurrenceSchema).describe('The next five occurrences that have not begun.'),
     createdAt: timestamp,
     updatedAt: timestamp,
-  })
-  .meta({
-    id: 'MaintenanceWindow',
-    description: 'A planned time, once or recurring, in which its monitors are checked but send no alerts.',
-  });
+  },
+);
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
-/** What is stored: no rule is evaluated for a list. */
+/** Only stored fields: no rule is evaluated for a list. */
 export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upcoming: true }).meta({
   id: 'ListedMaintenanceWindow',
   description: 'A maintenance window in a list: `nextOccurrence` is null while one runs.',
 });
 export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
 
-export const maintenanceWindowPreviewSchema = z
-  .strictObject({
-    occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
-    overlaps: z
-      .array(
-        z
-          .strictObject({
-            maintenanceWindowId: z.uuid(),
-            name: z.string(),
-            startsAt: timestamp.describe('When both windows first run together.'),
-            monitorCount: z.int().min(1).describe('Monitors that both windows have.'),
-          })
-          .meta({ id: 'MaintenanceWindowOverlap' }),
-      )
-      .describe('Other windows that run on the same monitors during one of the occurrences.'),
-  })
-  .meta({ id: 'MaintenanceWindowPreview' });
+export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPreview', {
+  occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
+  overlaps: z
+    .array(
+      component('MaintenanceWindowOverlap', {
+        maintenanceWindowId: z.uuid(),
+        name: z.string(),
+        startsAt: timestamp.describe('When both windows first run together.'),
+        monitorCount: z.int().min(1).describe('Monitors that both windows have.'),
+      }),
+    )
+    .describe('Other windows that run on the same monitors during one of the occurrences.'),
+});
 export type MaintenanceWindowPreview = z.infer<typeof maintenanceWindowPreviewSchema>;
 
 export const maintenanceWindowsQuerySchema = z.object({ limit: pageLimit, before: pageBefore });

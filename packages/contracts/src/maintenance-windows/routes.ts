@@ -11,16 +11,15 @@ import {
   updateMaintenanceWindowSchema,
 } from './maintenance-window.ts';
 
-const member = { tag: 'Maintenance windows', access: 'member' } as const;
+const common = { tag: 'Maintenance windows', access: 'member' } as const;
 const resource = 'maintenanceWindow';
 const response = z.strictObject({ maintenanceWindow: maintenanceWindowSchema });
 const responseExample = { maintenanceWindow: MAINTENANCE_WINDOW };
 const { upcoming: _, ...listed } = MAINTENANCE_WINDOW;
 
-export const maintenanceWindowRoutes = defineRoutes({
+export const maintenanceWindowRoutes = defineRoutes(common, {
   listMaintenanceWindows: {
     endpoint: 'GET /api/dashboard/maintenance-windows',
-    ...member,
     summary: 'List maintenance windows',
     description: 'Newest first.',
     query: maintenanceWindowsQuerySchema,
@@ -29,7 +28,6 @@ export const maintenanceWindowRoutes = defineRoutes({
   },
   createMaintenanceWindow: {
     endpoint: 'POST /api/dashboard/maintenance-windows',
-    ...member,
     summary: 'Create a maintenance window',
     description:
       'Once, or recurring by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
@@ -49,7 +47,6 @@ export const maintenanceWindowRoutes = defineRoutes({
   },
   previewMaintenanceWindow: {
     endpoint: 'POST /api/dashboard/maintenance-windows/preview',
-    ...member,
     summary: 'Preview a maintenance window',
     description:
       'The next occurrences of a window with these fields, and the other windows that overlap with them on the same monitors. Changes nothing.',
@@ -76,7 +73,6 @@ export const maintenanceWindowRoutes = defineRoutes({
   },
   getMaintenanceWindow: {
     endpoint: 'GET /api/dashboard/maintenance-windows/:id',
-    ...member,
     summary: 'Get a maintenance window',
     resource,
     response,
@@ -84,7 +80,6 @@ export const maintenanceWindowRoutes = defineRoutes({
   },
   updateMaintenanceWindow: {
     endpoint: 'PATCH /api/dashboard/maintenance-windows/:id',
-    ...member,
     summary: 'Update a maintenance window',
     description: 'Changes only the fields given. Takes effect for its monitors within two seconds.',
     resource,
@@ -95,14 +90,12 @@ export const maintenanceWindowRoutes = defineRoutes({
   },
   deleteMaintenanceWindow: {
     endpoint: 'DELETE /api/dashboard/maintenance-windows/:id',
-    ...member,
     summary: 'Delete a maintenance window',
     description: 'Ends its maintenance if it is running.',
     resource,
   },
   endMaintenance: {
     endpoint: 'POST /api/dashboard/maintenance-windows/:id/end',
-    ...member,
     summary: 'End maintenance now',
     description:
       'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',

@@ -31,7 +31,7 @@ export function monitorFileJsonSchema(): object {
         const text = (jsonSchema.description ?? '').replace(` ${SECRETS_NOTE}`, '');
         jsonSchema.description = `${text} ${SECRETS_NOTE}`;
       }
-      // A variable is no URL yet.
+      // A variable is not a URL.
       if (jsonSchema.format === 'uri') delete jsonSchema.format;
     },
   });

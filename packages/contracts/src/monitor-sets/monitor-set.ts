@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { label } from '../fields.ts';
+import { component, label } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { createMonitorSchema } from '../monitors/monitor.ts';
 
@@ -25,25 +25,23 @@ export const monitorSetEntrySchema = z
   });
 export type MonitorSetEntry = z.infer<typeof monitorSetEntrySchema>;
 
-export const monitorSetSchema = z
-  .strictObject({
-    source: label(LIMITS.externalIdCharacters).describe(
-      'The owner of these monitors, such as the repository that declares them.',
-    ),
-    monitors: z
-      .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
-      .max(LIMITS.monitorSetSize, { error: `must hold at most ${LIMITS.monitorSetSize} monitors` })
-      .describe('Each with an `externalId` of its own.'),
-    prune: z
-      .boolean({ error: 'must be true or false' })
-      .default(false)
-      .describe('Whether to delete monitors of the source that are not in the set.'),
-    dryRun: z
-      .boolean({ error: 'must be true or false' })
-      .default(false)
-      .describe('Whether to return the plan without applying it.'),
-  })
-  .meta({ id: 'MonitorSet', description: 'The monitors that a source wants.' });
+export const monitorSetSchema = component('MonitorSet', 'The monitors that a source wants.', {
+  source: label(LIMITS.externalIdCharacters).describe(
+    'The owner of these monitors, such as the repository that declares them.',
+  ),
+  monitors: z
+    .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
+    .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` })
+    .describe('Each with an `externalId` of its own.'),
+  prune: z
+    .boolean({ error: 'must be true or false' })
+    .default(false)
+    .describe('Whether to delete monitors of the source that are not in the set.'),
+  dryRun: z
+    .boolean({ error: 'must be true or false' })
+    .default(false)
+    .describe('Whether to return the plan without applying it.'),
+});
 export type MonitorSet = z.infer<typeof monitorSetSchema>;
 
 const memberSchema = z.strictObject({

@@ -1,44 +1,41 @@
 import { z } from 'zod';
-import { httpUrl, instant, pageLimit, timestamp } from '../fields.ts';
+import { component, httpUrl, instant, pageLimit, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { CHECK_SOURCES, CHECK_STATUSES, MONITOR_STATUSES } from '../vocabulary.ts';
 
-export const monitorRegionSchema = z
-  .strictObject({
-    region: z.string(),
-    status: z
-      .enum(CHECK_STATUSES)
-      .nullable()
-      .describe(
-        'Of the last check that counts. Null, like `lastCheckedAt`, if there is none since the region was assigned, the check was changed, or all regions were silent.',
-      ),
-    failing: z.boolean().describe("Whether its consecutive failures have reached the monitor's threshold."),
-    consecutiveFailures: z.int().min(0),
-    lastCheckedAt: timestamp.nullable(),
-    eligible: z
-      .boolean()
-      .describe("Whether the region currently counts for the monitor's status: its last check is not stale."),
-    certificateExpiresAt: timestamp
-      .nullable()
-      .describe('When the certificate last seen expires. Null for http, or if no TLS connection succeeded.'),
-  })
-  .meta({ id: 'MonitorRegion', description: 'The latest result of a monitor in a region.' });
+export const monitorRegionSchema = component('MonitorRegion', 'The latest result of a monitor in a region.', {
+  region: z.string(),
+  status: z
+    .enum(CHECK_STATUSES)
+    .nullable()
+    .describe(
+      'Result of the last check that counts. Null, like `lastCheckedAt`, if there is none since the region was assigned, the check was changed, or all regions stopped reporting.',
+    ),
+  failing: z.boolean().describe("Whether its consecutive failures have reached the monitor's threshold."),
+  consecutiveFailures: z.int().min(0),
+  lastCheckedAt: timestamp.nullable(),
+  eligible: z
+    .boolean()
+    .describe("Whether the region currently counts for the monitor's status: its last check is not stale."),
+  certificateExpiresAt: timestamp
+    .nullable()
+    .describe('When the certificate last seen expires. Null for http, or if no TLS connection succeeded.'),
+});
 export type MonitorRegion = z.infer<typeof monitorRegionSchema>;
 
 const milliseconds = z.int().min(0);
 
-const timingsSchema = z
-  .strictObject({
+const timingsSchema = component(
+  'Timings',
+  'Phases of a check in whole milliseconds; null for a phase that did not take place.',
+  {
     dns: milliseconds.nullable().describe('DNS lookup.'),
     tcp: milliseconds.nullable().describe('TCP connection.'),
     tls: milliseconds.nullable().describe('TLS handshake.'),
     firstByte: milliseconds.nullable().describe('From the request to the first byte of the response.'),
     download: milliseconds.nullable().describe('From the first to the last byte read.'),
-  })
-  .meta({
-    id: 'Timings',
-    description: 'Phases of a check in whole milliseconds; null for a phase that did not take place.',
-  });
+  },
+);
 export type Timings = z.infer<typeof timingsSchema>;
 
 /** `TIMEOUT`, `DNS_ERROR`, `CONNECTION_REFUSED`, `HTTP_<code>` or `UNKNOWN_ERROR`. */
@@ -50,32 +47,30 @@ export const errorReasonSchema = z
     description: '`TIMEOUT`, `DNS_ERROR`, `CONNECTION_REFUSED`, `HTTP_<status code>` or `UNKNOWN_ERROR`.',
   });
 
-export const eventSchema = z
-  .strictObject({
-    id: z.uuid(),
-    monitorId: z.uuid(),
-    monitorName: z.string().describe('The current name.'),
-    status: z.enum(CHECK_STATUSES).describe('Whether the check passed.'),
-    latency: milliseconds.describe('Whole milliseconds; 0 without a response.'),
-    statusCode: z.int().nullable().describe('HTTP status code; null without a response.'),
-    errorReason: errorReasonSchema.nullable().describe('Why the check failed; null if it passed.'),
-    errorDetail: z.string().nullable().describe('Details of `errorReason`, for people.'),
-    region: z.string().describe('Code of the region.'),
-    timestamp: timestamp.describe(
-      'When it was recorded, strictly increasing for a monitor. Pass the last one as `since` to tail.',
-    ),
-    source: z.enum(CHECK_SOURCES).describe('Whether the check was scheduled or triggered.'),
-    url: z.string().nullable().describe("The URL of a trigger that replaced the monitor's; null otherwise."),
-    timings: timingsSchema,
-    runbookUrl: z.string().nullable().describe('The current one of the monitor.'),
-  })
-  .meta({ id: 'Event', description: 'The recorded result of one check.' });
+export const eventSchema = component('Event', 'The recorded result of one check.', {
+  id: z.uuid(),
+  monitorId: z.uuid(),
+  monitorName: z.string().describe('The current name.'),
+  status: z.enum(CHECK_STATUSES).describe('Whether the check passed.'),
+  latency: milliseconds.describe('Whole milliseconds; 0 without a response.'),
+  statusCode: z.int().nullable().describe('HTTP status code; null without a response.'),
+  errorReason: errorReasonSchema.nullable().describe('Why the check failed; null if it passed.'),
+  errorDetail: z.string().nullable().describe('Details of `errorReason`, for people.'),
+  region: z.string().describe('Code of the region.'),
+  timestamp: timestamp.describe(
+    'When it was recorded, strictly increasing for a monitor. Pass the last one as `since` to tail.',
+  ),
+  source: z.enum(CHECK_SOURCES).describe('Whether the check was scheduled or triggered.'),
+  url: z.string().nullable().describe("The URL of a trigger that replaced the monitor's; null otherwise."),
+  timings: timingsSchema,
+  runbookUrl: z.string().nullable().describe('Current runbook URL of the monitor.'),
+});
 export type Event = z.infer<typeof eventSchema>;
 
 export const eventsQuerySchema = z.object({
   limit: pageLimit,
   since: z
-    .string({ error: 'must be given once' })
+    .string({ error: 'must be given only once' })
     .pipe(
       instant(
         'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z (write + as %2B in a query)',
@@ -89,55 +84,52 @@ export const eventsQuerySchema = z.object({
     .optional(),
 });
 
-export const triggerSchema = z
-  .strictObject({
-    url: httpUrl
-      .nullable()
-      .default(null)
-      .describe(
-        "Checked this once instead of the monitor's URL. Requires the scope `write`. The status does not change.",
-      ),
-  })
-  .meta({ id: 'Trigger' });
+export const triggerSchema = component('Trigger', {
+  url: httpUrl
+    .nullable()
+    .default(null)
+    .describe(
+      "Checked this once instead of the monitor's URL. Requires the scope `write`. The status does not change.",
+    ),
+});
 
 const { monitors: maxMonitors } = LIMITS.recentChecks;
 const rule = `must be 1 to ${maxMonitors} ids of monitors, separated by commas`;
 
-/** An id that is given twice counts once. */
+/** Duplicate ids count once. */
 export const recentChecksQuerySchema = z.object({
   monitorIds: z
-    .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given once') })
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given only once') })
     .transform((text) => [...new Set(text.toLowerCase().split(','))])
     .pipe(z.array(z.uuid({ error: rule })).max(maxMonitors, { error: rule }))
     .describe(`1 to ${maxMonitors} ids of monitors, separated by commas.`),
 });
 
-const recentCheckSchema = z
-  .strictObject({
-    timestamp,
-    status: z.enum(CHECK_STATUSES),
-    latency: z.int().min(0).describe('Whole milliseconds; 0 without a response.'),
-    region: z.string(),
-  })
-  .meta({ id: 'RecentCheck' });
+const recentCheckSchema = component('RecentCheck', {
+  timestamp,
+  status: z.enum(CHECK_STATUSES),
+  latency: z.int().min(0).describe('Whole milliseconds; 0 without a response.'),
+  region: z.string(),
+});
 
-export const recentChecksSchema = z
-  .strictObject({ monitorId: z.uuid(), checks: z.array(recentCheckSchema) })
-  .meta({ id: 'RecentChecks', description: 'The latest checks of a monitor, oldest first.' });
+export const recentChecksSchema = component('RecentChecks', 'The latest checks of a monitor, oldest first.', {
+  monitorId: z.uuid(),
+  checks: z.array(recentCheckSchema),
+});
 export type RecentChecks = z.infer<typeof recentChecksSchema>;
 
-export const statusChangeSchema = z
-  .strictObject({
-    id: z.uuid(),
-    monitorId: z.uuid(),
-    monitorName: z.string(),
-    previousStatus: z.enum(MONITOR_STATUSES),
-    status: z.enum(MONITOR_STATUSES),
-    timestamp: timestamp.describe('When the monitor changed to the new status.'),
-    region: z.string().describe("Of the check that caused the change, otherwise the monitor's first region."),
-    errorReason: errorReasonSchema
-      .nullable()
-      .describe('Null if the status is not `DOWN`, or if `DOWN` returned silently after maintenance.'),
-  })
-  .meta({ id: 'StatusChange', description: 'A change of the status of a monitor.' });
+export const statusChangeSchema = component('StatusChange', 'A change of the status of a monitor.', {
+  id: z.uuid(),
+  monitorId: z.uuid(),
+  monitorName: z.string(),
+  previousStatus: z.enum(MONITOR_STATUSES),
+  status: z.enum(MONITOR_STATUSES),
+  timestamp: timestamp.describe('When the monitor changed to the new status.'),
+  region: z
+    .string()
+    .describe("Region of the check that caused the change, otherwise the monitor's first region."),
+  errorReason: errorReasonSchema
+    .nullable()
+    .describe('Null if the status is not `DOWN`, or if `DOWN` returned silently after maintenance.'),
+});
 export type StatusChange = z.infer<typeof statusChangeSchema>;

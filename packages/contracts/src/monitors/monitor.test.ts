@@ -4,7 +4,7 @@ import { createMonitorSchema, monitorConflicts, updateMonitorSchema } from './mo
 const minimal = { name: 'Shop', url: 'https://shop.example/health' };
 
 describe('createMonitorSchema', () => {
-  test('fills in the defaults of the specification', () => {
+  test('applies the defaults', () => {
     expect(createMonitorSchema.parse(minimal)).toEqual({
       ...minimal,
       type: 'HTTP',
@@ -55,24 +55,24 @@ describe('createMonitorSchema', () => {
     ['__proto__', JSON.parse('{"__proto__":"x"}') as object],
     ['an array', ['X-A']],
     ['a string', 'X-A: b'],
-  ])('headers: refuses %s', (_, headers) => {
+  ])('rejects the headers %s', (_, headers) => {
     const result = createMonitorSchema.safeParse({ ...minimal, headers });
     expect(result.success).toBe(false);
     expect(result.error?.issues[0]?.path[0]).toBe('headers');
   });
 
-  test('refuses unknown keys, in the body and among the assertions', () => {
+  test('rejects unknown fields, also in assertions', () => {
     expect(createMonitorSchema.safeParse({ ...minimal, intervall: 60 }).success).toBe(false);
     expect(createMonitorSchema.safeParse({ ...minimal, assertions: { status: 200 } }).success).toBe(false);
   });
 
-  test('the name is trimmed, everything else kept as written', () => {
+  test('trims the name and keeps everything else as written', () => {
     const parsed = createMonitorSchema.parse({ ...minimal, name: '  Shop ', body: ' raw ' });
     expect(parsed).toMatchObject({ name: 'Shop', body: ' raw ' });
   });
 
   test.each([['name'], ['url'], ['body'], ['externalId'], ['source']])(
-    '%s: refuses a NUL and a lone surrogate',
+    '%s: rejects a NUL character and a lone surrogate',
     (field) => {
       for (const text of ['a\0b', 'a\ud800b']) {
         expect(createMonitorSchema.safeParse({ ...minimal, [field]: text }).success).toBe(false);
@@ -86,7 +86,7 @@ describe('createMonitorSchema', () => {
     ['€', 3],
     ['🔔', 4],
     ['\ufeff', 3],
-  ])('the body is bounded in bytes of UTF-8: %j has %i', (character, bytes) => {
+  ])('limits the body in UTF-8 bytes: %j has %i', (character, bytes) => {
     const most = 64 * 1024;
     const fits = character.repeat(Math.floor(most / bytes)) + 'a'.repeat(most % bytes);
     expect(Buffer.byteLength(fits)).toBe(most);
@@ -96,24 +96,27 @@ describe('createMonitorSchema', () => {
 });
 
 describe('updateMonitorSchema', () => {
-  test('takes any subset and adds nothing', () => {
+  test('accepts any subset of the fields and adds no defaults', () => {
     expect(updateMonitorSchema.parse({})).toEqual({});
     expect(updateMonitorSchema.parse({ interval: 30 })).toEqual({ interval: 30 });
   });
 
-  test.each(['headers', 'body', 'assertions', 'runbookUrl', 'externalId'])('null clears %s', (field) => {
-    expect(updateMonitorSchema.parse({ [field]: null })).toEqual({ [field]: null });
-  });
+  test.each(['headers', 'body', 'assertions', 'runbookUrl', 'externalId'])(
+    'accepts null to clear %s',
+    (field) => {
+      expect(updateMonitorSchema.parse({ [field]: null })).toEqual({ [field]: null });
+    },
+  );
 
   test.each(['name', 'url', 'type', 'interval', 'timeout', 'method', 'failureThreshold', 'regions'])(
-    'null is refused for %s',
+    'rejects null for %s',
     (field) => {
       expect(updateMonitorSchema.safeParse({ [field]: null }).success).toBe(false);
     },
   );
 });
 
-test('body assertions cannot go with HEAD', () => {
+test('monitorConflicts rejects body assertions with HEAD', () => {
   const assertions = { bodyContains: 'ok', bodyNotContains: 'error', statusCode: 200 };
   expect(monitorConflicts({ method: 'HEAD', assertions }).map((conflict) => conflict.path)).toEqual([
     'assertions.bodyContains',

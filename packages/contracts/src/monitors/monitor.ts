@@ -38,8 +38,8 @@ const regionCode = z.string({ error: 'must be a string' }).regex(REGION_PATTERN,
 
 const regionList = z
   .array(regionCode, { error: 'must be an array of region codes' })
-  .max(LIMITS.regionCount, { error: `must hold at most ${LIMITS.regionCount} regions` })
-  .refine((regions) => new Set(regions).size === regions.length, { error: 'must not name a region twice' })
+  .max(LIMITS.regionCount, { error: `must contain at most ${LIMITS.regionCount} regions` })
+  .refine((regions) => new Set(regions).size === regions.length, { error: 'must not contain a region twice' })
   .meta({ uniqueItems: true });
 
 const utf8 = new TextEncoder();
@@ -47,9 +47,7 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
   error: `must be at most ${LIMITS.requestBodyBytes} bytes`,
 });
 
-/**
- * The fields of a monitor, without defaults. `null` clears a field without a default; for the others it is an error.
- */
+/** The fields of a monitor, without defaults. `null` clears a field without a default; for the others it is an error. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),
@@ -152,7 +150,7 @@ export const monitorSchema = z
   });
 export type Monitor = z.infer<typeof monitorSchema>;
 
-/** The fields that rules between fields look at, for a monitor whose other fields may be invalid. */
+/** The fields that the rules between fields need, for a monitor whose other fields may be invalid. */
 const conflictSchema = createMonitorSchema.pick({ method: true, assertions: true }).strip();
 
 /** Validates a complete monitor by a schema and the rules between fields. `input` has the defaults; it is null if there are errors. */

@@ -28,14 +28,14 @@ function headerProblem(name: string, value: unknown): string | null {
   if (FORBIDDEN.has(name.toLowerCase()))
     return 'is set by the connection itself and cannot be a custom header';
   if (typeof value !== 'string') return 'must be a string';
-  if (INVALID_FIELD_VALUE.test(value)) return 'must hold visible Latin-1 characters, spaces and tabs only';
+  if (INVALID_FIELD_VALUE.test(value)) return 'must contain visible Latin-1 characters, spaces and tabs only';
   if (value.length > LIMITS.headerValueCharacters) {
     return `must be at most ${LIMITS.headerValueCharacters} characters`;
   }
   return null;
 }
 
-/** Custom request headers: at most 50, names and values as RFC 9110 has them, no hop-by-hop or framing header. */
+/** Custom request headers: names and values by RFC 9110, no hop-by-hop or framing headers. */
 export const requestHeaders = z
   .custom<Record<string, string>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -47,7 +47,7 @@ export const requestHeaders = z
   .superRefine((headers, context) => {
     const names = Object.keys(headers);
     if (names.length > LIMITS.headerCount) {
-      context.addIssue({ code: 'custom', message: `must hold at most ${LIMITS.headerCount} headers` });
+      context.addIssue({ code: 'custom', message: `must contain at most ${LIMITS.headerCount} headers` });
     }
     const seen = new Set<string>();
     for (const name of names) {

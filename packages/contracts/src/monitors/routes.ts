@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { EVENT, MONITOR } from '../routes/examples.ts';
-import { defineRoutes, ifMatch } from '../routes/route.ts';
-import type { Route, Routes } from '../routes/route.ts';
+import { defineRoutes, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
   eventSchema,
   eventsQuerySchema,
@@ -22,7 +21,7 @@ const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII 
 /** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
-/** Plain, or quoted as the IETF draft writes it. */
+/** Plain, or quoted as in the IETF draft. */
 const idempotencyKey = z
   .string()
   .transform((header) => QUOTED.exec(header)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? header)
@@ -34,25 +33,25 @@ const idempotencyKey = z
   )
   .optional()
   .describe(
-    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. The same request with it gets the first response again for ${LIMITS.idempotencyKeyHours} hours and creates nothing. Another request with it is refused with 422; one sent while the first is in progress, with 409 and \`Retry-After\`.`,
+    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. For ${LIMITS.idempotencyKeyHours} hours, the same request with the same key returns the first response and creates nothing. Another request with the key returns 422. A request while the first one is in progress returns 409 with \`Retry-After\`.`,
   );
 
+const forPrograms = { tag: 'Monitors', access: 'key' } as const;
+const forUsers = { tag: 'Monitors in the dashboard', access: 'member' } as const;
+
 /** The monitors API for programs. */
-export const monitorRoutes = defineRoutes({
+export const monitorRoutes = defineRoutes(forPrograms, {
   listMonitors: {
     endpoint: 'GET /api/cli/monitors',
-    tag: 'Monitors',
     summary: 'List monitors',
     description: 'Every monitor of the account, newest first.',
-    access: 'key',
     response: z.strictObject({ monitors: z.array(monitorSchema) }),
     responseExample: { monitors: [MONITOR] },
   },
   createMonitor: {
     endpoint: 'POST /api/cli/monitors',
-    tag: 'Monitors',
     summary: 'Create a monitor',
-    description: 'It is checked at once, and `PENDING` until then.',
+    description: 'The monitor is checked at once and is `PENDING` until the check completes.',
     access: 'write key',
     headers: z.object({ 'Idempotency-Key': idempotencyKey }),
     body: createMonitorSchema,
@@ -74,10 +73,8 @@ export const monitorRoutes = defineRoutes({
   },
   getMonitor: {
     endpoint: 'GET /api/cli/monitors/:id',
-    tag: 'Monitors',
     summary: 'Get a monitor',
-    description: `With its ${LIMITS.recentEvents} latest events, newest first.`,
-    access: 'key',
+    description: `Includes its ${LIMITS.recentEvents} latest events, newest first.`,
     resource,
     response: z.strictObject({
       monitor: monitorSchema,
@@ -85,19 +82,18 @@ export const monitorRoutes = defineRoutes({
     }),
     responseExample: { monitor: MONITOR, events: [EVENT] },
     responseHeaders: ['ETag'],
-    // It has custom headers in clear beside what targets sent in the details of errors.
+    // The response contains custom headers in clear, next to error details that targets control.
     isUncompressed: true,
   },
   updateMonitor: {
     endpoint: 'PUT /api/cli/monitors/:id',
-    tag: 'Monitors',
     summary: 'Update a monitor',
     description:
       'Changes only the fields given. A new URL, method, body, timeout, set of headers or assertions resets the failure counts.',
     access: 'write key',
     resource,
     headers: ifMatch(
-      'The `ETag` of the monitor as you know it. If the monitor has changed since, the request is refused with 412.',
+      'The `ETag` of the monitor that you read. If the monitor has changed since, the request returns 412.',
     ),
     body: updateMonitorSchema,
     bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
@@ -108,13 +104,12 @@ export const monitorRoutes = defineRoutes({
   },
   deleteMonitor: {
     endpoint: 'DELETE /api/cli/monitors/:id',
-    tag: 'Monitors',
     summary: 'Delete a monitor',
     description: 'Deletes its events and incidents too. Webhooks that are due are still sent.',
     access: 'write key',
     resource,
     headers: ifMatch(
-      'The `ETag` of the monitor as you know it. If the monitor has changed since, the request is refused with 412.',
+      'The `ETag` of the monitor that you read. If the monitor has changed since, the request returns 412.',
     ),
     errors: ['precondition_failed'],
   },
@@ -123,8 +118,7 @@ export const monitorRoutes = defineRoutes({
     tag: 'Checks',
     summary: 'Trigger a check',
     description:
-      'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not change. 409 if no key of the server opens its headers or body; 504 if no checker of its first region responds in time.',
-    access: 'key',
+      'Waits for the result, which is recorded as an event. With a `url`, that URL is checked instead, and the status does not change; an API key needs the scope `write` for it. Returns 409 if no key of the server decrypts the headers or body of the monitor, and 504 if no checker of its first region responds in time.',
     requiresWriteScope: ({ url = null }) => url !== null,
     resource,
     body: triggerSchema,
@@ -141,7 +135,6 @@ export const monitorRoutes = defineRoutes({
     summary: 'List events of a monitor',
     description:
       'In chronological order. With `since`: the first `limit` events after it; without it: the latest. To tail, pass the `timestamp` of your last event: no event is missed or repeated.',
-    access: 'key',
     resource,
     query: eventsQuerySchema,
     response: z.strictObject({ events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max) }),
@@ -149,13 +142,12 @@ export const monitorRoutes = defineRoutes({
   },
 });
 
-type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> & {
-  readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
-    ? `${M} /api/dashboard/${Path}`
-    : never;
-  readonly tag: 'Monitors in the dashboard';
-  readonly access: 'member';
-};
+type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> &
+  typeof forUsers & {
+    readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
+      ? `${M} /api/dashboard/${Path}`
+      : never;
+  };
 
 /** The operation ids of routes under the other root. */
 export type InDashboard<Table extends Routes> = {
@@ -167,22 +159,19 @@ function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
   const entries = Object.entries(table).map(([id, declared]) => {
     const { requiresWriteScope: _, ...route } = declared;
     const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
-    const tag = 'Monitors in the dashboard';
-    return [`${id}InDashboard`, { ...route, endpoint, tag, access: 'member' }] as const;
+    return [`${id}InDashboard`, { ...route, ...forUsers, endpoint }] as const;
   });
   return Object.fromEntries(entries) as InDashboard<Table>;
 }
 
 export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
 
-/** What only the dashboard reads of monitors. */
-export const monitorViewRoutes = defineRoutes({
+/** Routes of monitors for the dashboard only. */
+export const monitorViewRoutes = defineRoutes(forUsers, {
   listRecentChecks: {
     endpoint: 'GET /api/dashboard/monitors/recent-checks',
-    tag: 'Monitors in the dashboard',
     summary: 'List recent checks of several monitors',
     description: `In the order of the ids: at most ${LIMITS.recentChecks.checks} checks of the last ${LIMITS.recentChecks.days} days for each. Checks of another URL and ids of unknown monitors are left out.`,
-    access: 'member',
     query: recentChecksQuerySchema,
     response: z.strictObject({ recentChecks: z.array(recentChecksSchema) }),
     responseExample: {
@@ -196,9 +185,7 @@ export const monitorViewRoutes = defineRoutes({
   },
   listMonitorRegions: {
     endpoint: 'GET /api/dashboard/monitors/:id/regions',
-    tag: 'Monitors in the dashboard',
     summary: 'List the latest result of each region of a monitor',
-    access: 'member',
     resource,
     response: z.strictObject({ regions: z.array(monitorRegionSchema) }),
     responseExample: {
@@ -217,10 +204,8 @@ export const monitorViewRoutes = defineRoutes({
   },
   getMonitorStats: {
     endpoint: 'GET /api/dashboard/monitors/:id/stats',
-    tag: 'Monitors in the dashboard',
     summary: 'Get statistics of a monitor',
     description: 'Uptime, gaps, latency and timings: in total, by region, and over time.',
-    access: 'member',
     resource,
     query: statsQuerySchema,
     response: z.strictObject({ stats: monitorStatsSchema }),

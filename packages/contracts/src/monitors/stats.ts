@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../fields.ts';
+import { component, timestamp } from '../fields.ts';
 
 /** The buckets of a window: the last one is in progress, and all begin at multiples of their length in UTC. */
 export const STATS_WINDOWS = {
@@ -21,12 +21,11 @@ export const statsQuerySchema = z.object({
 const count = z.int().min(0);
 const milliseconds = z.int().min(0);
 
-const latencySchema = z
-  .strictObject({ p50: milliseconds, p95: milliseconds, p99: milliseconds })
-  .meta({
-    id: 'LatencyPercentiles',
-    description: 'Of the checks with a response, in whole milliseconds, accurate to 5 %.',
-  })
+const latencySchema = component(
+  'LatencyPercentiles',
+  'Of the checks with a response, in whole milliseconds, accurate to 5 %.',
+  { p50: milliseconds, p95: milliseconds, p99: milliseconds },
+)
   .nullable()
   .describe('Null if no check had a response.');
 
@@ -45,18 +44,17 @@ const figures = {
 const figuresSchema = z.strictObject(figures);
 export type StatsFigures = z.infer<typeof figuresSchema>;
 
-const averageTimingsSchema = z
-  .strictObject({
+const averageTimingsSchema = component(
+  'AverageTimings',
+  'Average phases in whole milliseconds; a phase that did not take place counts as 0.',
+  {
     dns: milliseconds,
     tcp: milliseconds,
     tls: milliseconds,
     firstByte: milliseconds,
     download: milliseconds,
-  })
-  .meta({
-    id: 'AverageTimings',
-    description: 'Average phases in whole milliseconds; a phase that did not take place counts as 0.',
-  });
+  },
+);
 export type AverageTimings = z.infer<typeof averageTimingsSchema>;
 
 export const monitorStatsSchema = z
@@ -70,9 +68,7 @@ export const monitorStatsSchema = z
       .describe('Regions with checks or gaps, by name.'),
     series: z
       .array(
-        z
-          .strictObject({ start: timestamp, ...figures, timings: averageTimingsSchema.nullable() })
-          .meta({ id: 'StatsBucket' }),
+        component('StatsBucket', { start: timestamp, ...figures, timings: averageTimingsSchema.nullable() }),
       )
       .describe(
         'Every bucket of the window, including empty ones, oldest first. All begin at whole hours in UTC.',

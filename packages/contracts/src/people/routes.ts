@@ -11,14 +11,12 @@ import {
   userSchema,
 } from './user.ts';
 
-const member = { tag: 'People', access: 'member' } as const;
-const owner = { tag: 'People', access: 'owner' } as const;
+const common = { tag: 'People', access: 'member' } as const;
 const exampleToken = 'mZ0p4Vb2Qx8';
 
-export const peopleRoutes = defineRoutes({
+export const peopleRoutes = defineRoutes(common, {
   getMe: {
     endpoint: 'GET /api/dashboard/me',
-    ...member,
     summary: 'Get the signed-in user',
     response: meSchema,
     responseExample: {
@@ -28,16 +26,16 @@ export const peopleRoutes = defineRoutes({
   },
   listUsers: {
     endpoint: 'GET /api/dashboard/users',
-    ...owner,
+    access: 'owner',
     summary: 'List users',
     response: z.strictObject({ users: z.array(userSchema) }),
     responseExample: { users: [USER] },
   },
   updateUser: {
     endpoint: 'PATCH /api/dashboard/users/:id',
-    ...owner,
+    access: 'owner',
     summary: 'Change the role of a user',
-    description: '409 if the user is the last owner.',
+    description: 'Returns 409 if the user is the last owner.',
     resource: 'user',
     body: updateUserSchema,
     bodyExample: { role: 'owner' },
@@ -47,26 +45,26 @@ export const peopleRoutes = defineRoutes({
   },
   deleteUser: {
     endpoint: 'DELETE /api/dashboard/users/:id',
-    ...owner,
+    access: 'owner',
     summary: 'Remove a user',
     description:
-      'Ends all sessions of the user and revokes the open invitations by that user. API keys that the user created stop working, unless `revokeApiKeys` is `false`. 409 if the user is the last owner.',
+      'Ends all sessions of the user and revokes the open invitations by that user. API keys that the user created stop working, unless `revokeApiKeys` is `false`. Returns 409 if the user is the last owner.',
     resource: 'user',
     query: deleteUserQuerySchema,
     errors: ['conflict'],
   },
   listInvitations: {
     endpoint: 'GET /api/dashboard/invitations',
-    ...owner,
+    access: 'owner',
     summary: 'List open invitations',
     response: z.strictObject({ invitations: z.array(invitationSchema) }),
     responseExample: { invitations: [INVITATION] },
   },
   createInvitation: {
     endpoint: 'POST /api/dashboard/invitations',
-    ...owner,
+    access: 'owner',
     summary: 'Create an invitation',
-    description: 'The link works once, for seven days. Only this response contains it.',
+    description: 'The link works once, for seven days. It is returned only in this response.',
     body: createInvitationSchema,
     bodyExample: { email: 'ada@shop.example', role: 'member' },
     status: 201,
@@ -86,17 +84,16 @@ export const peopleRoutes = defineRoutes({
   },
   deleteInvitation: {
     endpoint: 'DELETE /api/dashboard/invitations/:id',
-    ...owner,
+    access: 'owner',
     summary: 'Delete an invitation',
-    description: 'The link stops working.',
+    description: 'The link stops working at once.',
     resource: 'invitation',
   },
   acceptInvitation: {
     endpoint: 'POST /api/dashboard/invitations/accept',
-    tag: 'People',
     summary: 'Accept an invitation',
     description:
-      'Creates the user and signs in. Needs no session: the token is the proof. 404: no such invitation; 410: it was used or has expired; 409: the address belongs to a user.',
+      'Creates the user and signs in. Requires only the token. Returns 404 if the invitation does not exist, 410 if it was used or has expired, and 409 if the address belongs to a user.',
     access: 'anyone',
     body: acceptInvitationSchema,
     bodyExample: { token: exampleToken, name: 'Ada', password: 'correct horse battery' },

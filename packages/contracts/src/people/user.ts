@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { label, oneOf, storableText, timestamp } from '../fields.ts';
+import { component, label, oneOf, storableText, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { USER_ROLES } from '../vocabulary.ts';
 
@@ -23,53 +23,43 @@ export const deleteUserQuerySchema = z.strictObject({
     .describe('Whether to delete the API keys that the user created.'),
 });
 
-export const createInvitationSchema = z
-  .strictObject({
-    email: emailSchema
-      .nullish()
-      .describe('The invited address. Without it, the recipient of the link chooses one.'),
-    role: oneOf(USER_ROLES).describe('An owner also manages people and sees secrets.'),
-  })
-  .meta({ id: 'InvitationCreate' });
+export const createInvitationSchema = component('InvitationCreate', {
+  email: emailSchema
+    .nullish()
+    .describe('The invited address. Without it, the recipient of the link chooses one.'),
+  role: oneOf(USER_ROLES).describe('An owner also manages people and sees secrets.'),
+});
 
-export const acceptInvitationSchema = z
-  .strictObject({
-    token: storableText.describe('From the link.'),
-    name: label(LIMITS.nameCharacters).describe('The name of the new user.'),
-    email: emailSchema.nullish().describe('Used only if the invitation has no address.'),
-    password: newPasswordSchema,
-  })
-  .meta({ id: 'InvitationAcceptance' });
+export const acceptInvitationSchema = component('InvitationAcceptance', {
+  token: storableText.describe('From the link.'),
+  name: label(LIMITS.nameCharacters).describe('The name of the new user.'),
+  email: emailSchema.nullish().describe('Used only if the invitation has no address.'),
+  password: newPasswordSchema,
+});
 
-export const userSchema = z
-  .strictObject({
-    id: z.uuid(),
-    name: z.string(),
-    email: z.string(),
-    role: z.enum(USER_ROLES).describe('An owner also manages people and sees secrets.'),
-    createdAt: timestamp,
-  })
-  .meta({ id: 'User', description: 'A user of the dashboard.' });
+export const userSchema = component('User', 'A user of the dashboard.', {
+  id: z.uuid(),
+  name: z.string(),
+  email: z.string(),
+  role: z.enum(USER_ROLES).describe('An owner also manages people and sees secrets.'),
+  createdAt: timestamp,
+});
 export type User = z.infer<typeof userSchema>;
 
-export const invitationSchema = z
-  .strictObject({
-    id: z.uuid(),
-    role: z.enum(USER_ROLES).describe('Of the new user.'),
-    email: z.string().nullable().describe('Null: the recipient of the link chooses an address.'),
-    expiresAt: timestamp,
-    createdAt: timestamp,
-  })
-  .meta({ id: 'Invitation', description: 'An open invitation, without its token.' });
+export const invitationSchema = component('Invitation', 'An open invitation, without its token.', {
+  id: z.uuid(),
+  role: z.enum(USER_ROLES).describe('Role of the new user.'),
+  email: z.string().nullable().describe('Null: the recipient of the link chooses an address.'),
+  expiresAt: timestamp,
+  createdAt: timestamp,
+});
 export type Invitation = z.infer<typeof invitationSchema>;
 
-export const meSchema = z
-  .strictObject({
-    user: userSchema,
-    account: z.strictObject({
-      id: z.uuid(),
-      name: z.string(),
-      defaultRegion: z.string().describe('Checks monitors without regions.'),
-    }),
-  })
-  .meta({ id: 'Me', description: 'The signed-in user and the account.' });
+export const meSchema = component('Me', 'The signed-in user and the account.', {
+  user: userSchema,
+  account: z.strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    defaultRegion: z.string().describe('Checks monitors without regions.'),
+  }),
+});

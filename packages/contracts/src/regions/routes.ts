@@ -1,12 +1,34 @@
 import { z } from 'zod';
+import { component } from '../fields.ts';
 import { defineRoutes } from '../routes/route.ts';
-import { regionSchema } from './region.ts';
 
-export const regionRoutes = defineRoutes({
+export const regionSchema = component(
+  'Region',
+  'Where checks run. Null: the queue of the region does not respond.',
+  {
+    region: z.string(),
+    workers: z.int().min(0).nullable().describe('Checkers that run its checks.'),
+    waiting: z
+      .int()
+      .min(0)
+      .nullable()
+      .describe('Jobs that are due and not started. One job checks all monitors of an interval and phase.'),
+    lagSeconds: z
+      .int()
+      .min(0)
+      .nullable()
+      .describe('How long the oldest waiting job has been due; 0 if none waits.'),
+    monitors: z.int().min(0).describe('Monitors of the account in the region.'),
+    served: z.boolean().nullable().describe('Whether any checker runs its checks.'),
+  },
+);
+export type Region = z.infer<typeof regionSchema>;
+
+const common = { tag: 'Regions', access: 'member' } as const;
+
+export const regionRoutes = defineRoutes(common, {
   listRegions: {
     endpoint: 'GET /api/dashboard/regions',
-    tag: 'Regions',
-    access: 'member',
     summary: 'List regions',
     description:
       "The regions of the account's monitors and of the settings, at most five seconds old. No checker checks the monitors of a region that is not `served`.",

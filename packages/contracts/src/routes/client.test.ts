@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Channel } from '../channels/channel.ts';
-import { createClient } from './client.ts';
-import type { ClientRequest } from './client.ts';
+import { type ClientRequest, createClient } from './client.ts';
 import type { DashboardRoutes } from './routes.ts';
 
 const sent: ClientRequest[] = [];
@@ -10,7 +9,7 @@ const client = createClient<DashboardRoutes>(async (request) => {
   return undefined;
 });
 
-test('a request has the id and the query in its path', async () => {
+test('the client puts the id and the query into the path', async () => {
   const { signal } = new AbortController();
   await client('GET /api/dashboard/channels/:id/deliveries', {
     id: 'a/b',

@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import type { Method, ResponseOf, Route, Routes } from './route.ts';
 
-/** A request as the typed client hands it to the function that sends it. */
+/** A request that the typed client passes to the function that sends it. */
 export interface ClientRequest {
   readonly method: Method;
   /** With the id and the query filled in. */
   readonly path: string;
-  /** Undefined: none. */
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
@@ -22,7 +21,7 @@ type RouteAt<Table extends Routes, Endpoint extends string> = Extract<
 >;
 
 type InputOf<Schema> = Schema extends z.ZodType ? z.input<Schema> : never;
-/** One option of a request: absent, optional if nothing is required in it, or required. */
+/** An option of a request: absent, optional if it has no required fields, or required. */
 type Option<Name extends string, Value> = [Value] extends [never]
   ? unknown
   : Record<string, never> extends Value
@@ -45,8 +44,8 @@ export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table][
 ) => Promise<ResponseOf<RouteAt<Table, Endpoint>>>;
 
 /**
- * A client whose requests and responses are typed by the route table. Only the table's type is needed, so none of it is loaded:
- * `createClient<typeof channelRoutes>(send)`, then `client('GET /api/dashboard/channels/:id', { id })`.
+ * A client typed by a route table, of which it needs only the type: `createClient<typeof channelRoutes>(send)`, then
+ * `client('GET /api/dashboard/channels/:id', { id })`.
  */
 export function createClient<Table extends Routes>(send: Send): Client<Table> {
   interface AnyOptions {

@@ -1,13 +1,42 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import type { Tag } from './tags.ts';
+
+/** The chapters of the API reference, in order. */
+export const TAGS = {
+  Monitors: 'What is checked, how often, and from where. For programs, with an API key.',
+  Checks: 'Results of checks, and triggering a check. For programs, with an API key.',
+  Documentation: 'The machine-readable documents behind this page.',
+  'Monitors in the dashboard':
+    'The monitors API for signed-in users, with the same rules, and what only the dashboard shows.',
+  'Live stream': 'Checks and status changes of the account, about a second after they are recorded.',
+  Channels: 'Receivers of webhooks.',
+  Deliveries: 'Webhooks sent to receivers, their responses, and redelivery.',
+  Incidents: 'Periods in which a monitor was `DOWN`. The service opens and resolves them.',
+  'Maintenance windows': 'Periods in which monitors are checked but send no alerts.',
+  Regions: 'Where checks run, and whether any checker serves them.',
+  'API keys': 'Keys for programs.',
+  People: 'Users of the account and invitations.',
+  'Signing in':
+    'Sessions of the dashboard. Responses and errors are those of [better-auth](https://better-auth.com); listed is what the dashboard uses.',
+  Operation: 'For operators of Tocsin: probes and metrics.',
+} as const;
+export type Tag = keyof typeof TAGS;
 
 /** Who may call a route. `key` is any valid API key; `member` is any signed-in user of the account. */
 export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
 
-/** What the `:id` of a path identifies. */
-export type ResourceKind =
-  'monitor' | 'channel' | 'delivery' | 'incident' | 'maintenanceWindow' | 'apiKey' | 'user' | 'invitation';
+/** What the `:id` of a path can identify, with its name in texts. */
+export const RESOURCES = {
+  monitor: 'monitor',
+  channel: 'channel',
+  delivery: 'delivery',
+  incident: 'incident',
+  maintenanceWindow: 'maintenance window',
+  apiKey: 'API key',
+  user: 'user',
+  invitation: 'invitation',
+} as const;
+export type ResourceKind = keyof typeof RESOURCES;
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -18,17 +47,16 @@ export type ResponseHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set
 interface OtherResponse {
   readonly status: 304 | 503;
   readonly description: string;
-  /** Null: no body. */
   readonly response: z.ZodType | null;
 }
 
-/** The one declaration of a route. The server, its OpenAPI document, typed clients, the tests and the fuzzer derive from it. */
+/** Declares a route. The server, the OpenAPI document, typed clients, tests and the fuzzer derive from it. */
 export interface Route {
   /** Method and path, with at most the parameter `:id`. */
   readonly endpoint: `${Method} /${string}`;
   readonly tag: Tag;
   readonly summary: string;
-  /** Markdown: what the schemas do not say. */
+  /** Markdown, beyond the schemas. */
   readonly description?: string;
   readonly access: Access;
   /** Where any key may call the route: whether a request with this body requires the scope `write`. */
@@ -36,7 +64,6 @@ export interface Route {
   /** Set if the path has an `:id`. Another account's resource is not found. */
   readonly resource?: ResourceKind;
   readonly query?: z.ZodObject;
-  /** Request headers of this route. */
   readonly headers?: z.ZodObject;
   /** Unset: the route reads no body. */
   readonly body?: z.ZodObject;
@@ -55,7 +82,7 @@ export interface Route {
   readonly otherResponses?: readonly OtherResponse[];
   /** Errors that depend on stored state or on rules beyond the schemas, besides those that `errorsOf` derives. */
   readonly errors?: readonly ErrorCode[];
-  /** Whether a success shows something that is a secret elsewhere. */
+  /** Whether a success contains a secret that other responses hide. */
   readonly showsSecret?: true;
   /** Whether a success must not be compressed, besides those that show a secret. */
   readonly isUncompressed?: true;
@@ -64,12 +91,19 @@ export interface Route {
 /** Routes by operation id. */
 export type Routes = Readonly<Record<string, Route>>;
 
-/** Keeps the literal types of a table, from which handlers and clients are typed. */
-export function defineRoutes<const Table extends Routes>(table: Table): Table {
-  return table;
+/** A table of routes with what they have in common, unless a route declares otherwise. */
+type WithCommon<Common, Table> = { readonly [Id in keyof Table]: Omit<Common, keyof Table[Id]> & Table[Id] };
+
+/** Declares routes. The literal types are kept, because handlers and clients are typed from them. */
+export function defineRoutes<
+  const Common extends Partial<Route>,
+  const Table extends Readonly<Record<string, Omit<Route, keyof Common> & Partial<Route>>>,
+>(common: Common, table: Table): WithCommon<Common, Table> {
+  const entries = Object.entries(table).map(([id, route]) => [id, { ...common, ...route }]);
+  return Object.fromEntries(entries) as WithCommon<Common, Table>;
 }
 
-/** The schema of a body without fields, which may be left out. */
+/** A body without fields, which may be omitted. */
 export const noFields = z.strictObject({});
 
 /** The request headers of a route that takes `If-Match`. */
@@ -77,7 +111,6 @@ export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOpt
   return z.object({ 'If-Match': z.string().optional().describe(description) });
 }
 
-/** The output of a schema; `undefined` where there is none. */
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;
 
@@ -85,7 +118,7 @@ type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer V
 export type BodyOf<R extends Route> = OutputOf<Member<R, 'body'>>;
 export type QueryOf<R extends Route> = OutputOf<Member<R, 'query'>>;
 export type HeadersOf<R extends Route> = OutputOf<Member<R, 'headers'>>;
-/** The JSON of a success; `undefined` where it has no JSON body. */
+/** The JSON of a success; `undefined` without a JSON body. */
 export type ResponseOf<R extends Route> = OutputOf<Member<R, 'response'>>;
 
 export function methodOf({ endpoint }: Pick<Route, 'endpoint'>): Method {
@@ -101,7 +134,7 @@ export function statusOf({ status, response }: Pick<Route, 'status' | 'response'
   return status ?? (response === undefined ? 204 : 200);
 }
 
-/** Every error that a route may return, in the order in which the server looks for them. */
+/** Every error that a route may return, in the order of the server's checks. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const { access, query, body } = route;
   const changesAsUser = methodOf(route) !== 'GET' && pathOf(route).startsWith('/api/dashboard/');

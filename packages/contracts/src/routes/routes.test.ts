@@ -5,12 +5,12 @@ import { API_ROUTES, AUTH_ROUTES, byEndpoint } from './routes.ts';
 
 const routes = byEndpoint({ ...API_ROUTES, ...AUTH_ROUTES });
 
-test('no two routes have the same endpoint', () => {
+test('every route has its own endpoint', () => {
   expect(Object.keys(routes)).toHaveLength(Object.keys({ ...API_ROUTES, ...AUTH_ROUTES }).length);
 });
 
 test.each(Object.entries(routes))(
-  '%s: examples match their schemas, and the path names the resource of its :id',
+  '%s: examples match their schemas, and a path with :id declares its resource',
   (_endpoint, route) => {
     const { body, bodyExample, response, responseExample, resource } = route;
     if (bodyExample !== undefined) expect(body?.safeParse(bodyExample).error).toBeUndefined();
@@ -60,7 +60,7 @@ describe('the errors of a route', () => {
     expect(errors('GET /healthz')).toEqual(['internal']);
   });
 
-  test('include the scope only where a key may lack it', () => {
+  test('include forbidden only if a key may lack the scope', () => {
     expect(errors('POST /api/cli/monitors/:id/trigger')).toContain('forbidden');
     expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain('forbidden');
     expect(errors('POST /api/dashboard/monitors/:id/trigger')).toContain('untrusted_origin');

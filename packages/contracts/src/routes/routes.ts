@@ -32,7 +32,7 @@ export const API_ROUTES = {
 /** The routes that better-auth handles. */
 export const AUTH_ROUTES = { ...signInRoutes, ...singleSignOnRoutes };
 
-/** What the dashboard's client is typed by. */
+/** The type of the dashboard's client. */
 export type DashboardRoutes = typeof API_ROUTES & typeof AUTH_ROUTES;
 
 /** @returns the routes of a table by endpoint, such as `GET /api/cli/monitors/:id` */

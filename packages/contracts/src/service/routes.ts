@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineRoutes } from '../routes/route.ts';
 
-const tag = 'Operation';
+const common = { tag: 'Operation', access: 'anyone' } as const;
 
 const healthy = z.strictObject({ status: z.literal('ok') });
 const failing = z.strictObject({
@@ -12,14 +12,13 @@ const failing = z.strictObject({
 });
 
 /** Routes that need neither an API key nor a session. */
-export const serviceRoutes = defineRoutes({
+export const serviceRoutes = defineRoutes(common, {
   getOpenApi: {
     endpoint: 'GET /api/cli/openapi.json',
     tag: 'Documentation',
     summary: 'Get this document',
     description:
       'OpenAPI 3.1. Send the `ETag` of your copy as `If-None-Match` to find out whether it has changed.',
-    access: 'anyone',
     response: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document.'),
     responseHeaders: ['ETag'],
     otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
@@ -29,7 +28,6 @@ export const serviceRoutes = defineRoutes({
     tag: 'Documentation',
     summary: 'Get the schema of a file of monitors',
     description: 'The JSON Schema of `tocsin.yaml`, for completion and validation in editors.',
-    access: 'anyone',
     response: z.looseObject({ $schema: z.string() }).describe('A JSON Schema, draft 7.'),
     responseHeaders: ['ETag'],
     otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
@@ -38,26 +36,21 @@ export const serviceRoutes = defineRoutes({
     endpoint: 'GET /api/dashboard/sign-in-methods',
     tag: 'Signing in',
     summary: 'List sign-in methods',
-    access: 'anyone',
     response: z.strictObject({ methods: z.array(z.literal(['password', 'oidc'])) }),
     responseExample: { methods: ['password', 'oidc'] },
   },
   getHealth: {
     endpoint: 'GET /healthz',
-    tag,
     summary: 'Check liveness',
-    access: 'anyone',
     response: healthy,
     responseExample: { status: 'ok' },
     otherResponses: [{ status: 503, description: 'Not alive: restart this server.', response: failing }],
   },
   getReadiness: {
     endpoint: 'GET /readyz',
-    tag,
     summary: 'Check readiness',
     description:
       'Not ready while a store does not respond. `?exclude=queue` leaves a store out: without the queue, the server still handles most requests.',
-    access: 'anyone',
     response: healthy,
     responseExample: { status: 'ok' },
     otherResponses: [
@@ -66,10 +59,8 @@ export const serviceRoutes = defineRoutes({
   },
   getMetrics: {
     endpoint: 'GET /metrics',
-    tag,
     summary: 'Get metrics',
     description: 'In the Prometheus text format.',
-    access: 'anyone',
     response: 'text/plain',
   },
 });

@@ -17,8 +17,8 @@ function evaluate(response: Partial<CheckedResponse>, assertions: Assertions | n
   return evaluateResponse({ ...complete, ...response }, assertions);
 }
 
-describe('the status', () => {
-  test.each([200, 204, 299, 300, 304, 399])('%d passes where none is asserted', (statusCode) => {
+describe('the status code', () => {
+  test.each([200, 204, 299, 300, 304, 399])('%d passes without an assertion', (statusCode) => {
     expect(evaluate({ statusCode })).toEqual(UP);
     expect(evaluate({ statusCode }, {})).toEqual(UP);
   });
@@ -34,7 +34,7 @@ describe('the status', () => {
     [999, 'HTTP_999'],
     [0, 'UNKNOWN_ERROR'],
     [99, 'UNKNOWN_ERROR'],
-  ])('%d is %s where none is asserted', (statusCode, errorReason) => {
+  ])('%d is %s without an assertion', (statusCode, errorReason) => {
     const errorDetail = `expected a status from 200 to 399, got status ${statusCode}`;
     expect(evaluate({ statusCode })).toEqual({ status: 'DOWN', errorReason, errorDetail });
   });
@@ -46,11 +46,11 @@ describe('the status', () => {
     [200, 204, 'HTTP_200'],
     [204, 200, 'HTTP_204'],
     [302, 200, 'HTTP_302'],
-  ])('%d where %d is asserted', (statusCode, asserted, errorReason) => {
+  ])('%d when %d is asserted', (statusCode, asserted, errorReason) => {
     expect(evaluate({ statusCode }, { statusCode: asserted }).errorReason).toBe(errorReason);
   });
 
-  test('comes before every other assertion', () => {
+  test('is checked before every other assertion', () => {
     const verdict = evaluate(
       { statusCode: 500, body: '', latencyMs: 900 },
       { bodyContains: 'ok', maxLatency: 1 },

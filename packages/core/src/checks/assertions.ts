@@ -6,7 +6,7 @@ import { sanitiseDetail } from './error-reason.ts';
 const DAY_MS = 86_400_000;
 const QUOTED_CHARACTERS = 80;
 
-/** A complete response, with what assertions depend on. */
+/** A complete response, for assertions. */
 export interface CheckedResponse {
   readonly statusCode: number;
   /** Null if it was not read or there was none; an assertion then sees empty text. */
@@ -24,8 +24,7 @@ export type ResponseVerdict =
 const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
 /**
- * Evaluates a complete response. A status code that fails is `HTTP_<code>`; any other failed assertion is `UNKNOWN_ERROR`, with every
- * failed rule in the detail.
+ * Evaluates a complete response: a wrong status code is `HTTP_<code>`, any other failed assertion `UNKNOWN_ERROR` with all failed rules.
  */
 export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;

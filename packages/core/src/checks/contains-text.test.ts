@@ -5,11 +5,11 @@ import { containsText } from './contains-text.ts';
 
 configureGlobal(PROPERTY_PARAMETERS);
 
-test('finds what there is, and nothing else', () => {
+test('finds exactly the texts that are contained', () => {
   const letters = string({ unit: constantFrom('a', 'b'), maxLength: 20 });
   assert(
     property(letters, letters, letters, (before, wanted, after) => {
-      // Long enough for the search of our own.
+      // Long enough for the linear search.
       const long = `${wanted}${'ab'.repeat(140)}`;
       expect(containsText(`${before}${long}${after}`, long)).toBe(true);
       const text = `${before}${after}${'ab'.repeat(140)}${before}`;
@@ -18,7 +18,7 @@ test('finds what there is, and nothing else', () => {
   );
 });
 
-test('ends with the text, at its end and at the end of what is wanted', () => {
+test('finds a text at the end, and stops at the end of the body', () => {
   const wanted = `${'a'.repeat(300)}b`;
   expect(containsText(wanted, wanted)).toBe(true);
   expect(containsText(`a${wanted}`, wanted)).toBe(true);
@@ -27,11 +27,11 @@ test('ends with the text, at its end and at the end of what is wanted', () => {
   expect(containsText('', '')).toBe(true);
 });
 
-test('reads a body that nearly matches everywhere a few times, and not once for each position', () => {
+test('reads a body that nearly matches everywhere a bounded number of times', () => {
   const body = 'a'.repeat(50_000);
   const wanted = `${'a'.repeat(1_000)}b${'a'.repeat(999)}`;
   const reads = jest.spyOn(String.prototype, 'charCodeAt');
-  // A search by the engine may take as many steps as the product of the lengths, so it may get only short texts.
+  // A search by V8 may take as many steps as the product of the lengths, so it must get short texts only.
   const searches = [jest.spyOn(String.prototype, 'includes'), jest.spyOn(String.prototype, 'indexOf')];
   const found = containsText(body, wanted);
   const readCount = reads.mock.calls.length;

@@ -2,12 +2,10 @@
 const SAFE_CHARACTERS = 250;
 
 /**
- * Whether `text` contains `wanted`, in time that grows with the sum of their lengths (Knuth, Morris, Pratt): a body that nearly matches
- * everywhere must not block a process for seconds.
+ * Whether `text` contains `wanted`, in linear time (Knuth-Morris-Pratt): a body that nearly matches everywhere must not block a process.
  */
 export function containsText(text: string, wanted: string): boolean {
   if (wanted.length <= SAFE_CHARACTERS) return text.includes(wanted);
-  // Without the beginning there is no match.
   const start = text.indexOf(wanted.slice(0, SAFE_CHARACTERS));
   return start >= 0 && search(text, wanted, start);
 }
@@ -22,7 +20,7 @@ function search(text: string, wanted: string, start: number): boolean {
   return false;
 }
 
-/** For each prefix of the text the length of its longest proper prefix that is also its end. */
+/** For each prefix of the text, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(text: string): Int32Array {
   const borders = new Int32Array(text.length);
   let border = 0;
@@ -33,7 +31,7 @@ function bordersOf(text: string): Int32Array {
   return borders;
 }
 
-/** How much of `wanted` is matched after one more character. */
+/** The length of the match after one more character. */
 function extend(wanted: string, borders: Int32Array, matched: number, character: number): number {
   let length = matched;
   while (length > 0 && wanted.charCodeAt(length) !== character) length = borders[length - 1] ?? 0;

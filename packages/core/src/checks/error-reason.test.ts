@@ -36,7 +36,7 @@ describe('classifyError', () => {
     expect(classifyError(systemError('cause', { code })).errorReason).toBe(reason);
   });
 
-  test('any failure of getaddrinfo is of the name', () => {
+  test('classifies any failure of getaddrinfo as DNS_ERROR', () => {
     const error = systemError('getaddrinfo EINVAL x', { code: 'EINVAL', syscall: 'getaddrinfo' });
     expect(classifyError(error)).toEqual({ errorReason: 'DNS_ERROR', errorDetail: 'getaddrinfo EINVAL x' });
   });
@@ -50,7 +50,7 @@ describe('classifyError', () => {
     ['reset', [reset, unreachable], 'UNKNOWN_ERROR'],
     ['none', [], 'UNKNOWN_ERROR'],
     ['nested', [new AggregateError([refused])], 'CONNECTION_REFUSED'],
-  ])('of several attempts: %s', (_name, errors, reason) => {
+  ])('of several attempts to connect: %s', (_name, errors, reason) => {
     expect(classifyError(new AggregateError(errors)).errorReason).toBe(reason);
   });
 
@@ -115,7 +115,7 @@ describe('classifyError', () => {
     ['a string', 'the exchange failed'],
     [null, 'the exchange failed'],
     [undefined, 'the exchange failed'],
-  ])('says in words: %s', (error, detail) => {
+  ])('describes the error: %s', (error, detail) => {
     expect(classifyError(error).errorDetail).toBe(detail);
   });
 });
@@ -134,11 +134,11 @@ describe('sanitiseDetail', () => {
     expect(sanitiseDetail(text)).toBe(clean);
   });
 
-  test('never parts a surrogate pair when it cuts', () => {
+  test('never splits a surrogate pair when it cuts', () => {
     expect(sanitiseDetail('x'.repeat(498) + '🔔🔔')).toBe(`${'x'.repeat(498)}…`);
   });
 
-  test('holds for any text: bounded, well-formed, no control characters', () => {
+  test('returns bounded, well-formed text without control characters for any input', () => {
     const anyText = string({
       unit: integer({ min: 0, max: 0xffff }).map((n) => String.fromCharCode(n)),
       maxLength: 1500,

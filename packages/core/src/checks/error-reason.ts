@@ -1,7 +1,7 @@
 import type { NAMED_ERROR_REASONS } from '@tocsin/contracts/vocabulary';
 
 const MAX_DETAIL_CHARACTERS = 500;
-// What getaddrinfo and c-ares report; getaddrinfo's EAI_* codes are matched by their prefix.
+// Codes of getaddrinfo and c-ares; the EAI_* codes of getaddrinfo are matched by their prefix.
 const DNS_CODES = new Set([
   'ENOTFOUND',
   'ENODATA',
@@ -20,7 +20,7 @@ const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_SOCKET_CONNE
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
 /** OpenSSL's message if the server supports none of the offered protocols. */
 const NO_COMMON_PROTOCOL = /alert no application protocol/;
-/** The types of the HTTP/2 frames that a server begins with: SETTINGS, or GOAWAY. */
+/** The types of the first HTTP/2 frame of a server: SETTINGS or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'the server speaks only HTTP/2, which checks do not';
@@ -29,13 +29,13 @@ const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]+/gu;
 
 type NamedErrorReason = (typeof NAMED_ERROR_REASONS)[number];
 
-/** Why an exchange failed: the reason of the wire contract, and the cause in words (sanitised, bounded). */
+/** Why an exchange failed, with the cause in words (sanitised, at most 500 characters). */
 export interface Failure {
   readonly errorReason: NamedErrorReason;
   readonly errorDetail: string;
 }
 
-/** What Node's errors carry, beyond what `Error` declares. */
+/** Fields of Node's errors. */
 interface RaisedError {
   readonly message: string;
   readonly code: string;
@@ -43,24 +43,19 @@ interface RaisedError {
   readonly reason: unknown;
   /** The bytes that Node's HTTP parser was reading when it failed. */
   readonly rawPacket: unknown;
-  /** The attempts of an `AggregateError`, empty for any other error. */
+  /** The errors of an `AggregateError`; empty for any other error. */
   readonly attempts: readonly unknown[];
 }
 
-/**
- * The reason for an error that Node raised for an exchange. Of several attempts of one connection (an `AggregateError`) a refusal counts
- * most: that host did respond.
- */
+/** Classifies an error of Node. Of several attempts to connect (an `AggregateError`), a refusal counts most: that host did respond. */
 export function classifyError(error: unknown): Failure {
   const raised = readError(error);
   return { errorReason: reasonOf(raised), errorDetail: sanitiseDetail(describe(raised)) };
 }
 
-/**
- * Makes untrusted text fit to store, log and show: a space for each run of control characters and lone surrogates, at most 500 characters.
- */
+/** Makes untrusted text safe to store and show: a space for each run of control characters and lone surrogates, at most 500 characters. */
 export function sanitiseDetail(text: string): string {
-  // Text that is cut off anyway is not searched; twice the limit leaves room for what is removed.
+  // Searches only twice the limit, which leaves room for removed characters.
   const clean = text
     .slice(0, 2 * MAX_DETAIL_CHARACTERS)
     .replace(UNSAFE, ' ')
@@ -73,10 +68,8 @@ export function sanitiseDetail(text: string): string {
 function reasonOf({ code, syscall, attempts }: RaisedError): NamedErrorReason {
   if (attempts.length > 0) {
     const reasons = new Set(attempts.map((attempt) => reasonOf(readError(attempt))));
-    const telling = (['CONNECTION_REFUSED', 'TIMEOUT', 'DNS_ERROR'] as const).find((reason) =>
-      reasons.has(reason),
-    );
-    return telling ?? 'UNKNOWN_ERROR';
+    const ranked = ['CONNECTION_REFUSED', 'TIMEOUT', 'DNS_ERROR'] as const;
+    return ranked.find((reason) => reasons.has(reason)) ?? 'UNKNOWN_ERROR';
   }
   if (code === 'ECONNREFUSED') return 'CONNECTION_REFUSED';
   if (TIMEOUT_CODES.has(code)) return 'TIMEOUT';
@@ -106,7 +99,7 @@ function wordsOf({ message, code, syscall, reason, rawPacket }: RaisedError): st
   return message === '' ? 'the exchange failed' : message;
 }
 
-/** The head of a frame of the whole connection: three bytes of length, the type, flags, and a stream of 0 (RFC 9113). */
+/** A frame header of the connection: three bytes of length, type, flags, and stream 0 (RFC 9113). */
 function isHttp2Frame(bytes: unknown): boolean {
   if (!ArrayBuffer.isView(bytes) || bytes.byteLength < FRAME_HEADER_BYTES) return false;
   const frame = new DataView(bytes.buffer, bytes.byteOffset);
@@ -115,10 +108,8 @@ function isHttp2Frame(bytes: unknown): boolean {
 
 /** By its fields instead of `instanceof`: Node's own errors may come from another realm. */
 function readError(error: unknown): RaisedError {
-  const fields = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
-    Record<string, unknown>
-  >;
-  const { message, code, syscall, reason, rawPacket, errors } = fields;
+  const fields: object = typeof error === 'object' && error !== null ? error : {};
+  const { message, code, syscall, reason, rawPacket, errors } = fields as Partial<Record<string, unknown>>;
   return {
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',

@@ -8,23 +8,23 @@ function delayAfter(attempts: number, overrides = {}): number | null {
 }
 
 describe('nextAttemptDelayMs', () => {
-  test('follows the schedule, then every 8 h', () => {
+  test('follows the schedule, then repeats every 8 h', () => {
     const seconds = [5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800, 28_800];
     expect(seconds.map((_, index) => delayAfter(index + 1))).toEqual(seconds.map((value) => value * 1_000));
   });
 
-  test('jitters by 20 %', () => {
+  test('adds a jitter of 20 %', () => {
     expect(delayAfter(4, { random: 0 })).toBe(48_000);
     expect(delayAfter(4, { random: 0.999_999_9 })).toBe(72_000);
   });
 
-  test('honours Retry-After where it is longer, for at most 1 h', () => {
+  test('honours a longer Retry-After, up to 1 h', () => {
     expect(delayAfter(1, { retryAfterMs: 20_000 })).toBe(20_000);
     expect(delayAfter(1, { retryAfterMs: 1_000 })).toBe(5_000);
     expect(delayAfter(1, { retryAfterMs: 5 * HOUR_MS })).toBe(HOUR_MS);
   });
 
-  test('gives up once 72 h would have passed', () => {
+  test('returns null once 72 h would have passed', () => {
     expect(delayAfter(20, { elapsedMs: 64 * HOUR_MS })).toBe(8 * HOUR_MS);
     expect(delayAfter(20, { elapsedMs: 64 * HOUR_MS + 1 })).toBeNull();
   });

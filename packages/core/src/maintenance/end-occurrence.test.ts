@@ -15,13 +15,13 @@ test('a window that takes place once ends now', () => {
   expect(endOccurrence(once, current, NOW)).toEqual({ ...once, endsAt: NOW });
 });
 
-test('one that began this very moment is not over before it began', () => {
+test('a window that began at this moment gets an end after its start', () => {
   const once = { ...current, rrule: null, timeZone: 'UTC' };
   const { endsAt } = endOccurrence(once, current, current.startsAt);
   expect(endsAt.getTime() - current.startsAt.getTime()).toBe(1);
 });
 
-test('the last occurrence of one that recurs is all that was left', () => {
+test('a window in its last occurrence keeps only that occurrence', () => {
   const ended = endOccurrence(weekly('FREQ=WEEKLY;COUNT=2'), current, NOW);
   expect(ended).toEqual({ startsAt: current.startsAt, endsAt: NOW, rrule: null, timeZone: 'UTC' });
 });
@@ -39,7 +39,7 @@ test.each([
   'FREQ=MONTHLY;BYDAY=3SA;COUNT=9',
   'FREQ=DAILY;UNTIL=20260402T000000Z',
   'FREQ=HOURLY;INTERVAL=5;COUNT=40',
-])('%s has the occurrences after it that it had, across a change of clocks', (rrule) => {
+])('%s keeps its later occurrences, across a clock change', (rrule) => {
   const window = weekly(rrule, 'Europe/Berlin');
   const [, second] = previewOccurrences(window, 2, window.startsAt);
   const upcoming = (one: WindowSchedule): Occurrence[] =>

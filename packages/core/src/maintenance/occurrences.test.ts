@@ -39,7 +39,7 @@ describe('a window that takes place once', () => {
     expect(nextOccurrence(once, new Date(after))).toEqual(expected);
   });
 
-  test('nothing follows it', () => {
+  test('has no following occurrence', () => {
     expect(followingOccurrence(once, once, once.startsAt)).toBeNull();
     expect(passedOccurrences(once, once, new Date('2027-01-01T00:00:00Z'), 9)).toEqual([]);
     expect(starts(once, 5)).toEqual(['2026-05-01T10:00:00.123Z']);
@@ -135,19 +135,19 @@ describe('rules', () => {
     expect(starts(window, more)).toEqual(expected);
   });
 
-  test('milliseconds of the start are kept', () => {
+  test('an occurrence keeps the milliseconds of the start', () => {
     const window = windowOf('2026-01-01T10:00:00.250Z', 'FREQ=HOURLY', 'Europe/Berlin', 5);
     expect(starts(window, 1, '2026-06-01T10:30:00Z')).toEqual(['2026-06-01T11:00:00.250Z']);
   });
 
-  test('one that runs is found, until its end', () => {
+  test('the running occurrence is found until its end', () => {
     const window = windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY');
     expect(starts(window, 1, '2026-02-01T10:59:59.999Z')).toEqual(['2026-02-01T10:00:00.000Z']);
     expect(starts(window, 1, '2026-02-01T11:00:00.000Z')).toEqual(['2026-02-02T10:00:00.000Z']);
   });
 });
 
-describe('what passed', () => {
+describe('passed occurrences', () => {
   const hourly = windowOf('2026-01-01T10:00:00Z', 'FREQ=HOURLY', 'Europe/Berlin', 5);
   const first = { startsAt: hourly.startsAt, endsAt: hourly.endsAt };
 
@@ -166,7 +166,7 @@ describe('what passed', () => {
   });
 });
 
-test('an error of the library is no end of the occurrences', () => {
+test('an error of the library is not taken for the end of the occurrences', () => {
   const daily = windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY');
   expect(() => nextOccurrence(daily, new Date(Number.NaN))).toThrow('Invalid time');
   const never = windowOf('2026-01-01T10:00:00Z', 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30');
@@ -195,7 +195,7 @@ function localTime(date: Date, timeZone: string): string {
   return clock.format(date);
 }
 
-test('whatever the rule and zone: in order, equally long, at one local time, and each found from the one before', () => {
+test('any rule in any zone: occurrences are in order, have the same length and local time, and each is found from the one before', () => {
   fc.assert(
     fc.property(windows, fc.integer({ min: 0, max: 400 }), (window, days) => {
       const after = new Date(window.startsAt.getTime() + days * 24 * 60 * MINUTE_MS);
@@ -241,7 +241,7 @@ const anyRule = fc
 
 test('no rule blocks the process: a few bounded searches validate it and find its occurrences', () => {
   const now = new Date('2026-06-01T00:00:00Z');
-  // Each of them ends at the bounds that the library is given.
+  // Each search ends at the limits of the library.
   const searches = (['next', 'between', 'all'] as const).map((name) =>
     jest.spyOn(RRuleTemporal.prototype, name),
   );

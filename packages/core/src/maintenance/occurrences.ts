@@ -11,13 +11,12 @@ export interface WindowSchedule {
   readonly timeZone: string;
 }
 
-/** One time that a window takes place. */
 export interface Occurrence {
   readonly startsAt: Date;
   readonly endsAt: Date;
 }
 
-/** Limits of one search by the library, so that the search for a rule without matches ends soon. */
+/** Limits of one search by the library, for rules without matches. */
 const MAX_PERIODS: Readonly<Record<string, number>> = {
   YEARLY: 60,
   MONTHLY: 400,
@@ -31,14 +30,12 @@ const MAX_CANDIDATES = 20_000;
 const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
 
 const DAY_MS = 24 * 3_600_000;
-/** A past of unknown length is searched in spans: the first of so many days, the next twice as long, and so on. */
+/** A past of unknown length is searched in spans: the first of two days, each next one twice as long. */
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
 /**
- * The earliest occurrence that ends after `after`: the running or the next one (docs/reference/maintenance.md); null if none is left. Each
- * lasts as long as the first. As RFC 5545 requires, a local time that does not exist on a day is skipped, and one that exists twice means
- * the first. A rule that repeats every so many hours counts elapsed time.
+ * The running or next occurrence: the earliest that ends after `after`; null if none is left (docs/reference/maintenance.md).
  * @throws the library's error for a rule that `validateSchedule` would reject
  */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
@@ -51,24 +48,27 @@ export function followingOccurrence(
   { startsAt }: Occurrence,
   after: Date,
 ): Occurrence | null {
-  const lengthMs = lengthOf(window);
-  return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthMs));
+  return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthOf(window)));
 }
 
-/** Up to `count` occurrences that end after `after`, in their order. */
+/** Up to `count` occurrences that end after `after`, in order. */
 export function previewOccurrences(window: WindowSchedule, count: number, after: Date): Occurrence[] {
-  if (window.rrule !== null && isCounted(window.rrule)) return previewCounted(window, count, after);
+  if (window.rrule !== null && isCounted(window.rrule)) {
+    // One pass: each search for a rule with COUNT begins at its first occurrence.
+    const all = firstStarts(window, MAX_OCCURRENCES).starts.map((start) => occurrenceAt(window, start));
+    return all.filter(({ endsAt }) => endsAt > after).slice(0, count);
+  }
   const rule = ruleOf(window);
   const found: Occurrence[] = [];
   let next = nextOf(window, rule, after.getTime());
   while (next !== null && found.length < count) {
     found.push(next);
-    next = followingOf(window, rule, next);
+    next = startAfter(window, rule, next.startsAt.getTime());
   }
   return found;
 }
 
-/** When one of these occurrences and the window first run together; null if they never do. */
+/** When one of these occurrences first overlaps with the window; null if none does. */
 export function firstOverlap(occurrences: readonly Occurrence[], window: WindowSchedule): Date | null {
   for (const { startsAt, endsAt } of occurrences) {
     const other = nextOccurrence(window, startsAt);
@@ -79,31 +79,18 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/** The same for a rule with COUNT: in one pass, since each search would begin at the first occurrence. */
-function previewCounted(window: WindowSchedule, count: number, after: Date): Occurrence[] {
-  const lengthMs = lengthOf(window);
-  return firstStarts(window, MAX_OCCURRENCES)
-    .starts.filter((start) => start + lengthMs > after.getTime())
-    .slice(0, count)
-    .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
-}
-
-/**
- * The occurrences after this one that were over by `until`, in order: at most `count`, and only the first ones of a past of many months.
- * One pass, however long the past.
- */
+/** The occurrences after this one that ended by `until`, in order, at most `count`. Of a past of many months, only the first ones. */
 export function passedOccurrences(
   window: WindowSchedule,
   { startsAt }: Occurrence,
   until: Date,
   count: number,
 ): Occurrence[] {
-  const lengthMs = lengthOf(window);
-  const [from, to] = [startsAt.getTime(), until.getTime() - lengthMs];
+  const [from, to] = [startsAt.getTime(), until.getTime() - lengthOf(window)];
   return startsWithin(window, from, to, count)
     .filter((start) => start > from && start <= to)
     .slice(0, count)
-    .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
+    .map((start) => occurrenceAt(window, start));
 }
 
 /** At least the first `count` starts after `from` and up to `to`, within the limits of the search. */
@@ -116,25 +103,17 @@ function startsWithin(window: WindowSchedule, from: number, to: number, count: n
   let reached = from;
   for (let days = FIRST_SPAN_DAYS; days <= MAX_SPAN_DAYS && reached < to; days *= 2) {
     const next = Math.min(reached + days * DAY_MS, to);
-    const found = startsBetween(rule, reached, next);
+    const found = unlessExhausted(() => rule.between(new Date(reached), new Date(next + 1), false));
     if (found === null) break;
-    starts.push(...found);
+    starts.push(...found.map((date) => date.epochMilliseconds));
     if (starts.length >= count) break;
     reached = next;
   }
   return starts;
 }
 
-/** The starts after `from` up to `to`; null if the search reached its limits. */
-function startsBetween(rule: RRuleTemporal, from: number, to: number): number[] | null {
-  return unlessExhausted(() =>
-    rule.between(new Date(from), new Date(to + 1), false).map((date) => date.epochMilliseconds),
-  );
-}
-
 /**
- * The starts of the first occurrences in epoch milliseconds, at most `count`; `complete` is false if the search reached its limits before
- * it had them all.
+ * The starts of the first `count` occurrences in epoch milliseconds; `complete` is false if the search reached its limits before the end.
  */
 export function firstStarts(
   window: WindowSchedule,
@@ -157,25 +136,19 @@ function lengthOf({ startsAt, endsAt }: WindowSchedule): number {
   return endsAt.getTime() - startsAt.getTime();
 }
 
-function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
-  const first = window.startsAt.getTime();
-  const lengthMs = window.endsAt.getTime() - first;
-  if (first + lengthMs > after) return { startsAt: window.startsAt, endsAt: window.endsAt };
-  return rule && startAfter(rule, after - lengthMs, lengthMs);
+function occurrenceAt(window: WindowSchedule, start: number): Occurrence {
+  return { startsAt: new Date(start), endsAt: new Date(start + lengthOf(window)) };
 }
 
-function followingOf(
-  window: WindowSchedule,
-  rule: RRuleTemporal | null,
-  { startsAt }: Occurrence,
-): Occurrence | null {
-  return rule && startAfter(rule, startsAt.getTime(), lengthOf(window));
+function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
+  const { startsAt, endsAt } = window;
+  return endsAt.getTime() > after ? { startsAt, endsAt } : startAfter(window, rule, after - lengthOf(window));
 }
 
 /** The first occurrence that starts later than `time`; null also if the search reaches its limits. */
-function startAfter(rule: RRuleTemporal, time: number, lengthMs: number): Occurrence | null {
-  const start = unlessExhausted(() => rule.next(new Date(time), false))?.epochMilliseconds;
-  return start === undefined ? null : { startsAt: new Date(start), endsAt: new Date(start + lengthMs) };
+function startAfter(window: WindowSchedule, rule: RRuleTemporal | null, time: number): Occurrence | null {
+  const start = unlessExhausted(() => rule?.next(new Date(time), false))?.epochMilliseconds;
+  return start === undefined ? null : occurrenceAt(window, start);
 }
 
 /** The result of the search, or null if it reached its limits. @throws the library's error in any other case */
@@ -190,7 +163,7 @@ function unlessExhausted<Found>(search: () => Found): Found | null {
 
 function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | null {
   if (rrule === null) return null;
-  // In a zone with summer time the library skips the second pass of the hour that is repeated.
+  // In a zone with summer time the library skips the repeated hour.
   const zone = repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
   return new RRuleTemporal({
     rruleString: `RRULE:${rrule}`,
@@ -204,8 +177,8 @@ function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | 
 }
 
 /**
- * The schedule of a window whose running occurrence ends at `now`: it begins with the next occurrence, of the same length. If none is
- * left, it consists of the running one alone. Moving the end of the running one would shorten every later one too.
+ * The schedule of a window after its running occurrence was ended at `now`: it begins with the next occurrence, or if none is left, ends
+ * now. To move only the end would shorten every later occurrence.
  */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);
@@ -215,7 +188,7 @@ export function endOccurrence(window: WindowSchedule, current: Occurrence, now: 
   return { ...window, startsAt: current.startsAt, endsAt, rrule: null };
 }
 
-/** COUNT starts at the first occurrence, which is now another one. */
+/** COUNT counts from the first occurrence, which has changed. */
 function withRemainingCount(window: WindowSchedule, { startsAt }: Occurrence): string | null {
   const { rrule } = window;
   if (rrule === null || !isCounted(rrule)) return rrule;

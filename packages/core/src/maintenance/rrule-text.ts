@@ -4,7 +4,7 @@ type Frequency = (typeof FREQUENCIES)[number];
 const MAX_CHARACTERS = 500;
 export const MAX_OCCURRENCES = 366;
 const MAX_INTERVAL = 1_000;
-/** Times of day that a rule may name, BYHOUR values times BYMINUTE values: each day of a period has all of them. */
+/** Maximum times of day of a rule: BYHOUR values times BYMINUTE values. Each day of a period has all of them. */
 const MAX_TIMES_OF_DAY = { YEARLY: 2, MONTHLY: 4, WEEKLY: 24, DAILY: 24, HOURLY: 24 };
 const MAX_VALUES = 60;
 
@@ -40,7 +40,7 @@ const NOT_HOURLY = ['BYMONTH', 'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'
 export function validateRruleText(text: string): string | null {
   if (text.length > MAX_CHARACTERS) return `must be at most ${MAX_CHARACTERS} characters`;
   if (/DTSTART|DTEND|TZID|\n/i.test(text)) {
-    return 'must hold the rule only: the start is `startsAt`, the zone is `timeZone`';
+    return 'must contain the rule only: the start is `startsAt`, the zone is `timeZone`';
   }
   const parts = new Map<string, string>();
   for (const part of text.split(';')) {
@@ -63,7 +63,7 @@ export function frequencyOf(rrule: string): string {
   return /(?:^|;)FREQ=(\w+)/.exec(rrule)?.[1] ?? '';
 }
 
-/** Whether a well-formed rule repeats every so many hours and names no local time: clock changes do not affect it. */
+/** Whether a well-formed rule repeats by hours without a local time, so that clock changes do not affect it. */
 export function repeatsByElapsedTime(rrule: string): boolean {
   return frequencyOf(rrule) === 'HOURLY' && !/(^|;)BY/.test(rrule);
 }
@@ -126,7 +126,7 @@ function validateList(
   expected: string,
 ): string | null {
   const values = value.split(',');
-  if (values.length > MAX_VALUES) return `${name} must hold at most ${MAX_VALUES} values`;
+  if (values.length > MAX_VALUES) return `${name} must contain at most ${MAX_VALUES} values`;
   return values.every(valid) ? null : `${name} must be ${expected}, with commas between`;
 }
 

@@ -28,7 +28,7 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The errors of a schedule, as far as its fields could be parsed. Bounded in time for every rule.
+ * The errors of a schedule, as far as its fields could be parsed. Takes bounded time for every rule.
  * @param mayBePast whether all of it may be over
  */
 export function validateSchedule(

@@ -23,7 +23,7 @@ const IDS = Array.from({ length: 1_000 }, (_, index) => {
 
 describe('phaseMs', () => {
   test.each([1, 5, 7, 60, 86_400])(
-    'is fixed by the id, inside the interval and on the grid: %i s',
+    'depends on the id only, inside the interval and on the grid: %i s',
     (seconds) => {
       const intervalMs = seconds * 1_000;
       const odd = IDS.filter((id) => {
@@ -46,12 +46,12 @@ describe('phaseMs', () => {
     expect(Math.max(...buckets)).toBeLessThan(1_150);
   });
 
-  test('of an interval says nothing about the phase of a part of it', () => {
+  test('of an interval does not determine the phase of a shorter one', () => {
     const together = IDS.filter((id) => phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000));
     expect(together.length).toBeLessThan(20);
   });
 
-  test('fills the waves of an interval evenly, and uses each', () => {
+  test('fills all waves of an interval evenly', () => {
     const sizes = new Map<string, number>();
     for (let index = 0; index < 50_000; index += 1) {
       const id = `01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`;
@@ -65,14 +65,14 @@ describe('phaseMs', () => {
 });
 
 describe('slotOfJob', () => {
-  test('reads the ids of scheduled and of first checks', () => {
+  test('parses the ids of scheduled and of first checks', () => {
     const id = randomUUID();
     expect(slotOfJob(`repeat:${id}:1795177316000`)).toBe(1_795_177_316_000);
     expect(slotOfJob(firstCheckJobId(id, 1_795_177_316_123))).toBe(1_795_177_316_123);
     expect(firstCheckJobId(id, 1)).not.toContain(':');
   });
 
-  test.each(['', 'repeat:x', '1795177316000', 'repeat:x:abc'])('null for %j', (id) => {
+  test.each(['', 'repeat:x', '1795177316000', 'repeat:x:abc'])('is null for %j', (id) => {
     expect(slotOfJob(id)).toBeNull();
   });
 });
@@ -118,8 +118,8 @@ const someWave: fc.Arbitrary<Wave> = fc
     fc.integer({ min: 1, max: intervalSeconds * 1_000 - 1 }).map((phaseMs) => ({ intervalSeconds, phaseMs })),
   );
 
-describe('the name of a wave', () => {
-  test('says which it is, and its job still names its slot', () => {
+describe('a wave id', () => {
+  test('identifies the wave, and its jobs identify their slots', () => {
     fc.assert(
       fc.property(someWave, fc.nat(4_000_000_000_000), (wave, slot) => {
         const id = waveId(wave);
@@ -130,7 +130,7 @@ describe('the name of a wave', () => {
     );
   });
 
-  test('is found for every monitor', () => {
+  test('exists for every monitor', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.integer({ min: 5, max: 86_400 }), (monitorId, intervalSeconds) => {
         const wave = waveOf(monitorId, intervalSeconds);
@@ -140,7 +140,7 @@ describe('the name of a wave', () => {
     );
   });
 
-  test('no other text names a wave', () => {
+  test('is the only text that is parsed as a wave', () => {
     const near = fc.stringMatching(/^.?wave-[0-9.+e -]{0,9}-[0-9.+e -]{0,10}.?$/);
     fc.assert(
       fc.property(fc.oneof(fc.string(), near), (id) => {
@@ -173,7 +173,7 @@ describe('the name of a wave', () => {
     'wave-60-99999999999999999999',
     '__proto__',
     '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c',
-  ])('%j names none', (id) => {
+  ])('%j is not parsed', (id) => {
     expect(parseWaveId(id)).toBeNull();
   });
 });

@@ -1,22 +1,18 @@
-/** Phases are multiples of this, plus 1, so that monitors share them: those of one interval and phase form a wave (ADR 11). */
+/** Phases are multiples of this, plus 1, so that monitors share them: monitors of one interval and phase form a wave (ADR 11). */
 export const PHASES_APART_MS = 50;
 
 /** How much later than one interval a scheduled check may start; after that its slot is a gap (docs/reference/slots.md). */
 export const GRACE_MS = 15_000;
 
-/** A check that runs later than this after its slot counts as a gap, so that the numbers of an hour become final. */
+/** A check that runs later than this after its slot counts as a gap, so that the counts of an hour become final. */
 export const MAX_LATENESS_MS = 15 * 60_000;
 
-/**
- * How far a process' clock may differ from those of the stores. A checker further ahead would run checks long before their time, and none
- * later; one further behind would run them late or never. Less than the grace, which absorbs smaller differences.
- */
+/** How far the clock of a process may differ from those of the stores. Less than the grace period, which absorbs smaller differences. */
 export const MAX_CLOCK_OFFSET_MS = 10_000;
 
 /**
- * When in its interval a monitor is checked, in milliseconds after each multiple of the interval since the epoch. The monitor's id
- * determines it, so that checks spread evenly and a rebuilt schedule keeps its phases. Never 0: the job store reads an offset of 0 as
- * "none".
+ * The offset of a monitor's checks in its interval, in milliseconds. It follows from the id, so that checks spread evenly and a rebuilt
+ * schedule keeps its phases. Never 0, which the job store reads as none.
  */
 export function phaseMs(monitorId: string, intervalMs: number): number {
   const phases = Math.floor(intervalMs / PHASES_APART_MS);
@@ -65,8 +61,8 @@ export function firstCheckJobId(monitorId: string, slot: number): string {
 }
 
 /**
- * The planned time of a check, epoch milliseconds, from the id of its job: `repeat:<scheduler>:<millis>` from the job scheduler, or the id
- * of a first check. Null for any other id.
+ * The planned time of a check in epoch milliseconds, from the id of its job: `repeat:<scheduler>:<millis>` or that of a first check; else
+ * null.
  */
 export function slotOfJob(jobId: string): number | null {
   const match = /^(?:repeat:.+:|first-.+-)(\d{1,15})$/.exec(jobId);
@@ -96,8 +92,8 @@ export interface SlotGap {
 }
 
 /**
- * The gap between the newest slot that a region remembers and this one; null if there is none, or it is unknown. Both must be slots of the
- * present interval: slots of a former interval, and first checks, cannot be compared.
+ * The gap between the newest slot that a region remembers and this one; null if there is none, or if either is not a slot of the present
+ * interval.
  */
 export function gapBefore(
   monitorId: string,

@@ -4,21 +4,21 @@ import { SecretBox } from './secret-box.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 
-test('opens what it sealed, and never seals twice alike', () => {
+test('decrypts what it encrypted, and never encrypts twice alike', () => {
   const box = new SecretBox([oldKey]);
   expect(box.decrypt(box.encrypt('sesame: ünïcode\n'))).toBe('sesame: ünïcode\n');
   expect(box.encrypt('sesame')).not.toBe(box.encrypt('sesame'));
   expect(box.encrypt('sesame')).not.toContain('sesame');
 });
 
-test('after a rotation opens old secrets and seals with the new key', () => {
+test('after a rotation decrypts old secrets and encrypts with the new key', () => {
   const sealed = new SecretBox([oldKey]).encrypt('sesame');
   const rotated = new SecretBox([newKey, oldKey]);
   expect(rotated.decrypt(sealed)).toBe('sesame');
   expect(new SecretBox([newKey]).decrypt(rotated.encrypt('sesame'))).toBe('sesame');
 });
 
-test('reseals with the current key what another one sealed, and leaves the rest alone', () => {
+test('reseals secrets of older keys with the current key and keeps the others', () => {
   const rotated = new SecretBox([newKey, oldKey]);
   const resealed = rotated.reseal(new SecretBox([oldKey]).encrypt('sesame'));
   expect(new SecretBox([newKey]).decrypt(resealed)).toBe('sesame');
@@ -27,7 +27,7 @@ test('reseals with the current key what another one sealed, and leaves the rest 
   expect(() => new SecretBox([oldKey]).reseal(resealed)).toThrow(rotated.currentKeyId);
 });
 
-test('knows a text by its fingerprint, after a rotation too, and only with the key', () => {
+test('identifies a text by its fingerprint, also after a rotation, and only with the key', () => {
   const box = new SecretBox([oldKey]);
   const fingerprint = box.fingerprint('sesame');
   expect(box.isFingerprint(fingerprint, 'sesame')).toBe(true);
@@ -38,18 +38,18 @@ test('knows a text by its fingerprint, after a rotation too, and only with the k
   expect(new SecretBox([newKey]).fingerprint('sesame')).not.toContain(fingerprint.split('.')[1]);
 });
 
-test('names its keys without telling them', () => {
+test('key ids do not reveal the keys', () => {
   const box = new SecretBox([newKey, oldKey]);
   expect(box.keyIds).toEqual([box.currentKeyId, new SecretBox([oldKey]).currentKeyId]);
   expect(newKey.toString('hex')).not.toContain(box.currentKeyId);
 });
 
-test('refuses a changed secret, an unknown key and a key of the wrong length', () => {
+test('rejects a changed secret, an unknown key and a key of the wrong length', () => {
   const box = new SecretBox([oldKey]);
   const sealed = box.encrypt('sesame');
   const tampered = sealed.slice(0, -4) + (sealed.endsWith('AAA=') ? 'BBB=' : 'AAA=');
   expect(() => box.decrypt(tampered)).toThrow();
-  expect(() => new SecretBox([newKey]).decrypt(sealed)).toThrow('no key in SECRETS_KEY opens this secret');
+  expect(() => new SecretBox([newKey]).decrypt(sealed)).toThrow('no key in SECRETS_KEY decrypts this secret');
   expect(() => new SecretBox([randomBytes(16)])).toThrow(RangeError);
   expect(() => new SecretBox([])).toThrow(RangeError);
 });

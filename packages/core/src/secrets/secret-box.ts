@@ -17,10 +17,7 @@ interface SecretKey {
   readonly bytes: Buffer;
 }
 
-/**
- * Encrypts secrets at rest: AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all of them decrypt, so
- * keys rotate without downtime.
- */
+/** Encrypts secrets at rest: AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all keys decrypt. */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, SecretKey>;
   readonly #current: SecretKey;
@@ -46,12 +43,12 @@ export class SecretBox {
     return [...this.#keys.keys()];
   }
 
-  /** The text sealed with the current key, unchanged if it already is. @throws Error as `decrypt` does */
+  /** The text encrypted with the current key, unchanged if it already is. @throws Error as `decrypt` does */
   reseal(text: string): string {
     return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
   }
 
-  /** The beginning of every text that the current key sealed. */
+  /** The prefix of every text encrypted with the current key. */
   get currentPrefix(): string {
     return `${VERSION}.${this.#current.id}.`;
   }
@@ -63,7 +60,7 @@ export class SecretBox {
     return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** Identifies a text. Without a key it reveals nothing about it, not even to a guess. */
+  /** Identifies a text without revealing it to anyone who does not have the key. */
   fingerprint(text: string): string {
     return fingerprintBy(this.#current, text);
   }
@@ -76,14 +73,12 @@ export class SecretBox {
     return given.length === own.length && timingSafeEqual(given, own);
   }
 
-  /** @throws Error if the text was not sealed here, was changed, or none of the keys sealed it */
+  /** @throws Error if the text was changed, or no key decrypts it */
   decrypt(text: string): string {
     const [version, keyId = '', payload = ''] = text.split('.');
     const key = this.#keys.get(keyId);
     if (version !== VERSION || key === undefined) {
-      throw new Error(
-        `no key in SECRETS_KEY opens this secret (it was sealed with key ${keyId.slice(0, 8)})`,
-      );
+      throw new Error(`no key in SECRETS_KEY decrypts this secret: it needs key ${keyId.slice(0, 8)}`);
     }
     const bytes = Buffer.from(payload, 'base64');
     const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES));

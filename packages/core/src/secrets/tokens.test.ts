@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { generateApiKey, hashApiKey } from './tokens.ts';
+import { generateApiKey, hashToken } from './tokens.ts';
 
-test('a key is the prefix, _live_ and 48 hexadecimal characters', () => {
+test('an API key is the prefix and 48 hexadecimal characters', () => {
   const key = generateApiKey();
   expect(key).toMatch(/^tocsin_live_[0-9a-f]{48}$/);
   expect(key).toMatch(API_KEY_PATTERN);
@@ -16,11 +16,11 @@ test.each([
   `tocsin_live_${'g'.repeat(48)}`,
   `tocsin_live_${'a'.repeat(47)}`,
   `x${generateApiKey()}`,
-])('%j is no key', (text) => {
+])('%j is not an API key', (text) => {
   expect(text).not.toMatch(API_KEY_PATTERN);
 });
 
-test('the hash is the SHA-256 of the whole key', () => {
+test('the hash is the SHA-256 of the whole token', () => {
   const key = generateApiKey();
-  expect(hashApiKey(key)).toBe(createHash('sha256').update(key).digest('hex'));
+  expect(hashToken(key)).toBe(createHash('sha256').update(key).digest('hex'));
 });

@@ -6,17 +6,12 @@ export function generateApiKey(): string {
   return `${API_KEY_PREFIX}${randomBytes(24).toString('hex')}`;
 }
 
-/** SHA-256 of the raw key, hexadecimal. */
-export function hashApiKey(rawKey: string): string {
-  return createHash('sha256').update(rawKey).digest('hex');
-}
-
 /** A new token of an invitation link. It is shown once; only its hash is stored. */
 export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** SHA-256 of the token, hexadecimal. */
-export function hashInvitationToken(token: string): string {
+/** SHA-256 of an API key or a token, hexadecimal. */
+export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

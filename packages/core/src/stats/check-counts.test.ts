@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { addCounts, averageTimings, figuresOf } from './check-counts.ts';
-import type { CheckCounts } from './check-counts.ts';
+import { addCounts, averageTimings, type CheckCounts, figuresOf } from './check-counts.ts';
 import { latencyBucket } from './latency-histogram.ts';
 
 const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };
@@ -16,7 +15,7 @@ const counts = (fields: Partial<CheckCounts>): CheckCounts => ({
 });
 
 describe('counts of checks', () => {
-  test('add up, histograms and phases too', () => {
+  test('add up, including histograms and phases', () => {
     const one = counts({
       checks: 3,
       failures: 1,
@@ -39,14 +38,14 @@ describe('counts of checks', () => {
     });
   });
 
-  test('of nothing: no uptime, no latency, no timings', () => {
+  test('of no checks have no uptime, latency or timings', () => {
     const nothing = addCounts([]);
     expect(figuresOf(nothing)).toEqual({ uptime: null, checks: 0, failures: 0, gaps: 0, latency: null });
     expect(averageTimings(nothing)).toBeNull();
     expect(figuresOf(counts({ gaps: 5 }))).toMatchObject({ uptime: null, gaps: 5 });
   });
 
-  test('uptime is the part that passed; timings are averages', () => {
+  test('uptime is the fraction that passed; timings are averages', () => {
     expect(figuresOf(counts({ checks: 8, failures: 2 })).uptime).toBe(0.75);
     expect(figuresOf(counts({ checks: 2, failures: 2 }))).toMatchObject({ uptime: 0, latency: null });
     const sums = { ...NO_TIME, dns: 7, firstByte: 10 };

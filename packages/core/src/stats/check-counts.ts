@@ -1,8 +1,7 @@
 import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitors/stats';
-import { latencyQuantile, mergeHistograms } from './latency-histogram.ts';
-import type { LatencyHistogram } from './latency-histogram.ts';
+import { type LatencyHistogram, latencyQuantile, mergeHistograms } from './latency-histogram.ts';
 
-/** Counts of the checks of a period; those of several periods or regions add up. */
+/** Counts of the checks of a period. Counts of several periods or regions add up. */
 export interface CheckCounts {
   readonly checks: number;
   readonly failures: number;
@@ -13,7 +12,6 @@ export interface CheckCounts {
   readonly phaseSumsMs: AverageTimings;
 }
 
-/** The sum of counts. */
 export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
   const sum = (pick: (one: CheckCounts) => number): number =>
     counts.reduce((total, one) => total + pick(one), 0);
@@ -23,13 +21,7 @@ export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
     gaps: sum(({ gaps }) => gaps),
     latencies: mergeHistograms(counts.map(({ latencies }) => latencies)),
     timedChecks: sum(({ timedChecks }) => timedChecks),
-    phaseSumsMs: {
-      dns: sum(({ phaseSumsMs }) => phaseSumsMs.dns),
-      tcp: sum(({ phaseSumsMs }) => phaseSumsMs.tcp),
-      tls: sum(({ phaseSumsMs }) => phaseSumsMs.tls),
-      firstByte: sum(({ phaseSumsMs }) => phaseSumsMs.firstByte),
-      download: sum(({ phaseSumsMs }) => phaseSumsMs.download),
-    },
+    phaseSumsMs: forEachPhase((phase) => sum(({ phaseSumsMs }) => phaseSumsMs[phase])),
   };
 }
 
@@ -45,12 +37,15 @@ export function figuresOf({ checks, failures, gaps, latencies }: CheckCounts): S
 /** Average phases in whole milliseconds; null if no check got a response. */
 export function averageTimings({ timedChecks, phaseSumsMs }: CheckCounts): AverageTimings | null {
   if (timedChecks === 0) return null;
-  const average = (sumMs: number): number => Math.round(sumMs / timedChecks);
+  return forEachPhase((phase) => Math.round(phaseSumsMs[phase] / timedChecks));
+}
+
+function forEachPhase(figure: (phase: keyof AverageTimings) => number): AverageTimings {
   return {
-    dns: average(phaseSumsMs.dns),
-    tcp: average(phaseSumsMs.tcp),
-    tls: average(phaseSumsMs.tls),
-    firstByte: average(phaseSumsMs.firstByte),
-    download: average(phaseSumsMs.download),
+    dns: figure('dns'),
+    tcp: figure('tcp'),
+    tls: figure('tls'),
+    firstByte: figure('firstByte'),
+    download: figure('download'),
   };
 }

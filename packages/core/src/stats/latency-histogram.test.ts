@@ -5,10 +5,10 @@ import {
   bucketLatency,
   LATENCY_BOUNDS,
   latencyBucket,
+  type LatencyHistogram,
   latencyQuantile,
   mergeHistograms,
 } from './latency-histogram.ts';
-import type { LatencyHistogram } from './latency-histogram.ts';
 
 configureGlobal(PROPERTY_PARAMETERS);
 
@@ -21,7 +21,7 @@ function histogramOf(values: readonly number[]): LatencyHistogram {
 }
 
 describe('latency buckets', () => {
-  test('are those of every histogram stored so far', () => {
+  test('are the same as in every stored histogram', () => {
     expect(LATENCY_BOUNDS).toHaveLength(216);
     expect(LATENCY_BOUNDS.slice(0, 24)).toEqual([
       1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 28,
@@ -29,7 +29,7 @@ describe('latency buckets', () => {
     expect(LATENCY_BOUNDS.reduce((sum, bound) => (sum * 31 + bound) % 1_000_000_007, 0)).toBe(990_320_583);
   });
 
-  test('grow by a tenth at most, so that none is wider than that', () => {
+  test('are at most a tenth wider than the one before', () => {
     LATENCY_BOUNDS.slice(1).forEach((bound, index) => {
       const before = LATENCY_BOUNDS[index] ?? 0;
       expect(bound).toBeGreaterThan(before);
@@ -37,7 +37,7 @@ describe('latency buckets', () => {
     });
   });
 
-  test('a value lies in its bucket, which is at most 5 % off it', () => {
+  test('contain their values, at most 5 % off their representative', () => {
     assert(
       property(latency, (value) => {
         const bucket = latencyBucket(value);
@@ -48,17 +48,17 @@ describe('latency buckets', () => {
     );
   });
 
-  test('below 20 ms are exact', () => {
+  test('are exact below 20 ms', () => {
     for (let value = 1; value < 20; value += 1) expect(bucketLatency(latencyBucket(value))).toBe(value);
   });
 
-  test.each([0, -1, 1.5, 1_000])('there is no bucket %d', (bucket) => {
+  test.each([0, -1, 1.5, 1_000])('bucket %d does not exist', (bucket) => {
     expect(() => bucketLatency(bucket)).toThrow(RangeError);
   });
 });
 
 describe('latency histograms', () => {
-  test('merged are the histogram of all values together', () => {
+  test('merge into the histogram of all values together', () => {
     assert(
       property(array(latencies, { maxLength: 5 }), (parts) => {
         const entries = (histogram: LatencyHistogram): unknown =>
@@ -68,7 +68,7 @@ describe('latency histograms', () => {
     );
   });
 
-  test('a quantile is at most 5 % off the true one', () => {
+  test('give quantiles at most 5 % off', () => {
     assert(
       property(latencies, constantFrom(0.01, 0.5, 0.95, 0.99, 1), (values, part) => {
         const sorted = values.toSorted((one, other) => one - other);
@@ -79,7 +79,7 @@ describe('latency histograms', () => {
     );
   });
 
-  test('of nothing: null', () => {
+  test('without values have no quantile', () => {
     expect(latencyQuantile(new Map(), 0.5)).toBeNull();
     expect(latencyQuantile(mergeHistograms([]), 0.99)).toBeNull();
   });

@@ -1,9 +1,8 @@
 const MAX_LATENCY_MS = 2 ** 31 - 1;
 
 /**
- * The lower bounds of the buckets of a latency histogram, in milliseconds: 1 to 19 one by one, then each 1.1 times the one before, rounded
- * down, up to the maximum of a column. Stored histograms identify a bucket by its position here, counted from 1 as Postgres'
- * `width_bucket` does: this list must never change.
+ * The lower bounds of the buckets of a histogram in milliseconds: 1 to 19, then each 1.1 times the last, rounded down. Stored histograms
+ * identify a bucket by its position, counted from 1 like `width_bucket` of Postgres: this list must never change.
  */
 export const LATENCY_BOUNDS: readonly number[] = makeBounds();
 
@@ -33,7 +32,6 @@ export function bucketLatency(bucket: number): number {
 /** The number of checks in each latency bucket; empty buckets are left out. */
 export type LatencyHistogram = ReadonlyMap<number, number>;
 
-/** The sum of histograms. */
 export function mergeHistograms(histograms: Iterable<LatencyHistogram>): LatencyHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {
@@ -43,8 +41,7 @@ export function mergeHistograms(histograms: Iterable<LatencyHistogram>): Latency
 }
 
 /**
- * The latency that the given part of the checks did not exceed (nearest rank), in whole milliseconds and at most 5 % off; null for an
- * empty histogram.
+ * The latency that a fraction of the checks did not exceed (nearest rank), in whole milliseconds, accurate to 5 %; null if there are none.
  * @param part above 0, at most 1: 0.95 for the 95th percentile
  */
 export function latencyQuantile(histogram: LatencyHistogram, part: number): number | null {

@@ -51,18 +51,18 @@ describe('applyCheck', () => {
     expect(effect).toMatchObject({ kind: 'recorded', status: expected });
   });
 
-  test('PENDING ends UP below the threshold', () => {
+  test('PENDING becomes UP while failures are below the threshold', () => {
     const pending: MonitorState = { ...monitor, status: 'PENDING', failureThreshold: 3 };
     expect(applyCheck(pending, [region], down, NOW)).toMatchObject({ status: 'UP' });
   });
 
-  test('a result of a recorded slot is a duplicate, a triggered check never is', () => {
+  test('a result of a recorded slot is a duplicate; a triggered check never is', () => {
     const seen = { ...region, recentSlots: [NOW] };
     expect(applyCheck(monitor, [seen], down, NOW)).toEqual({ kind: 'duplicate' });
     expect(applyCheck(monitor, [seen], { ...down, slot: null }, NOW)).toMatchObject({ kind: 'recorded' });
   });
 
-  test('a check with a URL override moves nothing', () => {
+  test('a check with a URL override changes nothing', () => {
     const check = { ...down, slot: null, urlOverride: 'https://preview.example' };
     expect(applyCheck({ ...monitor, status: 'PENDING' }, [region], check, NOW)).toEqual({
       kind: 'recorded',
@@ -72,7 +72,7 @@ describe('applyCheck', () => {
     });
   });
 
-  test('a late result of an older probe moves no status but its slot is remembered', () => {
+  test('a late result of an older probe changes no status, but its slot is remembered', () => {
     const effect = applyCheck({ ...monitor, probeRevision: 2 }, [region], down, NOW);
     expect(effect).toEqual({
       kind: 'recorded',
@@ -82,7 +82,7 @@ describe('applyCheck', () => {
     });
   });
 
-  test('a result of a region that is not assigned any more is recorded and moves nothing', () => {
+  test('a result of a region that is no longer assigned is recorded and changes nothing', () => {
     expect(applyCheck(monitor, [], down, NOW)).toEqual({
       kind: 'recorded',
       region: null,
@@ -91,7 +91,7 @@ describe('applyCheck', () => {
     });
   });
 
-  test('a failure is counted, a success resets, and the last result is kept', () => {
+  test('a failure is counted, a success resets the count, and the last result is kept', () => {
     const failed = applyCheck(monitor, [{ ...region, consecutiveFailures: 4 }], down, NOW);
     expect(failed).toMatchObject({
       region: { consecutiveFailures: 5, lastResultAt: NOW, lastErrorReason: 'CONNECTION_REFUSED' },
@@ -113,7 +113,7 @@ describe('applyCheck', () => {
     expect(applyCheck(strict, [region], up, NOW)).toMatchObject({ status: 'UP' });
   });
 
-  test('one region: DOWN exactly while the last `threshold` results failed since it went down', () => {
+  test('a single region is DOWN exactly while the last `threshold` results failed since it went down', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5 }),
@@ -139,7 +139,7 @@ describe('applyCheck', () => {
 
 const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
 
-describe('a silence of every region', () => {
+describe('after a silence of all regions', () => {
   const silent = (code: string, consecutiveFailures: number): RegionState => ({
     ...region,
     region: code,
@@ -148,7 +148,7 @@ describe('a silence of every region', () => {
     since: NOW - 10 * FRESH_FOR_MS,
   });
 
-  test('whoever ends it does not decide alone: the others are waited for, with their streaks', () => {
+  test('the first region to report does not decide alone: the others keep their streaks and are awaited', () => {
     const regions = [silent('eu', 5), silent('us', 0), silent('ap', 2)];
     expect(applyCheck(monitor, regions, down, NOW)).toMatchObject({
       status: null,
@@ -159,7 +159,7 @@ describe('a silence of every region', () => {
     });
   });
 
-  test('one that has just been assigned, or reported lately, is left as it is', () => {
+  test('a region that was just assigned, or reported lately, stays unchanged', () => {
     const assigned = { ...region, region: 'us' };
     expect(applyCheck(monitor, [silent('eu', 0), assigned], down, NOW)).toMatchObject({ awaited: [] });
     const fresh = { ...silent('us', 0), lastResultAt: NOW - FRESH_FOR_MS + 1 };
@@ -167,14 +167,14 @@ describe('a silence of every region', () => {
     expect(effect).toMatchObject({ awaited: [] });
   });
 
-  test('during maintenance too, for the evaluation at its end', () => {
+  test('other regions are awaited also during maintenance, for the evaluation at its end', () => {
     const covered: MonitorState = { ...monitor, status: 'MAINTENANCE' };
     const effect = applyCheck(covered, [silent('eu', 0), silent('us', 0)], down, NOW);
     expect(effect).toMatchObject({ awaited: [{ region: 'us' }] });
   });
 });
 
-describe('whatever three regions report, with pauses of any length', () => {
+describe('for any reports of three regions, with pauses of any length', () => {
   const step = fc.record({
     region: fc.constantFrom('eu', 'us', 'ap'),
     passed: fc.boolean(),
@@ -185,13 +185,13 @@ describe('whatever three regions report, with pauses of any length', () => {
   });
   const stories = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.array(step, { minLength: 1, maxLength: 60 }));
 
-  test('DOWN comes by a failing check of a region that does not stand alone, UP by one that passed', () => {
+  test('DOWN needs a failing check and a majority, UP needs a check that passed', () => {
     fc.assert(
       fc.property(stories, ([failureThreshold, steps]) => {
         let status: MonitorState['status'] = 'UP';
         let now = NOW;
         const states = new Map(['eu', 'us', 'ap'].map((code) => [code, { ...region, region: code }]));
-        // Assigned just now, they have their time to report as after a silence.
+        // Just assigned, they have time to report, as after a silence.
         let silentSince = NOW;
         let lastAt = NOW;
         for (const { region: code, passed, waitMs } of steps) {
@@ -206,7 +206,7 @@ describe('whatever three regions report, with pauses of any length', () => {
           if (effect.status === 'UP') expect(passed).toBe(true);
           if (effect.status === 'DOWN') {
             expect(passed).toBe(false);
-            // A second region agrees, or has had its time to report since the silence ended.
+            // A second region agrees, or has had time to report since the silence ended.
             const failing = [...states.values()].filter(
               (one) => one.lastResultAt !== null && one.consecutiveFailures >= failureThreshold,
             );

@@ -10,7 +10,7 @@ import {
 /** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
-/** What a monitor's own row contributes to its status. */
+/** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
   /** The revision at which url, method, headers, body, assertions or timeout last changed. */
@@ -25,7 +25,7 @@ export interface RegionState extends RegionVerdict {
   readonly lastErrorReason: ErrorReason | null;
 }
 
-/** The part of a check's result that decides. `slot` is epoch milliseconds, null for a triggered check. */
+/** The part of a check's result that affects the status. `slot` is epoch milliseconds, null for a triggered check. */
 export interface CheckVerdict {
   readonly region: string;
   readonly revision: number;
@@ -37,8 +37,8 @@ export interface CheckVerdict {
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped. Any other is recorded, with the new state of its region (null: unchanged), the
- * states of other regions that it changes, and the monitor's new status (null: unchanged).
+ * The effect of one result. A `duplicate` is dropped. Otherwise: the new state of its region (null: unchanged), of other regions that it
+ * changes, and the new status of the monitor (null: unchanged).
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
@@ -50,9 +50,8 @@ export type CheckEffect =
     };
 
 /**
- * Decides what a check's result changes. A result from a region that no longer checks the monitor is recorded and changes nothing; the
- * caller makes sure that it is recorded only once.
- * @param timestamp the stamp the result gets from the monitor's clock, epoch milliseconds
+ * Decides what a result changes. One from a region that no longer checks the monitor changes nothing; the caller records it only once.
+ * @param timestamp of the result by the monitor's clock, epoch milliseconds
  */
 export function applyCheck(
   monitor: MonitorState,
@@ -89,10 +88,7 @@ export function applyCheck(
   return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
 }
 
-/**
- * The regions that the status now waits for. A result that ends a silence of all regions (every checker was down) would decide alone.
- * So the regions that are not eligible count as if they were just assigned, and keep their streaks.
- */
+/** After a silence of all regions, the first result would decide alone. So stale regions count as just assigned, and keep their streaks. */
 function awaitOthers(
   monitor: MonitorState,
   regions: readonly RegionState[],

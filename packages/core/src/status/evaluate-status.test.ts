@@ -49,7 +49,7 @@ describe('impliedStatus', () => {
     since: fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW }),
   });
 
-  test('the order of the regions does not matter', () => {
+  test('does not depend on the order of the regions', () => {
     fc.assert(
       fc.property(fc.array(anyRegion), (regions) => {
         expect(impliedStatus(rules, regions.toReversed(), NOW)).toBe(impliedStatus(rules, regions, NOW));

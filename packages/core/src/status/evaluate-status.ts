@@ -10,17 +10,15 @@ export interface StatusRules {
 /** The last results of one region. Times are epoch milliseconds. */
 export interface RegionVerdict {
   readonly consecutiveFailures: number;
-  /** Null until the region reports: since it was assigned, its streak was reset, or every region fell silent. */
+  /** Null until the region reports: since it was assigned, its streak was reset, or all regions stopped reporting. */
   readonly lastResultAt: number | null;
-  /** When the region was assigned, its streak was reset, or another region ended the silence of all. */
+  /** When the region was assigned, its streak was reset, or another region reported first after a silence of all. */
   readonly since: number;
 }
 
 /**
- * The status that follows from `before` and the regions' verdicts, or null if it stays (ADR 10).
- *
- * A monitor that is DOWN recovers only by a check that passed: not by reset streaks, a stale region, or a newly assigned region. So the
- * regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
+ * The status that follows from `before` and the regions' verdicts, or null if it stays. A monitor that is DOWN recovers only by a check
+ * that passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
  * @param witnesses the regions whose last check may show a recovery: all of them, or the one that has just reported
  */
 export function evaluateStatus(
@@ -38,8 +36,8 @@ export function evaluateStatus(
 }
 
 /**
- * The status that the verdicts imply, or null without an eligible region that has reported. A region is failing once its consecutive
- * failures reach the threshold; one that has not reported counts as passing. DOWN needs a strict majority of the eligible regions.
+ * The status that the verdicts imply: DOWN if most eligible regions are failing. A region that has not reported counts as passing.
+ * Null if no eligible region has reported.
  */
 export function impliedStatus(
   rules: StatusRules,

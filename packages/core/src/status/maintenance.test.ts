@@ -42,18 +42,18 @@ describe('leaveMaintenance', () => {
     ['a streak that was reset and has a failure', [failing]],
     ['a region that was added and has not reported', [{ ...failing, consecutiveFailures: 3 }, unchecked]],
     ['a region that passed long ago', [failing, { ...passing, lastResultAt: NOW - 3_600_000 }]],
-  ])('recovers by a check that passed only: %s', (_, regions) => {
+  ])('recovers only by a check that passed: %s', (_, regions) => {
     const strict = { ...rules, failureThreshold: 3 };
     expect(leaveMaintenance(strict, 'DOWN', regions, NOW)).toMatchObject({ to: 'DOWN', announced: false });
   });
 
-  test('blames a check of now rather than one of hours ago', () => {
+  test('names a current check as the cause rather than one of hours ago', () => {
     const old = { ...failing, region: 'ap', lastResultAt: NOW - 3_600_000, lastLatencyMs: 99 };
     const exit = leaveMaintenance(rules, 'UP', [old, failing], NOW);
     expect(exit.check).toMatchObject({ region: 'us', latencyMs: 31 });
   });
 
-  test('carries the last check of a region that agrees', () => {
+  test('names the last check of a region with that status', () => {
     const other = { ...failing, region: 'ap', lastResultAt: NOW - 1_000, lastLatencyMs: 99 };
     expect(leaveMaintenance(rules, 'UP', [passing, failing, other], NOW).check).toEqual({
       region: 'ap',
@@ -68,7 +68,7 @@ describe('leaveMaintenance', () => {
   });
 });
 
-test('entering names the first region of the monitor’s list, else the one it is checked from', () => {
+test('maintenanceEntry names the first region of the monitor’s list, or the region that checks it', () => {
   const expected = { latencyMs: 0, errorReason: null };
   expect(maintenanceEntry(['us', 'eu'], [passing, failing])).toEqual({ region: 'us', ...expected });
   expect(maintenanceEntry([], [passing])).toEqual({ region: 'eu', ...expected });

@@ -13,9 +13,8 @@ export interface DecidingCheck {
 }
 
 /**
- * The cause of a status that no check brings about just now: for DOWN the last check of a failing region, for UP that of a region that
- * is not failing. Eligible regions come first; for UP, then regions whose last check passed. If no such region has reported: the first
- * region, with a latency of 0.
+ * The cause of a status that no check brings about just now: the last check of a region with that status. Eligible regions come first, then
+ * for UP those whose last check passed. Without such a region: the first region, with a latency of 0.
  * @param now epoch milliseconds
  */
 export function decidingCheck(
@@ -37,7 +36,7 @@ export function decidingCheck(
   };
 }
 
-/** How a monitor comes out of maintenance. */
+/** The status of a monitor after maintenance. */
 export interface MaintenanceExit {
   readonly to: CoveredStatus;
   /** Whether the change is announced; otherwise the status changes silently. */
@@ -46,7 +45,7 @@ export interface MaintenanceExit {
 }
 
 /**
- * The cause that the announcement of maintenance names: no check, so the monitor's first region, latency 0 and no reason.
+ * The cause that the announcement of maintenance names: no check, so the first region, latency 0 and no reason.
  * @param named the monitor's own list of regions, empty for the default region
  */
 export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
@@ -54,8 +53,7 @@ export function maintenanceEntry(named: readonly string[], regions: readonly Reg
 }
 
 /**
- * The status after maintenance, by the regions' verdicts: DOWN is announced, UP only after DOWN. Without an eligible region, or a sign that
- * DOWN is over, the covered status returns silently.
+ * The status after maintenance: DOWN is announced, UP only after DOWN. Without a verdict the covered status returns silently.
  * @param now epoch milliseconds
  */
 export function leaveMaintenance(
@@ -74,9 +72,9 @@ export function leaveMaintenance(
 }
 
 /**
- * The covered status after a check during maintenance. The first completed check ends PENDING, always in UP since nothing is announced;
- * a failure is announced at the end of maintenance.
- * @param timestamp the check's stamp, epoch milliseconds
+ * The covered status after a check during maintenance. The first completed check ends PENDING, always in UP; a failure is announced at the
+ * end.
+ * @param timestamp of the check by the monitor's clock, epoch milliseconds
  */
 export function coveredAfterCheck(
   before: CoveredStatus | null,

@@ -33,7 +33,7 @@ const anyRegion = fc.record({
   since: fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW }),
 });
 
-test('recovery needs a fresh check that passed; everything else is as the regions imply', () => {
+test('recovery needs a recent check that passed; every other status is the implied one', () => {
   fc.assert(
     fc.property(fc.array(anyRegion), (regions) => {
       const implied = impliedStatus(rules, regions, NOW);
@@ -49,7 +49,7 @@ test('recovery needs a fresh check that passed; everything else is as the region
   );
 });
 
-test('a region that has not reported makes no monitor recover', () => {
+test('a region that has not reported does not recover a monitor', () => {
   fc.assert(
     fc.property(fc.array(anyRegion), fc.nat(3), (regions, added) => {
       const more = [...regions, ...Array.from({ length: added }, () => unreported)];

@@ -29,7 +29,7 @@ describe('webhookEventsOf', () => {
 });
 
 describe('MonitorClock', () => {
-  test('stamps are strictly increasing, and never before now', () => {
+  test('timestamps strictly increase and are never in the past', () => {
     fc.assert(
       fc.property(fc.option(fc.nat()), fc.nat(), fc.integer({ min: 1, max: 9 }), (last, now, count) => {
         const clock = new MonitorClock(last, now);

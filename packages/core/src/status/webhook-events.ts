@@ -1,6 +1,6 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 
-/** The clock of one monitor: strictly increasing stamps in epoch milliseconds, used under the monitor's row lock. */
+/** The clock of one monitor: strictly increasing timestamps in epoch milliseconds, used under its row lock. */
 export class MonitorClock {
   #last: number;
   /** Postgres' clock when the monitor was locked, epoch milliseconds. */
@@ -15,26 +15,26 @@ export class MonitorClock {
     this.now = now;
   }
 
-  /** The stamp that `next` would give. */
+  /** The timestamp that `next` would return. */
   peek(): number {
     return Math.max(this.now, this.#last + 1);
   }
 
-  /** The next stamp: now, or one millisecond after the last if now is not later. */
+  /** The next timestamp: now, or one millisecond after the last one. */
   next(): number {
     this.#last = this.peek();
     return this.#last;
   }
 
-  /** The last stamp given out (or the one it started from). */
+  /** The last timestamp. */
   get last(): number {
     return this.#last;
   }
 }
 
 /**
- * The webhook events of a status change, in the order of their stamps. DOWN opens an incident unless one is open; UP resolves it.
- * @param announced false: the change is silent, such as `PENDING` to `UP`
+ * The webhook events of a status change, in the order of their timestamps. DOWN opens an incident unless one is open; UP resolves it.
+ * @param announced false: a silent change, such as `PENDING` to `UP`
  */
 export function webhookEventsOf(
   to: MonitorStatus,

@@ -1,6 +1,6 @@
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
-import { generateApiKey, hashApiKey } from '@tocsin/core/secrets/tokens';
+import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { notFound } from '../database/errors.ts';
@@ -77,7 +77,7 @@ export async function createApiKey(
   const key = generateApiKey();
   const row = await db.transaction(async (tx) => {
     const creator = await lockCreator(tx, input);
-    const values = { id: uuidv7(), accountId, name, hash: hashApiKey(key), scopes, expiresAt, ...creator };
+    const values = { id: uuidv7(), accountId, name, hash: hashToken(key), scopes, expiresAt, ...creator };
     return firstOf(await tx.insert(apiKeys).values(values).returning());
   });
   return { apiKey: toApiKey(row, false), key };
@@ -106,7 +106,7 @@ export async function ensureApiKey(
   db: Database,
   { accountId, name, key, scopes }: { accountId: string; name: string; key: string; scopes: ApiKeyScopes },
 ): Promise<'created' | 'exists' | 'refused'> {
-  const hash = hashApiKey(key);
+  const hash = hashToken(key);
   return db.transaction(async (tx) => {
     // Waits for a concurrent deletion of this key.
     await tx.execute(sql`lock table ${apiKeyTombstones} in share row exclusive mode`);

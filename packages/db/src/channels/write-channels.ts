@@ -110,7 +110,7 @@ async function assignMonitors(
   const ids = [...new Set(monitorIds)];
   const unknown = await findUnknownMonitors(tx, accountId, ids, 'key share');
   if (unknown.length > 0) {
-    throw new AppError('validation_failed', 'These fields are not valid: monitorIds.', {
+    throw new AppError('validation_failed', 'These fields are invalid: monitorIds.', {
       errors: unknownMonitorErrors(ids, unknown),
     });
   }

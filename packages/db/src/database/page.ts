@@ -21,7 +21,7 @@ export async function pageAfter(
     .from(table)
     .where(and(eq(id, before), scope));
   if (cursor) return sql`(${time}, ${id}) < (${timestamptz(cursor.time)}, ${before}::uuid)`;
-  throw new AppError('validation_failed', 'These fields are not valid: before.', {
+  throw new AppError('validation_failed', 'These fields are invalid: before.', {
     errors: [{ path: 'before', message }],
   });
 }

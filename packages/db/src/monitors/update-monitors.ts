@@ -88,7 +88,7 @@ function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpda
     if (!replacesAll) {
       throw new AppError(
         'conflict',
-        'No key of this server opens the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.',
+        'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.',
         { cause: error },
       );
     }

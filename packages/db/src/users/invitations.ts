@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/secrets/tokens';
+import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -73,7 +73,7 @@ export async function createInvitation(
       id: uuidv7(),
       ...input,
       email,
-      tokenHash: hashInvitationToken(token),
+      tokenHash: hashToken(token),
       expiresAt: sql`now() + ${VALID_FOR}`,
       isSetup: input.createdBy === null,
     })
@@ -106,7 +106,7 @@ export async function findOpenInvitation(db: Queryable, token: string): Promise<
   const [row] = await db
     .select({ invitation: { id, accountId, role, email, isSetup }, isOpen: sql<boolean>`${isOpen}` })
     .from(invitations)
-    .where(eq(invitations.tokenHash, hashInvitationToken(token)));
+    .where(eq(invitations.tokenHash, hashToken(token)));
   if (!row) throw invitationNotFound();
   if (!row.isOpen) throw gone();
   return row.invitation;

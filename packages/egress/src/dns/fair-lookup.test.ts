@@ -6,33 +6,33 @@ const ADDRESS: LookupAddress = { address: '192.0.2.1', family: 4 };
 
 interface Underway {
   readonly hostname: string;
-  /** Some questions are not answered yet. */
-  answer(): void;
+  /** Reports the result while some queries have no response. */
+  respond(): void;
   end(error?: NodeJS.ErrnoException): void;
   retry(inMs: number): void;
 }
 
-/** Lookups under way, in the order in which they began; each ends when the test says so. */
+/** Lookups in progress, in the order in which they began. Each ends when the test ends it. */
 let underway: Underway[];
 let lookup: OwnedLookup;
-/** After how many milliseconds a name is answered, without the test. Null: it is not. */
-let answersAfterMs: (hostname: string) => number | null;
-/** The names that were asked for again, in order. */
-let askedAgain: string[];
-/** The names that a forwarder still has questions for: it keeps those that are not answered for 10 s. */
+/** After how many milliseconds a lookup of a name ends without the test. Null: it does not. */
+let respondsAfterMs: (hostname: string) => number | null;
+/** The names whose queries were repeated, in order. */
+let repeated: string[];
+/** The names that a forwarder still has queries for: it keeps those without a response for 10 s. */
 let kept: string[];
-/** What was answered, in order: the name, or the code of the error. */
-let answered: string[];
+/** The results in order: the name, or the code of the error. */
+let results: string[];
 /** The names that failed, in order. */
 let failed: string[];
 beforeEach(() => {
   jest.useFakeTimers();
   underway = [];
-  answered = [];
+  results = [];
   failed = [];
-  askedAgain = [];
+  repeated = [];
   kept = [];
-  answersAfterMs = () => null;
+  respondsAfterMs = () => null;
   lookup = createFairLookup({
     now: () => Date.now(),
     lookup: (hostname, _options, { onResult, onRetry, onEnd }) => {
@@ -46,7 +46,7 @@ beforeEach(() => {
       const unkeep = (): void => void kept.splice(kept.indexOf(hostname), 1);
       const one: Underway = {
         hostname,
-        answer: () => onResult(null, [ADDRESS]),
+        respond: () => onResult(null, [ADDRESS]),
         end: (error) => {
           onResult(error ?? null, error ? [] : [ADDRESS]);
           close(true);
@@ -56,10 +56,10 @@ beforeEach(() => {
       const startedAt = Date.now();
       underway.push(one);
       kept.push(hostname);
-      const afterMs = answersAfterMs(hostname);
+      const afterMs = respondsAfterMs(hostname);
       const timer = afterMs === null ? undefined : setTimeout(() => one.end(), afterMs);
       return {
-        askAgain: () => askedAgain.push(hostname),
+        repeat: () => repeated.push(hostname),
         stop: () => {
           clearTimeout(timer);
           close(false);
@@ -82,7 +82,7 @@ function ask(hostname: string, owner: Partial<LookupOwner> = {}, family = 0): vo
   };
   lookup(hostname, { all: true, family }, whole, (error) => {
     if (error) failed.push(hostname);
-    answered.push(error?.code ?? hostname);
+    results.push(error?.code ?? hostname);
   });
 }
 
@@ -99,19 +99,19 @@ async function end(hostname: string): Promise<void> {
   await settle();
 }
 
-/** Makes this name known to the account as one that is answered. */
+/** Makes the name one that resolved for the account. */
 async function makeKnown(hostname: string): Promise<void> {
   ask(hostname);
   await end(hostname);
-  answered = [];
+  results = [];
 }
 
-test('concurrent callers share one lookup of a name; later callers start another one', async () => {
+test('concurrent callers share one lookup of a name, and later callers start another one', async () => {
   for (let count = 0; count < 3; count += 1) ask('shop.example', { account: `${count}` });
   ask('shop.example', { resource: 'other' }, 6);
   expect(names()).toEqual(['shop.example', 'shop.example']);
   for (const one of underway.slice(0)) one.end();
-  expect(answered).toEqual(Array<string>(4).fill('shop.example'));
+  expect(results).toEqual(Array<string>(4).fill('shop.example'));
   ask('shop.example');
   expect(names()).toEqual(['shop.example']);
 });
@@ -138,20 +138,20 @@ describe('a lookup without a response', () => {
     ask('dead.example', { deadline: Date.now() + 60_000 });
     const [late] = underway;
     jest.advanceTimersByTime(9_999);
-    expect([answered, names()]).toEqual([[], ['dead.example']]);
+    expect([results, names()]).toEqual([[], ['dead.example']]);
     jest.advanceTimersByTime(2);
-    expect([answered, names()]).toEqual([['EAI_AGAIN'], []]);
+    expect([results, names()]).toEqual([['EAI_AGAIN'], []]);
     late?.end();
-    expect(answered).toEqual(['EAI_AGAIN']);
+    expect(results).toEqual(['EAI_AGAIN']);
   });
 
   test('is stopped soon after the last deadline of its callers', () => {
     ask('dead.example', { deadline: Date.now() + 2_000 });
     ask('dead.example', { deadline: Date.now() + 3_000 });
     jest.advanceTimersByTime(3_000);
-    expect([answered, names()]).toEqual([['EAI_AGAIN'], ['dead.example']]);
+    expect([results, names()]).toEqual([['EAI_AGAIN'], ['dead.example']]);
     jest.advanceTimersByTime(101);
-    expect([answered, names()]).toEqual([['EAI_AGAIN', 'EAI_AGAIN'], []]);
+    expect([results, names()]).toEqual([['EAI_AGAIN', 'EAI_AGAIN'], []]);
   });
 
   test('does not fail when its timer is late before received responses are read', async () => {
@@ -161,61 +161,61 @@ describe('a lookup without a response', () => {
     // Sockets are read after the timers of a turn.
     underway[0]?.end();
     await new Promise(setImmediate);
-    expect(answered).toEqual(['shop.example']);
+    expect(results).toEqual(['shop.example']);
   });
 
   test('gets another second if the timer was late', () => {
     ask('shop.example');
     jest.setSystemTime(Date.now() + 5_000);
     jest.advanceTimersByTime(10_000);
-    expect(answered).toEqual([]);
+    expect(results).toEqual([]);
     underway[0]?.end();
-    expect(answered).toEqual(['shop.example']);
+    expect(results).toEqual(['shop.example']);
   });
 });
 
 test('a lookup keeps its permit until its last query has ended', async () => {
   for (const name of many(2, 'half')) ask(name, { resource: 'monitor' });
   expect(names()).toEqual(['0.half']);
-  underway[0]?.answer();
+  underway[0]?.respond();
   await settle();
-  expect([answered, names()]).toEqual([['0.half'], ['0.half']]);
+  expect([results, names()]).toEqual([['0.half'], ['0.half']]);
   await end('0.half');
   expect(names()).toEqual(['1.half']);
 });
 
-describe('a caller that joins a lookup that hangs', () => {
+describe('a caller that joins a hanging lookup', () => {
   const late = { deadline: 60_000 };
   beforeEach(() => jest.setSystemTime(0));
 
-  test('has the query repeated immediately, and gets the full time', () => {
+  test('repeats the query immediately and gets the full time', () => {
     ask('shop.example', late);
     jest.advanceTimersByTime(7_700);
     ask('shop.example', late);
-    expect(askedAgain).toEqual(['shop.example']);
+    expect(repeated).toEqual(['shop.example']);
     jest.advanceTimersByTime(2_301);
-    expect(answered).toEqual(['EAI_AGAIN']);
+    expect(results).toEqual(['EAI_AGAIN']);
     underway[0]?.end();
-    expect(answered).toEqual(['EAI_AGAIN', 'shop.example']);
+    expect(results).toEqual(['EAI_AGAIN', 'shop.example']);
   });
 
-  test('has the query repeated only if the last one is a second old', () => {
+  test('repeats the query only if the last one is a second old', () => {
     for (let count = 0; count < 4; count += 1) {
       ask('shop.example', late);
       jest.advanceTimersByTime(600);
     }
-    expect(askedAgain).toEqual(['shop.example']);
+    expect(repeated).toEqual(['shop.example']);
   });
 
-  test('does not fail together with callers whose time is over', async () => {
+  test('does not fail when the time of earlier callers is over', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'], now: 0 });
     ask('shop.example', late);
     jest.advanceTimersByTime(10_000);
     ask('shop.example', late);
     await new Promise(setImmediate);
-    expect(answered).toEqual(['EAI_AGAIN']);
+    expect(results).toEqual(['EAI_AGAIN']);
     underway[0]?.end();
-    expect(answered).toEqual(['EAI_AGAIN', 'shop.example']);
+    expect(results).toEqual(['EAI_AGAIN', 'shop.example']);
   });
 });
 
@@ -223,12 +223,12 @@ test('callers whose deadline is before the next query fail as soon as the server
   ask('broken.example', { deadline: Date.now() + 1_500 });
   ask('broken.example', { deadline: Date.now() + 60_000 });
   underway[0]?.retry(1_000);
-  expect(answered).toEqual([]);
+  expect(results).toEqual([]);
   underway[0]?.retry(2_000);
-  expect([answered, names()]).toEqual([['EAI_AGAIN'], ['broken.example']]);
+  expect([results, names()]).toEqual([['EAI_AGAIN'], ['broken.example']]);
 });
 
-/** Lets the clock run, and asks for these names evenly over each period. */
+/** Advances the clock and looks these names up, spread evenly over each period. */
 async function run(
   forMs: number,
   periodMs: number,
@@ -250,31 +250,31 @@ const of = (account: string, hostnames: readonly string[]): (readonly [string, s
 const okNames = (hostname: string): number | null => (hostname.endsWith('ok') ? 20 : null);
 
 test('a single account can look up 833 new names per second', async () => {
-  answersAfterMs = () => 60;
+  respondsAfterMs = () => 60;
   const names = many(8_330, 'new');
   await run(10_000, 10_000, of('one', names), 5_000);
   jest.advanceTimersByTime(1_000);
   expect(failed).toEqual([]);
-  expect(answered.length).toBeGreaterThan(8_300);
+  expect(results.length).toBeGreaterThan(8_300);
 });
 
-test('names that resolved do not wait, however slow the servers are', async () => {
-  answersAfterMs = () => 20;
+test('names that resolved do not wait when the servers are slow', async () => {
+  respondsAfterMs = () => 20;
   const monitors = of('one', many(5_000, 'shop'));
   await run(10_100, 10_000, monitors, 5_000);
-  answersAfterMs = () => 1_200;
-  answered = [];
+  respondsAfterMs = () => 1_200;
+  results = [];
   await run(20_000, 10_000, monitors, 5_000);
   jest.advanceTimersByTime(2_000);
   expect(failed).toEqual([]);
-  expect(answered.length).toBeGreaterThan(9_900);
+  expect(results.length).toBeGreaterThan(9_900);
 });
 
-describe('names from accounts that hang', () => {
+describe('hanging names from accounts', () => {
   const healthyFailed = (): readonly string[] => failed.filter((name) => name.endsWith('ok'));
 
   test('do not fail names that resolved, or names of other accounts', async () => {
-    answersAfterMs = okNames;
+    respondsAfterMs = okNames;
     const one = of('one', many(2_000, 'one.ok'));
     await run(10_100, 10_000, one, 5_000);
     await run(
@@ -287,7 +287,7 @@ describe('names from accounts that hang', () => {
   });
 
   test('do not starve other new names of the same account', async () => {
-    answersAfterMs = okNames;
+    respondsAfterMs = okNames;
     const dead = of('one', many(100, 'dead'));
     const one = of('one', many(1_000, 'one.ok'));
     await run(60_000, 10_000, [...dead, ...one], 5_000);
@@ -298,14 +298,14 @@ describe('names from accounts that hang', () => {
   });
 
   test('of three accounts delay names of others by a second at most', async () => {
-    answersAfterMs = okNames;
+    respondsAfterMs = okNames;
     for (const account of ['one', 'two', 'three'])
       for (const name of many(300, `${account}.dead`)) ask(name, { account });
     ask('shop.ok', { account: 'four' });
     jest.advanceTimersByTime(1_001);
     await settle();
     jest.advanceTimersByTime(20);
-    expect(answered).toContain('shop.ok');
+    expect(results).toContain('shop.ok');
   });
 
   test.each([
@@ -328,7 +328,7 @@ describe('names from accounts that hang', () => {
 });
 
 test('the names of one account do not replace those of another', async () => {
-  answersAfterMs = okNames;
+  respondsAfterMs = okNames;
   await makeKnown('shop.example');
   for (let index = 0; index < 50_001; index += 1) {
     ask(`${index}.ok`, { account: 'two' });
@@ -343,7 +343,7 @@ test('the names of one account do not replace those of another', async () => {
 });
 
 test('names from targets do not replace known names from accounts', async () => {
-  answersAfterMs = okNames;
+  respondsAfterMs = okNames;
   await makeKnown('shop.example');
   for (let index = 0; index < 50_001; index += 1) {
     ask(`${index}.ok`, { account: `${index % 40}`, redirected: true });
@@ -355,7 +355,7 @@ test('names from targets do not replace known names from accounts', async () => 
   expect(names().slice(before)).toEqual(['shop.example']);
 });
 
-describe('names of redirects that hang', () => {
+describe('hanging names of redirects', () => {
   const redirected = (account: string): Partial<LookupOwner> => ({ account, redirected: true });
 
   test('take a limited number of the permits of their account', () => {
@@ -384,7 +384,7 @@ describe('names of redirects that hang', () => {
     expect(names()).toEqual(['1.dead']);
   });
 
-  test('no longer wait after they have resolved', async () => {
+  test('do not wait after they have resolved', async () => {
     await makeKnown('cdn.example');
     for (const name of many(100, 'dead')) ask(name, redirected('one'));
     const before = names().length;
@@ -421,7 +421,7 @@ test('new names of one account leave room for those of another', () => {
   expect(names()).toContain('shop.example');
 });
 
-test('a lookup that cannot begin before its deadline fails and tells its owner that it waited', async () => {
+test('a lookup that cannot begin before its deadline fails and reports to its owner that it waited', async () => {
   const waits: string[] = [];
   const owner = (name: string, deadline: number): Partial<LookupOwner> => ({
     resource: 'monitor',
@@ -434,7 +434,7 @@ test('a lookup that cannot begin before its deadline fails and tells its owner t
   ask('next.example', owner('next', 20_000));
   jest.advanceTimersByTime(600);
   await end('');
-  expect(answered).toEqual(['EAI_AGAIN']);
+  expect(results).toEqual(['EAI_AGAIN']);
   await end('dead.example');
   expect(names()).toEqual(['next.example']);
   expect(waits).toEqual(['late true', 'next true', 'next false']);
@@ -448,5 +448,5 @@ test('a waiting caller shares a lookup of the same name that has begun in the me
   await end('dead.example');
   expect(names()).toEqual(['shop.example']);
   await end('shop.example');
-  expect(answered).toEqual(['dead.example', 'shop.example', 'shop.example']);
+  expect(results).toEqual(['dead.example', 'shop.example', 'shop.example']);
 });

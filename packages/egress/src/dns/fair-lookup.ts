@@ -1,40 +1,34 @@
 import type { LookupAddress } from 'node:dns';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { KnownNames } from './known-names.ts';
-import { lookupError, type LookupAll, type RunningLookup, type StartLookup } from './name-resolver.ts';
+import { afterReading, lookupError, type LookupEvents, type RunningLookup } from './name-lookup.ts';
+import type { LookupAll, StartLookup } from './name-resolver.ts';
 
-type Options = Parameters<LookupAll>[1];
 type Callback = Parameters<LookupAll>[2];
 
 /** On whose behalf a name is looked up. */
 export interface LookupOwner {
   readonly account: string;
-  /** The monitor or channel. */
   readonly resource: string;
   /** Whether the name comes from the target (a redirect) and not from the account. */
   readonly redirected: boolean;
   /** When the result is no longer needed, by `performance.now()`. */
   readonly deadline: number;
-  /**
-   * Called with true if the lookup waits for others of its account, and with false when it begins. It fails if it cannot begin a second
-   * before the deadline. Such a failure says nothing about the name.
-   */
+  /** Called with true if the lookup waits for others of its account, which says nothing about the name, and with false when it begins. */
   readonly onWaiting?: (isWaiting: boolean) => void;
 }
 
-/** `dns.lookup` on behalf of an owner. */
 export type OwnedLookup = (
   hostname: string,
-  options: Options,
+  options: Parameters<LookupAll>[1],
   owner: LookupOwner,
   callback: Callback,
 ) => void;
 
-/** A lookup that takes longer hangs. */
 const HANGS_AFTER_MS = 1_000;
 /** How long a caller waits for a lookup. */
 const LOOKUP_WITHIN_MS = 10_000;
-/** How long a forwarder keeps an unanswered query (dnsmasq: 10 s), also after the lookup has ended here. */
+/** How long a forwarder keeps a query without a response (dnsmasq: 10 s), also after the lookup has ended here. */
 const FORWARDER_KEEPS_MS = 10_000;
 /** Callers have timers of their own for their deadline. The lookup fails a little later, so that they report a time-out. */
 const AFTER_DEADLINE_MS = 100;
@@ -47,21 +41,14 @@ const END_EVERY_MS = 50;
 /** Concurrent lookups of names that resolved the last time. A lookup that hangs does not count after a second. */
 const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
-/**
- * Concurrent lookups of other names. They cost this process little. The limits protect the name servers and their other users: dnsmasq
- * forwards 150 queries at a time and refuses more. A lookup sends two queries (A and AAAA), so one account has at most 110 open queries
- * for such names.
- */
+/** Concurrent lookups of other names, two queries each. They protect name servers: dnsmasq forwards 150 queries and refuses more. */
 const UNCERTAIN_LIMITS = {
   /** Without lookups that hang. */
   limit: 10_000,
   limits: {
     /** Includes lookups of known names that hang. */
     account: 55,
-    /**
-     * The same, without first lookups that do not hang yet. The rest is reserved for first lookups of names from the account, because
-     * there may be any number of names that did not resolve or came from targets.
-     */
+    /** The same, without first lookups that do not hang yet: those of names from the account have the rest. */
     suspect: 30,
     resource: 1,
   },
@@ -73,17 +60,16 @@ type Kind = 'known' | 'first' | 'suspect';
 
 export interface FairLookupOptions {
   readonly lookup: StartLookup;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
 /**
  * Looks names up so that lookups that hang do not delay others: concurrent callers share one lookup of a name, a lookup has a deadline,
- * and names that resolved the last time do not wait. The concurrent lookups of other names are limited for each account and each of its
- * resources. A lookup that cannot begin in time fails with `EAI_AGAIN`.
+ * and names that resolved the last time do not wait. Concurrent lookups of other names are limited by account and resource
+ * (docs/adr/0014-fair-shares.md). A lookup that cannot begin in time fails with `EAI_AGAIN`.
  */
 export function createFairLookup({ lookup, now = () => performance.now() }: FairLookupOptions): OwnedLookup {
-  const permits = new LookupPermits();
+  const request = createPermits();
   const names = new KnownNames(now);
   /** By name and kind of query. */
   const running = new Map<string, SharedLookup>();
@@ -92,10 +78,10 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
     const key = `${hostname} ${options.family ?? 0} ${options.hints ?? 0}`;
     const begin = (permit: LookupPermit): void => {
       const onOver = (): void => void running.delete(key);
-      const shared = new SharedLookup({ hostname, permit, names, now, onOver });
+      const shared = shareLookup({ hostname, permit, names, now, onOver });
       running.set(key, shared);
       shared.join(owner, callback);
-      shared.start(lookup, options);
+      shared.start((events) => lookup(hostname, options, events));
     };
     const join = (): boolean => {
       const shared = running.get(key);
@@ -105,15 +91,13 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
     if (join()) return;
     const resolved = names.didResolve(owner.account, hostname);
     const kind = resolved === true ? 'known' : resolved === false || owner.redirected ? 'suspect' : 'first';
-    const permit = permits.tryAcquire(kind, owner);
-    if (permit !== null) {
-      begin(permit);
-      return;
-    }
+    const { tryAcquire, acquire } = request(kind, owner);
+    const permit = tryAcquire();
+    if (permit !== null) return begin(permit);
     const wait = async (): Promise<void> => {
       owner.onWaiting?.(true);
       // A lookup that begins later may have too little time for a response.
-      const later = await permits.acquire(kind, owner, owner.deadline - HANGS_AFTER_MS - now());
+      const later = await acquire(Math.max(0, owner.deadline - HANGS_AFTER_MS - now()));
       if (later === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
       // Another caller may have begun the lookup in the meantime.
@@ -130,60 +114,42 @@ interface LookupPermit {
   release(): void;
 }
 
-/** The permits of all lookups. */
-class LookupPermits {
-  readonly #known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
-  readonly #uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
-  #firsts = 0;
+interface PermitRequest {
+  readonly tryAcquire: () => LookupPermit | null;
+  readonly acquire: (withinMs: number) => Promise<LookupPermit | null>;
+}
 
-  tryAcquire(kind: Kind, owner: LookupOwner): LookupPermit | null {
-    const release =
-      kind === 'known'
-        ? this.#known.tryAcquire(owner)
-        : this.#uncertain.tryAcquire(this.#uncertainOwners(kind, owner));
-    return release === null ? null : this.#permit(owner, release);
-  }
-
-  /** @returns null if no permit was free within `withinMs` */
-  async acquire(kind: Kind, owner: LookupOwner, withinMs: number): Promise<LookupPermit | null> {
-    const waitMs = Math.max(0, withinMs);
-    const release = await (kind === 'known'
-      ? this.#known.acquire(owner, waitMs)
-      : this.#uncertain.acquire(this.#uncertainOwners(kind, owner), waitMs));
-    return release === null ? null : this.#permit(owner, release);
-  }
-
-  #uncertainOwners(
-    kind: Kind,
-    { account, resource }: LookupOwner,
-  ): Readonly<Record<'account' | 'suspect' | 'resource', string>> {
-    // A first lookup has a suspect owner of its own: the limit of suspect lookups does not apply.
-    const suspect = kind === 'suspect' ? account : `first ${(this.#firsts += 1)}`;
-    return { account, suspect, resource };
-  }
-
-  #permit({ account }: LookupOwner, acquired: Release): LookupPermit {
+function createPermits(): (kind: Kind, owner: LookupOwner) => PermitRequest {
+  const known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
+  const uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
+  let firsts = 0;
+  const permitOf = (account: string, acquired: Release | null): LookupPermit | null => {
+    if (acquired === null) return null;
     let release = acquired;
-    let hangs = false;
     return {
       makeHanging: () => {
-        if (hangs) return;
-        hangs = true;
-        release = this.#uncertain.charge({ account, suspect: account, resource: NO_RESOURCE });
+        if (release !== acquired) return;
+        release = uncertain.charge({ account, suspect: account, resource: NO_RESOURCE });
         acquired();
       },
       release: () => release(),
     };
-  }
+  };
+  return (kind, { account, resource }) => {
+    const limiter: Pick<typeof uncertain, 'tryAcquire' | 'acquire'> = kind === 'known' ? known : uncertain;
+    // A first lookup has a suspect owner of its own: the limit of suspect lookups does not apply.
+    const suspect = kind === 'first' ? `first ${(firsts += 1)}` : account;
+    const owners = { account, suspect, resource };
+    return {
+      tryAcquire: () => permitOf(account, limiter.tryAcquire(owners)),
+      acquire: async (withinMs) => permitOf(account, await limiter.acquire(owners, withinMs)),
+    };
+  };
 }
 
-interface SharedLookupOptions {
-  readonly hostname: string;
-  readonly permit: LookupPermit;
-  readonly names: KnownNames;
-  readonly now: () => number;
-  /** Called before the callbacks: nobody may join any more. */
-  readonly onOver: () => void;
+interface SharedLookup {
+  join(owner: LookupOwner, callback: Callback): void;
+  start(lookup: (events: LookupEvents) => RunningLookup): void;
 }
 
 interface Caller {
@@ -193,108 +159,75 @@ interface Caller {
   isExtended: boolean;
 }
 
-/** A lookup in progress and its callers. */
-class SharedLookup {
-  readonly #options: SharedLookupOptions;
-  readonly #startedAt: number;
-  readonly #callers = new Set<Caller>();
-  #askedAt: number;
-  #isOver = false;
-  #hasEnded = false;
-  #running: RunningLookup | null = null;
-  readonly #hangTimer: NodeJS.Timeout;
-  #endTimer: NodeJS.Timeout | undefined;
-  /** When `#endTimer` fires. */
-  #nextEnd = Infinity;
+/** A lookup in progress for several callers. @param onOver called before the callbacks: no caller may join any more */
+function shareLookup({
+  hostname,
+  permit,
+  names,
+  now,
+  onOver,
+}: {
+  readonly hostname: string;
+  readonly permit: LookupPermit;
+  readonly names: KnownNames;
+  readonly now: () => number;
+  readonly onOver: () => void;
+}): SharedLookup {
+  const startedAt = now();
+  const callers = new Set<Caller>();
+  const cancelHanging = afterReading(() => permit.makeHanging(), HANGS_AFTER_MS);
+  let queriedAt = startedAt;
+  let isOver = false;
+  let running: RunningLookup | null = null;
+  let cancelEnd: (() => void) | undefined;
+  let nextEnd = Infinity;
 
-  constructor(options: SharedLookupOptions) {
-    this.#options = options;
-    this.#startedAt = options.now();
-    this.#askedAt = this.#startedAt;
-    this.#hangTimer = setTimeout(() => {
-      afterReading(() => {
-        if (!this.#hasEnded) options.permit.makeHanging();
-      });
-    }, HANGS_AFTER_MS);
+  function awaitEnd(endsAt: number): void {
+    nextEnd = endsAt;
+    cancelEnd?.();
+    cancelEnd = afterReading(failDue, Math.max(0, endsAt - now()));
   }
 
-  join(owner: LookupOwner, callback: Callback): void {
-    const now = this.#options.now();
-    const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, now + LOOKUP_WITHIN_MS);
-    this.#callers.add({ owner, callback, endsAt, isExtended: false });
-    if (endsAt < this.#nextEnd) this.#awaitEnd(endsAt);
-    // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
-    if (now - this.#askedAt <= HANGS_AFTER_MS) return;
-    this.#askedAt = now;
-    this.#running?.askAgain();
-  }
-
-  start(lookup: StartLookup, options: Options): void {
-    try {
-      this.#running = lookup(this.#options.hostname, options, {
-        onResult: (error, addresses) => this.#finish(error, addresses),
-        // The name servers failed. Callers whose deadline is before the next query fail now.
-        onRetry: (retryInMs) => {
-          const retryAt = this.#options.now() + retryInMs;
-          if (!this.#isOver) this.#fail(({ owner }) => owner.deadline <= retryAt);
-        },
-        onEnd: (isAnswered) => this.#end(isAnswered),
-      });
-    } catch (cause) {
-      // For example, no free file descriptors.
-      this.#end(true);
-      this.#finish(Object.assign(lookupError('EAI_AGAIN', this.#options.hostname), { cause }), []);
-    }
-  }
-
-  #awaitEnd(endsAt: number): void {
-    this.#nextEnd = endsAt;
-    clearTimeout(this.#endTimer);
-    this.#endTimer = setTimeout(
-      () => afterReading(() => this.#failDue()),
-      Math.max(0, endsAt - this.#options.now()),
-    );
-  }
-
-  /** Fails the callers whose time is over. */
-  #failDue(): void {
-    if (this.#isOver) return;
-    const now = this.#options.now();
-    for (const caller of this.#callers) {
-      if (caller.isExtended || now - caller.endsAt <= LATE_MS) continue;
+  function failDue(): void {
+    const at = now();
+    for (const caller of callers) {
+      if (caller.isExtended || at - caller.endsAt <= LATE_MS) continue;
       caller.isExtended = true;
-      caller.endsAt = now + EXTRA_MS;
+      caller.endsAt = at + EXTRA_MS;
     }
-    this.#fail(({ endsAt }) => endsAt <= now);
-    if (this.#isOver) return;
+    fail(({ endsAt }) => endsAt <= at);
+    if (isOver) return;
     let earliest = Infinity;
-    for (const { endsAt } of this.#callers) earliest = Math.min(earliest, endsAt);
-    this.#awaitEnd(Math.max(earliest, now + END_EVERY_MS));
+    for (const { endsAt } of callers) earliest = Math.min(earliest, endsAt);
+    awaitEnd(Math.max(earliest, at + END_EVERY_MS));
   }
 
-  #fail(isDue: (caller: Caller) => boolean): void {
-    const due = Array.from(this.#callers).filter(isDue);
-    for (const caller of due) this.#callers.delete(caller);
-    if (this.#callers.size === 0) this.#close();
-    this.#report(due, lookupError('EAI_AGAIN', this.#options.hostname), []);
-    if (this.#isOver) this.#running?.stop();
+  function fail(isDue: (caller: Caller) => boolean): void {
+    const due = Array.from(callers).filter(isDue);
+    for (const caller of due) callers.delete(caller);
+    if (callers.size === 0) close();
+    report(due, lookupError('EAI_AGAIN', hostname), []);
+    if (isOver) running?.stop();
   }
 
-  #finish(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
-    if (this.#isOver) return;
-    this.#close();
-    this.#report(Array.from(this.#callers), error, addresses);
+  function finish(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
+    if (isOver) return;
+    close();
+    report(Array.from(callers), error, addresses);
   }
 
-  #close(): void {
-    this.#isOver = true;
-    clearTimeout(this.#endTimer);
-    this.#options.onOver();
+  function close(): void {
+    isOver = true;
+    cancelEnd?.();
+    onOver();
   }
 
-  #report(callers: readonly Caller[], error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
-    const { names, hostname, now } = this.#options;
-    const hangs = now() - this.#startedAt >= HANGS_AFTER_MS;
+  function report(
+    callers: readonly Caller[],
+    error: NodeJS.ErrnoException | null,
+    addresses: LookupAddress[],
+  ): void {
+    const hangs = now() - startedAt >= HANGS_AFTER_MS;
     for (const { owner, callback } of callers) {
       const { account, redirected } = owner;
       const isUndecided = error?.code === 'EAI_AGAIN' && !hangs;
@@ -307,18 +240,41 @@ class SharedLookup {
   }
 
   /** No query is open any more. */
-  #end(isAnswered: boolean): void {
-    this.#hasEnded = true;
-    clearTimeout(this.#hangTimer);
-    const { permit, now } = this.#options;
-    const keptForMs = isAnswered ? 0 : this.#startedAt + FORWARDER_KEEPS_MS - now();
+  function end(allResponded: boolean): void {
+    cancelHanging();
+    const keptForMs = allResponded ? 0 : startedAt + FORWARDER_KEEPS_MS - now();
     if (keptForMs <= 0) return permit.release();
     permit.makeHanging();
     setTimeout(() => permit.release(), keptForMs).unref();
   }
-}
 
-/** Calls it after received responses are read: a timer may be late because the process was short of CPU. */
-function afterReading(work: () => void): void {
-  setImmediate(work);
+  return {
+    join: (owner, callback) => {
+      const at = now();
+      const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, at + LOOKUP_WITHIN_MS);
+      callers.add({ owner, callback, endsAt, isExtended: false });
+      if (endsAt < nextEnd) awaitEnd(endsAt);
+      // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
+      if (at - queriedAt <= HANGS_AFTER_MS) return;
+      queriedAt = at;
+      running?.repeat();
+    },
+    start: (lookup) => {
+      try {
+        running = lookup({
+          onResult: finish,
+          // The name servers failed. Callers whose deadline is before the next query fail now.
+          onRetry: (retryInMs) => {
+            const retryAt = now() + retryInMs;
+            if (!isOver) fail(({ owner }) => owner.deadline <= retryAt);
+          },
+          onEnd: end,
+        });
+      } catch (cause) {
+        // For example, no free file descriptors.
+        end(true);
+        finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
+      }
+    },
+  };
 }

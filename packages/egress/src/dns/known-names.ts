@@ -8,13 +8,11 @@ interface KnownName {
   readonly notedAt: number;
 }
 
-/** Whether the last lookup of each name resolved, for each account. */
 export class KnownNames {
   readonly #given: NameTable;
   /** Names that only targets gave. There may be any number of them. */
   readonly #redirected: NameTable;
 
-  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number, limits = LIMITS) {
     this.#given = new NameTable(limits.given, now);
     this.#redirected = new NameTable(limits.redirected, now);
@@ -58,8 +56,7 @@ class NameTable {
     this.delete(account, name);
     if (this.#size >= this.#limit && !this.#makeRoom(account)) return;
     const names = this.#accounts.get(account) ?? new Map<string, KnownName>();
-    this.#accounts.set(account, names);
-    names.set(name, { resolved, notedAt: this.#now() });
+    this.#accounts.set(account, names.set(name, { resolved, notedAt: this.#now() }));
     this.#size += 1;
   }
 
@@ -70,32 +67,19 @@ class NameTable {
     if (names.size === 0) this.#accounts.delete(account);
   }
 
-  /** @returns false if the account has used its share for names that are still in use */
+  /** Deletes the oldest name of the largest account, or of this one if it has used its share. @returns false if that is in use */
   #makeRoom(account: string): boolean {
-    const names = this.#accounts.get(account) ?? new Map<string, KnownName>();
-    if (names.size < Math.floor(this.#limit / Math.max(1, this.#accounts.size))) {
-      this.#deleteOldest(this.#largestAccount());
-      return true;
+    let from = account;
+    let names: ReadonlyMap<string, KnownName> = this.#accounts.get(account) ?? new Map();
+    const hasRoom = names.size < Math.floor(this.#limit / Math.max(1, this.#accounts.size));
+    if (hasRoom) {
+      for (const [other, others] of this.#accounts)
+        if (others.size > names.size) [from, names] = [other, others];
     }
-    const [oldest] = names.values();
-    if (oldest === undefined || this.#now() - oldest.notedAt < STALE_AFTER_MS) return false;
-    this.#deleteOldest(account);
+    const [oldest] = names;
+    if (oldest === undefined) return false;
+    if (!hasRoom && this.#now() - oldest[1].notedAt < STALE_AFTER_MS) return false;
+    this.delete(from, oldest[0]);
     return true;
-  }
-
-  #deleteOldest(account: string): void {
-    const [name] = this.#accounts.get(account)?.keys() ?? [];
-    if (name !== undefined) this.delete(account, name);
-  }
-
-  #largestAccount(): string {
-    let largest = '';
-    let max = 0;
-    for (const [account, { size }] of this.#accounts) {
-      if (size <= max) continue;
-      largest = account;
-      max = size;
-    }
-    return largest;
   }
 }

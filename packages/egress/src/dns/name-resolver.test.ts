@@ -9,11 +9,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { until } from '@tocsin/embedded/testing/until';
 import { DnsServer } from '../testing/dns-server.ts';
 import { createFairLookup } from './fair-lookup.ts';
-import { createNameResolver, type LookupEvents, type NameResolverOptions } from './name-resolver.ts';
+import type { LookupEvents } from './name-lookup.ts';
+import { createNameResolver, type NameResolverOptions } from './name-resolver.ts';
 
 type Interfaces = ReturnType<typeof networkInterfaces>;
 
-/** A busy machine must not ask twice: tests count the questions. */
+/** A busy machine must not repeat queries, because tests count them. */
 const PATIENT_MS = 600_000;
 const BLOCKED_MS = 1_100;
 const SLOW_SERVER = `
@@ -23,11 +24,11 @@ const SLOW_SERVER = `
     const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 192, 0, 2, 60]);
     let end = 12;
     while (query[end] !== 0) end += query[end] + 1;
-    const answer = Buffer.concat([query.subarray(0, end + 5), record]);
-    answer.writeUInt16BE(0x8180, 2);
-    answer.writeUInt16BE(1, 6);
-    answer.writeUInt32BE(0, 8);
-    setTimeout(() => socket.send(answer, port, address), query.toString('latin1', 13, 17) === 'slow' ? 1500 : 0);
+    const response = Buffer.concat([query.subarray(0, end + 5), record]);
+    response.writeUInt16BE(0x8180, 2);
+    response.writeUInt16BE(1, 6);
+    response.writeUInt32BE(0, 8);
+    setTimeout(() => socket.send(response, port, address), query.toString('latin1', 13, 17) === 'slow' ? 1500 : 0);
   });
   socket.bind(0, '127.0.0.1', () => parentPort.postMessage(socket.address().port));
 `;
@@ -48,7 +49,7 @@ options edns0 ndots:2
 let folder: string;
 let server: DnsServer;
 let clock: number;
-/** Ends the lookups that nobody answers. */
+/** Ends lookups without a response. */
 const stops: (() => void)[] = [];
 afterEach(() => {
   jest.useRealTimers();
@@ -139,7 +140,7 @@ describe('the hosts file', () => {
     ]);
   });
 
-  test('with a name only in the other family gives it no address', async () => {
+  test('gives no address if the name is only in the other family', async () => {
     expect(await resolver()('db.internal', { family: 6 })).toBe('ENOTFOUND');
     expect(server.asked).toEqual([]);
   });
@@ -311,7 +312,7 @@ describe('with two name servers', () => {
     clock += 1_001;
     expect(await resolve('both.example.org', { family: 4 })).toEqual(['192.0.2.53']);
     clock += 10_000;
-    await until('the first answers again', async () => {
+    await until('the first server responds again', async () => {
       const [address] = await resolve('both.example.org', { family: 4 });
       return address === '192.0.2.10';
     });
@@ -340,7 +341,7 @@ describe('a server that fails at first', () => {
   test.each(['refusal', 'failure'] as const)('is queried again after a %s', async (failure) => {
     server.zone.set('late.example.org', failure);
     const result = resolver()('late.example.org');
-    await until('four questions for each family', () => server.asked.length >= 8);
+    await until('four queries for each family', () => server.asked.length >= 8);
     server.zone.set('late.example.org', ['192.0.2.11']);
     expect(await result).toEqual(['192.0.2.11']);
   });
@@ -367,46 +368,46 @@ describe('a server that fails at first', () => {
 
   test('is not queried after the lookup was stopped between two attempts', async () => {
     server.zone.set('late.example.org', 'refusal');
-    const told: string[] = [];
+    const events: string[] = [];
     const lookup = createNameResolver({ configFile: '/dev/null', servers: [server.address] });
     const running = lookup(
       'late.example.org',
       { all: true },
       {
-        onResult: () => told.push('result'),
+        onResult: () => events.push('result'),
         onRetry: () => setImmediate(() => running.stop()),
-        onEnd: (isAnswered) => told.push(`end ${isAnswered}`),
+        onEnd: (allResponded) => events.push(`end ${allResponded}`),
       },
     );
-    await until('the end', () => told.length > 0);
-    expect(told).toEqual(['end true']);
+    await until('the end', () => events.length > 0);
+    expect(events).toEqual(['end true']);
     expect(server.asked.length).toBe(2);
   });
 });
 
-test('askAgain repeats the open queries', async () => {
+test('repeat sends the open queries again', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
     respondWithinMs: PATIENT_MS,
   });
-  let answers = 0;
+  let results = 0;
   const running = lookup(
     'silent.example.org',
     { all: true, family: 4 },
-    { ...NO_EVENTS, onResult: () => (answers += 1) },
+    { ...NO_EVENTS, onResult: () => (results += 1) },
   );
-  await until('the question', () => server.asked.length === 1);
+  await until('the query', () => server.asked.length === 1);
   server.zone.set('silent.example.org', ['192.0.2.13']);
-  running.askAgain();
-  await until('the answer', () => answers === 1);
+  running.repeat();
+  await until('the result', () => results === 1);
   server.zone.set('silent.example.org', 'silence');
 });
 
 test('names that hang do not exhaust a small forwarder for other accounts', async () => {
   const forwarder = await DnsServer.start({});
   forwarder.maxSilent = 150;
-  // No lookup is given up, and none is repeated.
+  // No lookup ends at its deadline, and no query is repeated.
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] });
   const lookup = createFairLookup({
     lookup: createNameResolver({ configFile: '/dev/null', servers: [forwarder.address] }),
@@ -437,14 +438,14 @@ describe('a server in a separate thread', () => {
   let slow: Worker;
   let servers: readonly string[];
   beforeAll(async () => {
-    // It answers each question with 192.0.2.60, those for names that begin with `slow` after a second and a half.
+    // It responds to each query with 192.0.2.60, and to those for names that begin with `slow` after 1.5 s.
     slow = new Worker(SLOW_SERVER, { eval: true });
     const [port] = (await once(slow, 'message')) as [number];
     servers = [`127.0.0.1:${port}`];
   });
   afterAll(() => slow.terminate());
 
-  /** c-ares has seen quick answers, so its time-out is short. */
+  /** c-ares has seen quick responses, so its time-out is short. */
   async function accustomed(): Promise<ReturnType<typeof resolver>> {
     const resolve = resolver({ servers, respondWithinMs: 1_500 });
     for (let count = 0; count < 5; count += 1) await resolve(`${count}.quick.example.org`, { family: 4 });
@@ -475,18 +476,18 @@ test('a stopped lookup ends only after its queries', async () => {
     configFile: '/dev/null',
     respondWithinMs: 50,
   });
-  let answers = 0;
+  let results = 0;
   let hasEnded = false;
   const running = lookup(
     'silent.example.org',
     { all: true },
-    { ...NO_EVENTS, onResult: () => (answers += 1), onEnd: () => (hasEnded = true) },
+    { ...NO_EVENTS, onResult: () => (results += 1), onEnd: () => (hasEnded = true) },
   );
-  await until('both questions', () => server.asked.length >= 2);
+  await until('both queries', () => server.asked.length >= 2);
   running.stop();
   expect(hasEnded).toBe(false);
   await until('the end', () => hasEnded);
-  expect(answers).toBe(0);
+  expect(results).toBe(0);
 });
 
 test('a lookup with a family without a response ends after its callback', async () => {
@@ -495,20 +496,20 @@ test('a lookup with a family without a response ends after its callback', async 
     configFile: '/dev/null',
     respondWithinMs: 50,
   });
-  const told: string[] = [];
+  const events: string[] = [];
   lookup(
     'half.example.org',
     { all: true },
     {
       ...NO_EVENTS,
-      onResult: () => told.push('answered'),
-      onEnd: (isAnswered) => told.push(`ended ${isAnswered}`),
+      onResult: () => events.push('result'),
+      onEnd: (allResponded) => events.push(`ended ${allResponded}`),
     },
   );
-  await until('the callback', () => told.length > 0);
-  expect(told).toEqual(['answered']);
-  await until('the end', () => told.length > 1);
-  expect(told).toEqual(['answered', 'ended false']);
+  await until('the callback', () => events.length > 0);
+  expect(events).toEqual(['result']);
+  await until('the end', () => events.length > 1);
+  expect(events).toEqual(['result', 'ended false']);
 });
 
 test('a thousand names without a response do not delay other names', async () => {

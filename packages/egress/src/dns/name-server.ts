@@ -16,105 +16,96 @@ interface PatientResolver {
 
 type OnResponse = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
 
+interface NameServer {
+  readonly address: string | null;
+  /** Whether the server has not responded for longer than a response may take. */
+  isSilent(): boolean;
+  /** Replaces the socket, and with it the source port. */
+  renew(): void;
+  query(name: string, family: Family, patiently: boolean, onResponse: OnResponse): void;
+}
+
 /**
  * One name server. It has resolvers of its own, because c-ares returns the failure of one server as the result instead of asking the
  * next. c-ares also shortens its time-out to a multiple of a server's usual response time, and drops later responses. So a query is
  * repeated on a resolver that has not yet seen enough responses to do so.
  */
-class NameServer {
-  readonly address: string | null;
-  readonly #respondsWithinMs: number;
-  readonly #now: () => number;
-  #quick: dns.Resolver;
-  #patient: PatientResolver | null = null;
-  /** When the first query since the server's last response was sent; null: none has been sent since. */
-  #silentSince: number | null = null;
-
-  constructor(address: string | null, respondsWithinMs: number, now: () => number) {
-    this.address = address;
-    this.#respondsWithinMs = respondsWithinMs;
-    this.#now = now;
-    this.#quick = this.#createResolver(respondsWithinMs);
-  }
-
-  /** Whether the server has not responded for longer than a response may take. */
-  get isSilent(): boolean {
-    return this.#silentSince !== null && this.#now() - this.#silentSince > this.#respondsWithinMs;
-  }
-
-  /** Replaces the socket, and with it the source port. */
-  renew(): void {
-    this.#quick = this.#createResolver(this.#respondsWithinMs);
-  }
-
-  query(name: string, family: Family, patiently: boolean, onResponse: OnResponse): void {
-    this.#silentSince ??= this.#now();
-    const patient = patiently ? this.#patientResolver() : null;
-    const resolver = patient?.resolver ?? this.#quick;
-    const done: OnResponse = (error, addresses) => {
-      if (error === null || isFromServer(error)) {
-        this.#silentSince = null;
-        if (patient !== null) patient.responses += 1;
-      }
-      onResponse(error, addresses);
-    };
-    if (family === 4) resolver.resolve4(name, done);
-    else resolver.resolve6(name, done);
-  }
-
-  #patientResolver(): PatientResolver {
-    const createdAt = this.#now();
-    const old = this.#patient;
-    const isUsable = old !== null && old.responses < MAX_PATIENT_RESPONSES;
-    if (isUsable && createdAt - old.createdAt < MAX_PATIENT_AGE_MS) return old;
-    return (this.#patient = { resolver: this.#createResolver(PATIENT_MS), createdAt, responses: 0 });
-  }
-
-  #createResolver(timeout: number): dns.Resolver {
+function createNameServer(address: string | null, respondWithinMs: number, now: () => number): NameServer {
+  const createResolver = (timeout: number): dns.Resolver => {
     const resolver = new dns.Resolver({ timeout, tries: 1 });
-    if (this.address !== null) resolver.setServers([this.address]);
+    if (address !== null) resolver.setServers([address]);
     return resolver;
-  }
+  };
+  let quick = createResolver(respondWithinMs);
+  let patient: PatientResolver | null = null;
+  /** When the first query since the server's last response was sent; null: none has been sent since. */
+  let silentSince: number | null = null;
+
+  const patientResolver = (): PatientResolver => {
+    const createdAt = now();
+    const isAdapted = patient === null || patient.responses >= MAX_PATIENT_RESPONSES;
+    if (patient !== null && !isAdapted && createdAt - patient.createdAt < MAX_PATIENT_AGE_MS) return patient;
+    return (patient = { resolver: createResolver(PATIENT_MS), createdAt, responses: 0 });
+  };
+  return {
+    address,
+    isSilent: () => silentSince !== null && now() - silentSince > respondWithinMs,
+    renew: () => {
+      quick = createResolver(respondWithinMs);
+    },
+    query: (name, family, patiently, onResponse) => {
+      silentSince ??= now();
+      const repeated = patiently ? patientResolver() : null;
+      const resolver = repeated?.resolver ?? quick;
+      const done: OnResponse = (error, addresses) => {
+        if (error === null || isFromServer(error)) {
+          silentSince = null;
+          if (repeated !== null) repeated.responses += 1;
+        }
+        onResponse(error, addresses);
+      };
+      if (family === 4) resolver.resolve4(name, done);
+      else resolver.resolve6(name, done);
+    },
+  };
 }
 
-export class NameServers {
+export interface NameServers {
   readonly respondWithinMs: number;
-  readonly #servers: readonly NameServer[];
-  readonly #now: () => number;
-
-  constructor(
-    addresses: readonly (string | null)[],
-    respondWithinMs: number,
-    now: () => number,
-    known: readonly NameServer[] = [],
-  ) {
-    this.respondWithinMs = respondWithinMs;
-    this.#now = now;
-    this.#servers = addresses.map(
-      (address) =>
-        known.find((one) => one.address === address) ?? new NameServer(address, respondWithinMs, now),
-    );
-  }
-
-  get count(): number {
-    return this.#servers.length;
-  }
-
+  readonly count: number;
   /** In the configured order, but silent servers last. */
-  inOrder(): readonly NameServer[] {
-    if (this.#servers.length === 1 || !this.#servers.some((one) => one.isSilent)) return this.#servers;
-    return this.#servers.toSorted((one, other) => Number(one.isSilent) - Number(other.isSilent));
-  }
-
+  inOrder(): readonly NameServer[];
   /** The servers at these addresses. Silent ones get a query for this name, to see whether they respond again. */
-  renewed(addresses: readonly (string | null)[], name: string): NameServers {
-    const renewed = new NameServers(addresses, this.respondWithinMs, this.#now, this.#servers);
-    for (const server of renewed.#servers) {
-      server.renew();
-      if (renewed.count > 1 && server.isSilent) server.query(name, 4, false, () => undefined);
-    }
-    return renewed;
-  }
+  renewed(addresses: readonly (string | null)[], name: string): NameServers;
+}
+
+/** @param known servers that are kept if they have one of the addresses */
+export function createNameServers(
+  addresses: readonly (string | null)[],
+  respondWithinMs: number,
+  now: () => number,
+  known: readonly NameServer[] = [],
+): NameServers {
+  const servers = addresses.map(
+    (address) =>
+      known.find((one) => one.address === address) ?? createNameServer(address, respondWithinMs, now),
+  );
+  return {
+    respondWithinMs,
+    count: servers.length,
+    inOrder: () =>
+      servers.length === 1 || !servers.some((one) => one.isSilent())
+        ? servers
+        : servers.toSorted((one, other) => Number(one.isSilent()) - Number(other.isSilent())),
+    renewed: (addresses, name) => {
+      const renewed = createNameServers(addresses, respondWithinMs, now, servers);
+      for (const server of renewed.inOrder()) {
+        server.renew();
+        if (renewed.count > 1 && server.isSilent()) server.query(name, 4, false, () => undefined);
+      }
+      return renewed;
+    },
+  };
 }
 
 function isFromServer({ code }: NodeJS.ErrnoException): boolean {

@@ -8,7 +8,11 @@ const MAX_NDOTS = 15;
 
 export type Family = 4 | 6;
 
-/** The system's configuration of names, except the name servers. */
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: '::1', family: 6 },
+  { address: '127.0.0.1', family: 4 },
+];
+
 export interface NameConfig {
   readonly hosts: ReadonlyMap<string, readonly LookupAddress[]>;
   readonly search: readonly string[];
@@ -16,7 +20,6 @@ export interface NameConfig {
 }
 
 export interface NameFiles {
-  /** Default: `/etc/hosts`. */
   readonly hostsFile?: string;
   /** Default: `/etc/resolv.conf`. c-ares reads the name servers in it. */
   readonly configFile?: string;
@@ -69,11 +72,8 @@ function parseHosts(text: string): NameConfig['hosts'] {
 function parseSearch(text: string): Pick<NameConfig, 'search' | 'ndots'> {
   let search: readonly string[] = [];
   let ndots = DEFAULT_NDOTS;
-  for (const line of text.split('\n')) {
-    const [directive = '', ...values] = line
-      .replace(/[#;].*$/, '')
-      .trim()
-      .split(/\s+/);
+  for (const line of text.replaceAll(/[#;].*$/gm, '').split('\n')) {
+    const [directive = '', ...values] = line.trim().split(/\s+/);
     if (directive === 'search') search = values;
     else if (directive === 'domain') search = values.slice(0, 1);
     else if (directive === 'options') {
@@ -84,20 +84,13 @@ function parseSearch(text: string): Pick<NameConfig, 'search' | 'ndots'> {
   return { search: search.map(normalize).filter((domain) => domain !== ''), ndots };
 }
 
-/** Lower case, without a trailing dot. */
 export function normalize(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();
 }
 
 /** The addresses of names that no name server is asked for: those of the hosts file and `localhost` (RFC 6761). Null for others. */
 export function localAddresses(name: string, hosts: NameConfig['hosts']): readonly LookupAddress[] | null {
-  const known = hosts.get(name);
-  if (known !== undefined) return known;
-  if (name !== 'localhost' && !name.endsWith('.localhost')) return null;
-  return [
-    { address: '::1', family: 6 },
-    { address: '127.0.0.1', family: 4 },
-  ];
+  return hosts.get(name) ?? (/^(.*\.)?localhost$/.test(name) ? LOOPBACK : null);
 }
 
 /** The names to query, in the order of resolv.conf(5): a name with few dots is tried within the search domains first. */
@@ -107,10 +100,9 @@ export function candidates(name: string, { search, ndots }: NameConfig): readonl
 }
 
 /**
- * The address families to query, in the order to connect in. As with `AI_ADDRCONFIG`, these are the families of the interfaces'
- * addresses, or both if there are none. Link-local IPv6 addresses do not count, because no name is reached over them. Link-local IPv4
- * addresses count: pods of IPv6 clusters on AWS reach IPv4 targets through one. IPv6 comes first, unless all IPv6 addresses are unique
- * local ones, which reach no public address.
+ * The address families to query, in the order to connect in: as with `AI_ADDRCONFIG`, those of the interfaces' addresses, or both if there
+ * are none. Link-local IPv6 addresses do not count, but IPv4 ones do: pods of IPv6 clusters on AWS reach IPv4 targets through one. IPv6
+ * comes first, unless all IPv6 addresses are unique local ones, which reach no public address.
  */
 export function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)

@@ -29,15 +29,15 @@ export const CANARY_ADDRESSES: readonly string[] = [
 
 /**
  * One machine as an attacker sees it: a public server, a canary on every address that must stay closed, and a DNS server
- * that answers as the attacker likes. All listen on one port, for http and https alike.
+ * that responds as the attacker likes. All listen on one port, for http and https alike.
  */
 export class AttackGround {
   readonly dns: DnsServer;
   readonly port: number;
   /** PEM of the CA of every certificate here. */
   readonly ca: string;
-  /** What the public server answers; by default 200 to everything. */
-  answer: RequestListener = okay;
+  /** How the public server responds; by default with 200 to everything. */
+  respond: RequestListener = okay;
   /** TCP connections that the canary took. */
   canaryConnections = 0;
   readonly watch = new ConnectionWatch();
@@ -82,8 +82,8 @@ export class AttackGround {
   }
 
   async #listen(tls: { key: string; cert: string }): Promise<void> {
-    const answer: RequestListener = (request, response) => this.answer(request, response);
-    const open = eitherProtocol(http.createServer(answer), https.createServer(tls, answer));
+    const respond: RequestListener = (request, response) => this.respond(request, response);
+    const open = eitherProtocol(http.createServer(respond), https.createServer(tls, respond));
     const trap = eitherProtocol(http.createServer(okay), https.createServer(tls, okay));
     await this.#serve(PUBLIC_ADDRESS, open);
     for (const address of CANARY_ADDRESSES) {

@@ -8,9 +8,9 @@ import type { LookupAll } from '../dns/name-resolver.ts';
 
 /**
  * Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. `failure`: the server says that it
- * failed; `refusal`: that it refuses; `silence`: it does not answer; `no IPv6`: it answers questions for IPv4 addresses only, with 127.0.0.1.
+ * failed; `refusal`: that it refuses; `silence`: it does not respond; `no IPv6`: it responds to queries for IPv4 addresses only, with 127.0.0.1.
  */
-export type DnsAnswer =
+export type ZoneEntry =
   | readonly string[]
   | ((question: number) => readonly string[])
   | 'failure'
@@ -33,19 +33,19 @@ const HEADER_BYTES = 12;
 const SERVER_FAILURE = 2;
 const NAME_ERROR = 3;
 const REFUSED = 5;
-const FAILURES = new Map<DnsAnswer | undefined, number>([
+const FAILURES = new Map<ZoneEntry | undefined, number>([
   ['failure', SERVER_FAILURE],
   ['refusal', REFUSED],
 ]);
-/** Standard answer, recursion desired and available. */
-const ANSWER_FLAGS = 0x8180;
+/** Standard response, recursion desired and available. */
+const RESPONSE_FLAGS = 0x8180;
 
-/** A DNS server on loopback that answers A and AAAA questions as its zone says, with a time to live of 0. */
+/** A DNS server on loopback that responds to A and AAAA queries as its zone says, with a time to live of 0. */
 export class DnsServer {
-  readonly zone = new Map<string, DnsAnswer>();
+  readonly zone = new Map<string, ZoneEntry>();
   /** What was asked, in order: the name and `A` or `AAAA`. */
   readonly asked: string[] = [];
-  /** The questions that nobody answers, as in `asked`. */
+  /** The queries without a response, as in `asked`. */
   readonly silent = new Set<string>();
   /** As long as there are this many of them, the server refuses all other questions, as a forwarder does. */
   maxSilent = Infinity;
@@ -59,18 +59,18 @@ export class DnsServer {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('message', (query, { port, address }) => {
-      const answer = this.#answer(query);
-      if (answer !== null) socket.send(answer, port, address);
+      const response = this.#respond(query);
+      if (response !== null) socket.send(response, port, address);
     });
   }
 
   /** @param port 0: any */
-  static async start(zone: Readonly<Record<string, DnsAnswer>>, port = 0): Promise<DnsServer> {
+  static async start(zone: Readonly<Record<string, ZoneEntry>>, port = 0): Promise<DnsServer> {
     const socket = createSocket('udp4');
     socket.bind(port, '127.0.0.1');
     await once(socket, 'listening');
     const server = new DnsServer(socket);
-    for (const [name, answer] of Object.entries(zone)) server.zone.set(name, answer);
+    for (const [name, entry] of Object.entries(zone)) server.zone.set(name, entry);
     return server;
   }
 
@@ -113,23 +113,23 @@ export class DnsServer {
   }
 
   /** Null where it stays silent. */
-  #answer(query: Buffer): Buffer | null {
+  #respond(query: Buffer): Buffer | null {
     const { name, type, end } = readQuestion(query);
     if (type === A) this.#questions.set(name, this.questions(name) + 1);
     const question = `${name} ${type === A ? 'A' : 'AAAA'}`;
     this.asked.push(question);
     if (this.lost.delete(question)) return null;
     const isFull = this.silent.size >= this.maxSilent && !this.silent.has(question);
-    const answer = this.refused.delete(question) || isFull ? 'refusal' : this.zone.get(name);
-    if (answer === 'silence' || (answer === 'no IPv6' && type === AAAA)) {
+    const entry = this.refused.delete(question) || isFull ? 'refusal' : this.zone.get(name);
+    if (entry === 'silence' || (entry === 'no IPv6' && type === AAAA)) {
       this.silent.add(question);
       return null;
     }
     const records = this.#records(name, type, this.questions(name));
     const header = Buffer.alloc(HEADER_BYTES);
     query.copy(header, 0, 0, 2);
-    const code = FAILURES.get(answer) ?? (records === null ? NAME_ERROR : 0);
-    header.writeUInt16BE(ANSWER_FLAGS | code, 2);
+    const code = FAILURES.get(entry) ?? (records === null ? NAME_ERROR : 0);
+    header.writeUInt16BE(RESPONSE_FLAGS | code, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(records?.length ?? 0, 6);
     return Buffer.concat([header, query.subarray(HEADER_BYTES, end), ...(records ?? []).map(encodeRecord)]);
@@ -137,9 +137,9 @@ export class DnsServer {
 
   /** Null where there is no such name. */
   #records(name: string, type: number, question: number): ResourceRecord[] | null {
-    const answer = this.zone.get(name);
-    if (answer === undefined) return null;
-    const values = typeof answer === 'function' ? answer(question) : addressesOf(answer);
+    const entry = this.zone.get(name);
+    if (entry === undefined) return null;
+    const values = typeof entry === 'function' ? entry(question) : addressesOf(entry);
     return values.flatMap((value) => {
       const family = isIP(value);
       if (family === 0) {
@@ -152,9 +152,9 @@ export class DnsServer {
   }
 }
 
-function addressesOf(answer: string | readonly string[]): readonly string[] {
-  if (answer === 'no IPv6') return ['127.0.0.1'];
-  return typeof answer === 'string' ? [] : answer;
+function addressesOf(entry: string | readonly string[]): readonly string[] {
+  if (entry === 'no IPv6') return ['127.0.0.1'];
+  return typeof entry === 'string' ? [] : entry;
 }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {

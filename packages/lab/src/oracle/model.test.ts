@@ -26,7 +26,7 @@ const steps = (course: string, from: number, until: number): string[] =>
 
 const DOWN = ['UP monitor.down 2', 'UP incident.created 2', 'DOWN monitor.maintenance 0'];
 
-test('an outage that is over when maintenance ends is told then', () => {
+test('an outage that recovered during maintenance is announced as over when maintenance ends', () => {
   expect(steps('+--++++', 3, 6)).toEqual([
     ...DOWN,
     'MAINTENANCE monitor.up 5',
@@ -34,11 +34,11 @@ test('an outage that is over when maintenance ends is told then', () => {
   ]);
 });
 
-test('where the last check of maintenance failed DOWN comes back without a word, until a check passes', () => {
+test('DOWN returns silently after maintenance when its last check failed, until a check passes', () => {
   expect(steps('+--++-+', 3, 6)).toEqual([...DOWN, 'DOWN monitor.up 6', 'DOWN incident.resolved 6']);
 });
 
-test('one that lasts is told again, and is the same incident', () => {
+test('an outage that lasts through maintenance is announced again within the same incident', () => {
   expect(steps('+------+', 3, 6)).toEqual([
     ...DOWN,
     'MAINTENANCE monitor.down 5',
@@ -88,16 +88,16 @@ test('after a silence of all regions, one region does not decide alone', () => {
   expect(changesOf({ ...TWO, freshForMs: 3_000 }, events)).toEqual(['PENDING UP 0 silent']);
 });
 
-test('an edit of the threshold counts from its moment on', () => {
+test('an edit of the threshold takes effect at its time', () => {
   const edited = { failureThreshold: 3, thresholds: [{ at: at(1) + 500, value: 1 }] };
   expect(changesOf(edited, eventsOf('+--'))).toEqual(['PENDING UP 0 silent', 'UP DOWN 1.5']);
 });
 
-test('events of another region count for nothing', () => {
+test('events of another region do not count', () => {
   expect(changesOf({ regions: ['south'] }, eventsOf('+-'))).toEqual([]);
 });
 
-test('maintenance that ends after the last event ends only when asked for', () => {
+test('maintenance that ends after the last event ends only if `until` includes its end', () => {
   const maintained = { maintenance: [{ startsAt: at(0) + 500, endsAt: at(9) }] };
   const entered = ['PENDING UP 0 silent', 'UP MAINTENANCE 0.5'];
   expect(changesOf(maintained, eventsOf('+-'))).toEqual(entered);

@@ -3,8 +3,8 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 
 /*
- * A second implementation of the status rules (docs/reference/status-rules.md), which shares no code with the system: it says what
- * must follow from recorded events.
+ * A second implementation of the status rules (docs/reference/status-rules.md), which shares no code with the system: it derives
+ * the expected status changes from recorded events.
  */
 
 /** The payload of a webhook without what no rule derives. Stamps are compared separately. */
@@ -50,7 +50,7 @@ type Covered = Exclude<MonitorStatus, 'MAINTENANCE'>;
 
 /**
  * The status changes that follow from the events of a monitor, which are in the order of their stamps.
- * @param until epoch milliseconds; by default nothing happens after the last event
+ * @param until epoch milliseconds; default: the last event
  */
 export function expectedChanges(
   monitor: ModelMonitor,
@@ -103,12 +103,10 @@ export function webhookEventsOf(
 class Model {
   readonly changes: ExpectedChange[] = [];
   readonly #monitor: ModelMonitor;
-  readonly #freshForMs: number;
   readonly #regions: Map<string, RegionState>;
   #threshold: number;
-  // As types: closures and methods change them.
-  #status = 'PENDING' as MonitorStatus;
-  #covered = 'PENDING' as Covered;
+  #status: MonitorStatus;
+  #covered: Covered = 'PENDING';
   #hasIncident = false;
   #last: ImplyingEvent | undefined;
   #lastFailure: ImplyingEvent | undefined;
@@ -117,7 +115,6 @@ class Model {
     this.#monitor = monitor;
     this.#threshold = monitor.failureThreshold;
     this.#status = monitor.initialStatus ?? 'PENDING';
-    this.#freshForMs = monitor.freshForMs ?? Infinity;
     const since = monitor.createdAt ?? 0;
     this.#regions = new Map(monitor.regions.map((region) => [region, { failures: 0, lastAt: null, since }]));
   }
@@ -130,10 +127,12 @@ class Model {
     region.lastAt = at;
     this.#last = event;
     if (event.status === 'DOWN') this.#lastFailure = event;
-    if (this.#status !== 'MAINTENANCE') {
-      const to = this.#decide(this.#status, at, [region]);
-      if (to !== null && to !== this.#status) this.#change(to, at, event, this.#status);
-    } else if (this.#covered === 'PENDING') this.#covered = 'UP';
+    if (this.#status === 'MAINTENANCE') {
+      if (this.#covered === 'PENDING') this.#covered = 'UP';
+      return;
+    }
+    const to = this.#decide(this.#status, at, [region]);
+    if (to !== null && to !== this.#status) this.#change(to, at, event, this.#status);
   }
 
   tune(threshold: number, at: number): void {
@@ -178,7 +177,7 @@ class Model {
   }
 
   #isFresh({ lastAt, since }: RegionState, now: number): boolean {
-    return now - (lastAt ?? since) < this.#freshForMs;
+    return now - (lastAt ?? since) < (this.#monitor.freshForMs ?? Infinity);
   }
 
   /** After a silence of all regions, the others count as just assigned: one result must not decide alone. */

@@ -31,7 +31,7 @@ describe('parsePostgresUrl', () => {
   });
 
   test.each(['standby', 'prefer-standby', 'read-only', '', 'READ-WRITE'])(
-    'says what is supported in place of target_session_attrs=%s',
+    'names the supported values for target_session_attrs=%s',
     (text) => {
       expect(() => parsePostgresUrl(`postgres://h/db?target_session_attrs=${text}`)).toThrow(
         'takes target_session_attrs=any, read-write or primary, and no other',

@@ -17,10 +17,7 @@ export interface PostgresAddress {
 const HOST = /^(?:\[[0-9a-f:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
 
-/**
- * Parses an address as libpq does: `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`.
- * @throws RangeError with a message that completes "DATABASE_URL …", without credentials
- */
+/** Parses `postgres://user:password@host1:5432,host2:5432/db?target_session_attrs=read-write`. @throws RangeError without credentials */
 export function parsePostgresUrl(text: string): PostgresAddress {
   const [, before = '', hosts = '', rest = ''] =
     /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(text) ?? [];

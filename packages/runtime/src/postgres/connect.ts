@@ -30,19 +30,9 @@ export interface PostgresSession {
   readonly host: PostgresHost;
 }
 
-/**
- * Connects to the first server of an address that responds and allows the wanted kind of session.
- * @throws the error of the server if there is only one, otherwise an Error with the reason of each server
- */
-export function connectPostgres(url: string, options: ConnectOptions): Promise<PostgresSession> {
-  return connectToAddress(parsePostgresUrl(url), options);
-}
-
-/** `connectPostgres` for a parsed address. */
-export async function connectToAddress(
-  address: PostgresAddress,
-  options: ConnectOptions,
-): Promise<PostgresSession> {
+/** Connects to the first suitable server of an address. @throws the server's error, or an Error with the reason of each of several */
+export async function connectPostgres(url: string, options: ConnectOptions): Promise<PostgresSession> {
+  const address = parsePostgresUrl(url);
   const withinMs = hostTimeout(address, options.connectWithinMs ?? CONNECT_WITHIN_MS);
   const failures: string[] = [];
   for (const host of address.hosts) {
@@ -59,10 +49,7 @@ export async function connectToAddress(
   throw new Error(`No server of the address can be used: ${failures.join('; ')}`);
 }
 
-/**
- * How long connecting to one host may take, in milliseconds. Several hosts share the time, so that the last one is reached too, and a
- * share is left for the user of the session.
- */
+/** How long connecting to one host may take, in ms. Several hosts share the time, and a share is left for the user of the session. */
 export function hostTimeout({ hosts }: PostgresAddress, connectWithinMs: number): number {
   return hosts.length === 1 ? connectWithinMs : connectWithinMs / (hosts.length + 1);
 }
@@ -120,10 +107,7 @@ export async function checkSession(client: Pick<Client, 'query'>, session: Targe
 }
 
 /** Ends the session at once, or closes only the socket if the server does not respond. */
-export async function endSession({
-  client,
-  socket,
-}: Pick<PostgresSession, 'client' | 'socket'>): Promise<void> {
+export async function endSession({ client, socket }: PostgresSession): Promise<void> {
   const late = setTimeout(() => socket.destroy(), END_WITHIN_MS);
   await client.end();
   clearTimeout(late);

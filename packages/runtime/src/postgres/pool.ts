@@ -4,7 +4,7 @@ import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { parsePostgresUrl, type PostgresAddress, type PostgresHost } from './address.ts';
 import {
   checkSession,
-  connectToAddress,
+  connectPostgres,
   endSession,
   hostTimeout,
   KEEP_ALIVE,
@@ -23,10 +23,7 @@ export type PostgresPoolConfig = Omit<
   readonly Client?: typeof Client;
   /** A connection breaks if its server sends nothing for this long, idle or not. Default: never. */
   readonly silentMs?: number;
-  /**
-   * How often to send a query over a connection that is checked out for long, such as one that waits for notifications. With a multiple
-   * of it as `silentMs`, only dead connections break. Default: never.
-   */
+  /** How often to send a query over a connection that is checked out for long. `silentMs` is a multiple of it. Default: never. */
   readonly heartbeatMs?: number;
 };
 
@@ -57,7 +54,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     ...KEEP_ALIVE,
     stream: openSocket,
-    Client: needsSelection ? selectingClient(Base, address, abandoned.signal) : Base,
+    Client: needsSelection ? selectingClient(Base, url, address, abandoned.signal) : Base,
   });
   // A session that ends between two statements of a transaction fails the next one. Without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
@@ -107,10 +104,11 @@ function sendHeartbeats(pool: Pool, everyMs: number): void {
 /** Clients that connect to the first suitable server of the address. pg itself supports only one server. */
 function selectingClient(
   Base: typeof Client,
+  url: string,
   address: PostgresAddress,
   abandoned: AbortSignal,
 ): typeof Client {
-  const selector = new HostSelector(address, abandoned);
+  const selector = createSelector(url, address, abandoned);
   return class SelectingClient extends Base {
     override connect(): Promise<Client>;
     override connect(callback: (error: Error) => void): void;
@@ -130,7 +128,7 @@ function selectingClient(
       try {
         host = await selector.select();
         const { host: hostname, port } = new Client({ connectionString: host.url });
-        // The pool has given up on this connection in the meantime.
+        // The pool has abandoned this connection in the meantime.
         if (stream.destroyed) throw new Error('The connection is no longer needed');
         Object.assign(this, { host: hostname, port });
         // The selected server may have become unreachable or a standby.
@@ -151,41 +149,28 @@ function selectingClient(
   };
 }
 
-/** Remembers which server of an address is suitable, and finds it with a short session. */
-class HostSelector {
-  readonly #address: PostgresAddress;
-  readonly #signal: AbortSignal;
-  #selected: PostgresHost | undefined;
-  #selecting: Promise<PostgresHost> | undefined;
-
-  constructor(address: PostgresAddress, signal: AbortSignal) {
-    this.#address = address;
-    this.#signal = signal;
-    // The pool's own connection shows whether the only server is suitable.
-    if (address.hosts.length === 1) this.#selected = address.hosts[0];
-  }
-
+interface HostSelector {
   /** The server that was selected last. Otherwise one session probes the servers for all callers. */
-  async select(): Promise<PostgresHost> {
-    if (this.#selected !== undefined) return this.#selected;
-    this.#selecting ??= this.#probe().finally(() => {
-      this.#selecting = undefined;
-    });
-    return this.#selecting;
-  }
-
+  select(): Promise<PostgresHost>;
   /** A connection with this server failed: the next `select` probes again. */
-  forget(host: PostgresHost | undefined): void {
-    if (host === this.#selected && this.#address.hosts.length > 1) this.#selected = undefined;
-  }
+  forget(host: PostgresHost | undefined): void;
+}
 
-  async #probe(): Promise<PostgresHost> {
-    const probe = await connectToAddress(this.#address, {
-      applicationName: 'tocsin probe',
-      signal: this.#signal,
-    });
-    this.#selected = probe.host;
-    await endSession(probe);
-    return probe.host;
-  }
+function createSelector(url: string, { hosts }: PostgresAddress, signal: AbortSignal): HostSelector {
+  // The pool's own connection shows whether the only server is suitable.
+  const only = hosts.length === 1 ? hosts[0] : undefined;
+  let selected = only;
+  let selecting: Promise<PostgresHost> | undefined;
+  const probe = async (): Promise<PostgresHost> => {
+    const session = await connectPostgres(url, { applicationName: 'tocsin probe', signal });
+    selected = session.host;
+    await endSession(session);
+    return session.host;
+  };
+  return {
+    select: async () => selected ?? (selecting ??= probe().finally(() => (selecting = undefined))),
+    forget: (host) => {
+      if (host === selected) selected = only;
+    },
+  };
 }

@@ -20,7 +20,7 @@ export async function until<Seen>(what: string, look: Poll<Seen>, hangMs = HANG_
 }
 
 /**
- * Polls like `until`, at least once, but gives up without an error.
+ * Polls like `until`, at least once, but ends without an error.
  * @param deadline epoch milliseconds
  * @param pollMs a fixed interval between polls; by default they become rarer
  * @returns null if the condition did not hold before the deadline

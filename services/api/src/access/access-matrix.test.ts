@@ -1,33 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { statusOf } from '@tocsin/contracts/routes/route';
-import type { Route } from '@tocsin/contracts/routes/route';
+import { type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { deleteUser } from '@tocsin/db/users/change-users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { ACCESS_ROWS, makeResource } from '../testing/access-rows.ts';
-import type { AccessRow, Resource } from '../testing/access-rows.ts';
+import { ACCESS_ROWS, type AccessRow, makeResource, type Resource } from '../testing/access-rows.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { listRoutes } from '../testing/list-routes.ts';
 import { browser, newSignedInUser, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 
 let api: TestApi;
 let queue: TestQueue;
 let checker: JobWorker;
 let owner: TestAgent;
 let member: TestAgent;
-let stranger: TestAgent;
+let otherUser: TestAgent;
 /** The cookie of an owner. */
 let cookie: string;
-/** Callers that are nobody, for the cli and for the dashboard. */
+/** Callers without valid credentials, for the CLI and for the dashboard. */
 const nobodies: { cli: Record<string, TestAgent>; dashboard: Record<string, TestAgent> } = {
   cli: {},
   dashboard: {},
@@ -50,7 +46,7 @@ beforeAll(async () => {
   checker = startFakeChecker(queue.stores, api.context.db, 'default');
   ({ agent: owner, cookie } = await newSignedInUser(api));
   member = await signIn(api, { role: 'member' });
-  stranger = await signIn(api, { accountId: api.other.id });
+  otherUser = await signIn(api, { accountId: api.other.id });
   const expired = await api.newKey('read,write', new Date(Date.now() - 1));
   const deleted = await api.newKey('read,write');
   await deleteApiKey(api.context.db, api.account.id, deleted.id);
@@ -73,12 +69,12 @@ afterAll(async () => {
   await api.close();
 });
 
-interface Answer {
+interface Received {
   readonly status: number;
   readonly text: string;
 }
 
-async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Resource): Promise<Answer> {
+async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Resource): Promise<Received> {
   const [method = '', pattern = ''] = route.split(' ');
   const path = pattern.replace(':id', resource.id) + (row.query?.(resource) ?? '');
   const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
@@ -86,7 +82,7 @@ async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Re
   return row.body === undefined ? request : request.send(row.body(resource));
 }
 
-/** Takes the first bytes of an answer for all of it. */
+/** Reads only the first bytes of a response. */
 function readBeginning(
   response: supertest.Response,
   done: (error: Error | null, body: unknown) => void,
@@ -99,7 +95,7 @@ function readBeginning(
   });
 }
 
-function expectNoLeak({ text }: Answer, { id, marker }: Resource): void {
+function expectNoData({ text }: Received, { id, marker }: Resource): void {
   expect(text).not.toContain(marker);
   expect(text).not.toContain(id);
 }
@@ -113,7 +109,7 @@ function routeAt(endpoint: string): Route {
   return route;
 }
 
-/** Named here a second time: a route that is open by mistake is found. better-auth guards its own. */
+/** Listed a second time, to find a route that is open by mistake. better-auth guards its own routes. */
 const OPEN_ROUTES = new Set([
   'GET /api/cli/openapi.json',
   'GET /schemas/tocsin.json',
@@ -124,7 +120,7 @@ const OPEN_ROUTES = new Set([
   'POST /api/dashboard/invitations/accept',
 ]);
 
-test('every route that is not open has a row, and every row a route', () => {
+test('every restricted route has a row, and every row a route', () => {
   const ours = listRoutes(api.context).filter((route) => !/^\w+ \/api\/auth\//.test(route));
   const isOpen = (route: string): boolean => routeAt(route).access === 'anyone';
   expect(new Set(ours.filter(isOpen))).toEqual(OPEN_ROUTES);
@@ -144,41 +140,41 @@ describe.each(rows)('%s', (route, row) => {
     expect(resource.id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('without authentication: 401, and nothing leaks', async () => {
+  test('without authentication: 401 without data', async () => {
     for (const [who, agent] of Object.entries(isCli ? nobodies.cli : nobodies.dashboard)) {
-      const answer = await ask(agent, route, row, resource);
-      expect([who, answer.status]).toEqual([who, 401]);
-      expectNoLeak(answer, resource);
+      const response = await ask(agent, route, row, resource);
+      expect([who, response.status]).toEqual([who, 401]);
+      expectNoData(response, resource);
     }
   });
 
-  test('another account: not found, and nothing leaks', async () => {
-    const foreign = row.foreign ?? (hasId ? 404 : ok);
-    const answer = await ask(isCli ? api.as(api.other.key) : stranger, route, row, resource);
-    expect(answer.status).toBe(foreign);
-    // What was sent may come back in the message of a fault.
-    if (row.foreign === undefined) expectNoLeak(answer, resource);
-    else expect(answer.text).not.toContain(resource.marker);
+  test('for another account: 404 without data', async () => {
+    const statusForOther = row.statusForOther ?? (hasId ? 404 : ok);
+    const response = await ask(isCli ? api.as(api.other.key) : otherUser, route, row, resource);
+    expect(response.status).toBe(statusForOther);
+    // The message of an error may repeat the input.
+    if (row.statusForOther === undefined) expectNoData(response, resource);
+    else expect(response.text).not.toContain(resource.marker);
   });
 
-  test('the account itself', async () => {
+  test('for the account itself: success', async () => {
     const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
     const writes = requiresWriteScope?.({ ...row.body?.(resource) }) ?? false;
     const allowed = (access === 'key' && !writes) || access === 'member';
     if (!allowed) {
       expect(lesser.status).toBe(403);
-      expectNoLeak(lesser, resource);
+      expectNoData(lesser, resource);
     } else expect(lesser.status).toBe(ok);
-    // What the first may have deleted is there again.
+    // The earlier request may have deleted it.
     const again = allowed ? await makeResource(api, owner, row.kind) : resource;
-    const answer = await ask(isCli ? api.as() : owner, route, row, again);
-    expect(answer.status).toBe(ok);
-    // So that a stranger's answer without it means something.
+    const response = await ask(isCli ? api.as() : owner, route, row, again);
+    expect(response.status).toBe(ok);
+    // So that its absence from a response to another account means something.
     if (/^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks)?$/.test(route))
-      expect(answer.text).toContain(again.id);
+      expect(response.text).toContain(again.id);
   });
 
-  test('another site cannot use a cookie', async () => {
+  test('from another site with a cookie: 403', async () => {
     if (isCli || route.startsWith('GET')) return;
     const agent = browser(api).set({ Cookie: cookie, Origin: `${ORIGIN}.evil.example` });
     expect((await ask(agent, route, row, resource)).status).toBe(403);

@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import type { Access, Route } from '@tocsin/contracts/routes/route';
-import { hashApiKey } from '@tocsin/core/secrets/tokens';
+import { hashToken } from '@tocsin/core/secrets/tokens';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
 import type { RequestHandler } from 'express';
 import { rateLimit } from 'express-rate-limit';
@@ -13,14 +13,14 @@ import { keepPrivate } from '../http/headers.ts';
 const BEARER = /^bearer +(\S+) *$/i;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The stages of a path that establish the caller, before its method is looked at. */
+/** The stages of a path that authenticate the caller, before its method is checked. */
 export type Guards = (path: string, access: Access) => readonly RequestHandler[];
 
 export function createGuards(context: ApiContext): Guards {
-  const { rateLimitPerMinute, trustedOrigins } = context.settings;
+  const { rateLimitPerMinute, publicUrl } = context.settings;
   const limit = rateLimitPerMinute > 0 ? [limitRate(rateLimitPerMinute)] : [];
   const forKeys = [authenticateKey(context), keepPrivate, ...limit];
-  const forBrowsers = [keepPrivate, requireTrustedOrigin(trustedOrigins)];
+  const forBrowsers = [keepPrivate, requireTrustedOrigin(new URL(publicUrl).origin)];
   const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
   return (path, access) => {
     if (access === 'key' || access === 'write key') return forKeys;
@@ -29,17 +29,14 @@ export function createGuards(context: ApiContext): Guards {
   };
 }
 
-/**
- * Authenticates a request by its Bearer API key. Postgres is asked each time, so that a deleted key stops working at once. A token that
- * does not have the format of a key costs no query.
- */
+/** Authenticates a request by its API key, with a query each time: a deleted key stops working at once. */
 function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>): RequestHandler {
   return async function authenticateRequest(req, res, next) {
     const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
     if (token === undefined) {
       throw unauthorized('Send an API key: Authorization: Bearer <API key>.', 'Bearer');
     }
-    const found = API_KEY_PATTERN.test(token) ? await findApiKey(db, hashApiKey(token)) : null;
+    const found = API_KEY_PATTERN.test(token) ? await findApiKey(db, hashToken(token)) : null;
     if (found === null) {
       throw unauthorized('This API key is unknown or has expired.', 'Bearer error="invalid_token"');
     }
@@ -55,15 +52,12 @@ function unauthorized(detail: string, challenge: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/**
- * Authenticates a request by its session cookie. Postgres is asked each time, so that the end of a session, the removal of a user and a
- * new role take effect with the next request.
- */
+/** Authenticates a request by its session cookie, with queries each time: the end of a session and a new role take effect at once. */
 function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
   return async function authenticateUser(req, res, next) {
     const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
     if (signedIn === null)
-      throw new AppError('not_signed_in', 'Sign in: there is no session, or it has ended.');
+      throw new AppError('not_signed_in', 'There is no session, or it has ended. Sign in.');
     const { accountId, userId, role, sessionId, cookies } = signedIn;
     for (const cookie of cookies) res.append('Set-Cookie', cookie);
     stateOf(res).caller = { accountId, apiKeyId: null, canWrite: true, userId, role, sessionId };
@@ -72,29 +66,25 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
 }
 
 /**
- * Refuses what another site could make a browser send with our cookie: a request with a cookie that changes something needs an `Origin`
- * of ours, or the browser's `Sec-Fetch-Site: same-origin`. The cookie's `SameSite` is the second line of defence.
+ * Refuses a changing request with a cookie unless it has our `Origin`, or `Sec-Fetch-Site: same-origin`: another site could have made the
+ * browser send it. The `SameSite` of the cookie is the second line of defence.
  */
-function requireTrustedOrigin(trustedOrigins: readonly string[]): RequestHandler {
-  const trusted = new Set(trustedOrigins);
+function requireTrustedOrigin(trusted: string): RequestHandler {
   return function checkOrigin(req, _res, next) {
     const origin = req.get('origin');
-    const isOurs = origin === undefined ? req.get('sec-fetch-site') === 'same-origin' : trusted.has(origin);
-    const matters = !SAFE_METHODS.has(req.method) && req.headers.cookie !== undefined;
-    if (matters && !isOurs) {
+    const isOurs = origin === undefined ? req.get('sec-fetch-site') === 'same-origin' : origin === trusted;
+    const changesAsUser = !SAFE_METHODS.has(req.method) && req.headers.cookie !== undefined;
+    if (changesAsUser && !isOurs) {
       throw new AppError(
         'untrusted_origin',
-        'A request that changes something must come from the dashboard: send its Origin (see PUBLIC_URL).',
+        `Send the Origin of the dashboard, ${trusted}, with this request.`,
       );
     }
     next();
   };
 }
 
-/**
- * Limits the requests a minute of each API key or session, counted in this process. It follows the authentication, so that nobody can use
- * up another caller's share. A limiter that fails lets requests pass.
- */
+/** Limits the requests per minute of each API key or session, counted in this process. A limiter that fails lets requests pass. */
 function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,
@@ -117,10 +107,10 @@ export function requireAccess({ access, requiresWriteScope }: Route): RequestHan
   return function checkAccess(req, res, next) {
     const needsScope = access === 'write key' || requiresWriteScope?.(bodyOf(req)) === true;
     if (needsScope && !callerOf(res).canWrite) {
-      throw new AppError('forbidden', 'This needs an API key with the scope write.');
+      throw new AppError('forbidden', 'This requires an API key with the scope write.');
     }
     if (access === 'owner' && callerOf(res).role !== 'owner') {
-      throw new AppError('owner_required', 'Ask an owner of the account.');
+      throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
     }
     next();
   };

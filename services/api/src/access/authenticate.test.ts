@@ -4,8 +4,7 @@ import { generateApiKey } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { openDatabase } from '@tocsin/db/database/open';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -33,7 +32,7 @@ describe.each(ROUTES)('%s %s', (method, path) => {
     expect(response.type).toBe('application/problem+json');
   });
 
-  test('with an unknown, expired or deleted key: 401, before anything else is looked at', async () => {
+  test('with an unknown, expired or deleted key: 401, before any other check', async () => {
     const expired = await api.newKey('read,write', new Date(Date.now() - 1));
     const deleted = await api.newKey('read,write');
     await deleteApiKey(api.context.db, api.account.id, deleted.id);
@@ -50,11 +49,11 @@ describe.each(ROUTES)('%s %s', (method, path) => {
 describe('the scope write', () => {
   const writing = ROUTES.filter(([method, path]) => method !== 'get' && !path.endsWith('trigger'));
   test.each(writing)(
-    '%s %s without it: 403, for a monitor of ours, of others and of nobody',
+    "%s %s without it: 403 for any monitor, including other accounts' and unknown ones",
     async (method, path) => {
       const own = await newMonitor(api);
-      const foreign = await newMonitor(api, {}, api.other.key);
-      for (const id of [own.id, foreign.id, randomUUID(), 'no-id']) {
+      const othersMonitor = await newMonitor(api, {}, api.other.key);
+      for (const id of [own.id, othersMonitor.id, randomUUID(), 'no-id']) {
         const response = await api.as(api.account.readKey)[method](pathOf(path, id)).send({ name: 5 });
         expect(response.status).toBe(403);
         expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:forbidden' });
@@ -85,14 +84,14 @@ describe('the scope write', () => {
   });
 });
 
-describe('keys', () => {
+describe('API keys', () => {
   test.each(['bearer', 'BEARER', 'Bearer', 'bEaReR'])('the scheme %s is accepted', async (scheme) => {
     const response = await api.as(null).get(MONITORS).set('Authorization', `${scheme}  ${api.account.key} `);
     expect(response.status).toBe(200);
   });
 
   test.each(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', 'Token x', 'Bearera b'])(
-    '%j is no Bearer key',
+    '%j is not a Bearer key',
     async (header) => {
       const response = await api.as(null).get(MONITORS).set('Authorization', header);
       expect(response.status).toBe(401);
@@ -100,14 +99,14 @@ describe('keys', () => {
     },
   );
 
-  test('a key in the query or in another case is none', async () => {
+  test('a key in the query or in another case is not accepted', async () => {
     const query = await api.as(null).get(`${MONITORS}?api_key=${api.account.key}`);
     expect(query.status).toBe(401);
     const upper = api.account.key.slice(0, 12) + api.account.key.slice(12).toUpperCase();
     if (upper !== api.account.key) expect((await api.as(upper).get(MONITORS)).status).toBe(401);
   });
 
-  test('a deleted key stops working with the next request, on a connection that is open', async () => {
+  test('a deleted key stops working with the next request, also on an open connection', async () => {
     const { id, key } = await api.newKey('read,write');
     const agent = api.as(key);
     expect((await agent.get(MONITORS)).status).toBe(200);
@@ -115,7 +114,7 @@ describe('keys', () => {
     expect((await agent.get(MONITORS)).status).toBe(401);
   });
 
-  test('a key without an expiry works, and one works until its expiry', async () => {
+  test('a key without an expiry works, and another one works until its expiry', async () => {
     const { key } = await api.newKey('read,write', new Date(Date.now() + 3_600_000));
     expect((await api.as(key).get(MONITORS)).status).toBe(200);
     await api.database.pool.query(`update api_keys set expires_at = now() where name = 'test'`);
@@ -136,12 +135,12 @@ describe('without a database', () => {
   });
   afterAll(() => dark.close());
 
-  test('what is no key of ours is refused without a query', async () => {
+  test('a token with another format than a key is refused without a query', async () => {
     expect((await dark.as('tocsin_live_123').get(MONITORS)).status).toBe(401);
     expect((await dark.as(`other_live_${'a'.repeat(48)}`).get(MONITORS)).status).toBe(401);
   });
 
-  test('a key that cannot be looked up: 503 to try again, nothing of the cause', async () => {
+  test('a key that cannot be looked up: 503 without the cause', async () => {
     const response = await dark.as(generateApiKey()).get(MONITORS);
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toBe('5');

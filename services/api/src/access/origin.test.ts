@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type TestAgent from 'supertest/lib/agent.js';
 import { validatedAgent } from '../testing/validated-agent.ts';
-import { newSignedInUser, PASSWORD } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { newSignedInUser, PASSWORD, type TestUser } from '../testing/sign-in.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestUser;
@@ -18,7 +16,7 @@ const http = (): TestAgent => validatedAgent(`http://127.0.0.1:${api.port}`);
 const MONITORS = '/api/dashboard/monitors';
 const MONITOR = { name: 'a', url: 'https://a.example' };
 
-describe('a request that changes something, with a cookie', () => {
+describe('a request with a cookie that changes something', () => {
   test.each<[Record<string, string>, number]>([
     [{ Origin: ORIGIN }, 201],
     [{ 'Sec-Fetch-Site': 'same-origin' }, 201],
@@ -39,7 +37,7 @@ describe('a request that changes something, with a cookie', () => {
     }
   });
 
-  test('reading needs none: another site cannot see the response', async () => {
+  test('reads need no Origin, because another site cannot see the response', async () => {
     const response = await http().get(MONITORS).set('Cookie', user.cookie);
     expect(response.status).toBe(200);
     expect(response.headers).not.toHaveProperty('access-control-allow-origin');
@@ -70,7 +68,7 @@ describe('better-auth', () => {
     { 'X-Forwarded-Proto': 'a b' },
     { 'X-Forwarded-Proto': 'javascript' },
     { 'X-Forwarded-Host': 'a b' },
-  ])('does not ask a client for our own address: %j', async (headers) => {
+  ])('does not let a client set the header with the client address: %j', async (headers) => {
     const body = { email: user.email, password: PASSWORD };
     const response = await http()
       .post('/api/auth/sign-in/email')

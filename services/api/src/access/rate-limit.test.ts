@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MONITORS } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -10,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('the rate limit', () => {
-  test('is per key: 429 with Retry-After and the RateLimit headers, before anything else', async () => {
+  test('applies per key: 429 with Retry-After and RateLimit headers, before any other check', async () => {
     const { key } = await api.newKey('read,write');
     for (let index = 0; index < 5; index += 1) {
       const response = await api.as(key).get(MONITORS);
@@ -31,7 +30,7 @@ describe('the rate limit', () => {
     expect((await api.as().get(MONITORS)).status).toBe(200);
   });
 
-  test('counts nothing without a valid key, so no one can use up the share of others', async () => {
+  test('counts nothing without a valid key, so that others cannot use up the share of a key', async () => {
     const { key } = await api.newKey('read,write');
     for (let index = 0; index < 10; index += 1) {
       expect((await api.as(null).get(MONITORS)).status).toBe(401);
@@ -40,12 +39,12 @@ describe('the rate limit', () => {
     expect((await api.as(key).get(MONITORS)).status).toBe(200);
   });
 
-  test('0 is no limit', async () => {
+  test('is off when set to 0', async () => {
     const free = await openTestApi();
     try {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => free.as().get(MONITORS)));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-      expect(answers[0]?.headers).not.toHaveProperty('ratelimit');
+      const responses = await Promise.all(Array.from({ length: 20 }, () => free.as().get(MONITORS)));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(responses[0]?.headers).not.toHaveProperty('ratelimit');
     } finally {
       await free.close();
     }

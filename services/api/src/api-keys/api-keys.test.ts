@@ -4,10 +4,8 @@ import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS } from '../testing/monitors.ts';
-import { newSignedInUser, signIn } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { newSignedInUser, signIn, type TestUser } from '../testing/sign-in.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const KEYS = '/api/dashboard/api-keys';
 
@@ -33,7 +31,7 @@ async function create(body: object = { name: 'CI' }): Promise<{ apiKey: ApiKey; 
 }
 
 describe('API keys', () => {
-  test('a new one is shown once, works at once, and may read and write', async () => {
+  test('are shown once, work at once, and may read and write', async () => {
     const { apiKey, key } = await create({ name: ' CI ' });
     expect(apiKey).toEqual({
       id: expect.any(String),
@@ -52,7 +50,7 @@ describe('API keys', () => {
     expect((await list())[0]).toEqual(apiKey);
   });
 
-  test('show the address of who created them to owners alone', async () => {
+  test('show the address of their creator to owners only', async () => {
     const { apiKey } = await create();
     const owner = await signIn(api);
     const { body } = await owner.get(KEYS);
@@ -61,12 +59,12 @@ describe('API keys', () => {
     expect((await agent.get(KEYS)).text).not.toContain('@');
   });
 
-  test('that were not created in the dashboard have no creator', async () => {
+  test('have no creator if they were not created in the dashboard', async () => {
     const { id } = await api.newKey('read');
     expect(await list()).toContainEqual(expect.objectContaining({ id, createdBy: null }));
   });
 
-  test('say when they were used last', async () => {
+  test('show when they were last used', async () => {
     const { apiKey } = await create();
     const used = new Date();
     await touchApiKeys(api.context.db, new Map([[apiKey.id, used]]));
@@ -95,13 +93,13 @@ describe('API keys', () => {
     [{ name: 'a', expiresAt: '0000-01-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'a', expiresAt: '9999-12-31T23:59:59-23:59' }, 'expiresAt'],
     [{ name: 'a', scopes: 'read' }, 'scopes'],
-  ])('%j: 400 that names the field', async (body, path) => {
+  ])('%j: 400 with the field', async (body, path) => {
     const response = await agent.post(KEYS).send(body);
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ errors: [{ path }] });
   });
 
-  test('a deleted one stops with the next request, for good', async () => {
+  test('stop working permanently with the next request once deleted', async () => {
     const { apiKey, key } = await create();
     expect((await agent.delete(`${KEYS}/${apiKey.id}`)).status).toBe(204);
     expect((await api.as(key).get(MONITORS)).status).toBe(401);
@@ -111,11 +109,11 @@ describe('API keys', () => {
     expect(await ensureApiKey(api.context.db, again)).toBe('refused');
   });
 
-  test("another account's key is not there, and works on", async () => {
-    const stranger = await signIn(api, { accountId: api.other.id });
+  test('of another account are not found and continue to work', async () => {
+    const otherUser = await signIn(api, { accountId: api.other.id });
     const { apiKey, key } = await create();
-    expect((await stranger.delete(`${KEYS}/${apiKey.id}`)).status).toBe(404);
-    expect((await stranger.get(KEYS)).text).not.toContain(apiKey.id);
+    expect((await otherUser.delete(`${KEYS}/${apiKey.id}`)).status).toBe(404);
+    expect((await otherUser.get(KEYS)).text).not.toContain(apiKey.id);
     expect((await api.as(key).get(MONITORS)).status).toBe(200);
   });
 });

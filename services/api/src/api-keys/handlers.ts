@@ -1,27 +1,22 @@
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
-import type { apiKeyRoutes } from '@tocsin/contracts/api-keys/routes';
-import { createApiKey } from '@tocsin/db/api-keys/api-keys';
-import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { listApiKeys } from '@tocsin/db/api-keys/api-keys';
-import type { ApiContext } from '../context.ts';
-import type { Handlers } from '../http/implement.ts';
+import { apiKeyRoutes } from '@tocsin/contracts/api-keys/routes';
+import { createApiKey, deleteApiKey, listApiKeys } from '@tocsin/db/api-keys/api-keys';
+import { implement } from '../http/implement.ts';
 import type { UserCaller } from '../http/request-state.ts';
 
-export function apiKeyHandlers({ db }: ApiContext): Handlers<typeof apiKeyRoutes> {
-  return {
-    listApiKeys: async ({ caller }) => {
-      const apiKeys = await listApiKeys(db, caller.accountId);
-      return { apiKeys: apiKeys.map((apiKey) => visibleTo(caller, apiKey)) };
-    },
-    createApiKey: async ({ caller, body, location }) => {
-      const { accountId, userId: createdBy } = caller;
-      const { name, expiresAt = null } = body;
-      const { apiKey, key } = await createApiKey(db, { accountId, name, expiresAt, createdBy });
-      return { body: { apiKey: visibleTo(caller, apiKey), key }, headers: { Location: location(apiKey.id) } };
-    },
-    deleteApiKey: async ({ caller, id }) => deleteApiKey(db, caller.accountId, id),
-  };
-}
+export const apiKeyApi = implement(apiKeyRoutes, ({ db }) => ({
+  listApiKeys: async ({ caller }) => {
+    const apiKeys = await listApiKeys(db, caller.accountId);
+    return { apiKeys: apiKeys.map((apiKey) => visibleTo(caller, apiKey)) };
+  },
+  createApiKey: async ({ caller, body, location }) => {
+    const { accountId, userId: createdBy } = caller;
+    const { name, expiresAt = null } = body;
+    const { apiKey, key } = await createApiKey(db, { accountId, name, expiresAt, createdBy });
+    return { body: { apiKey: visibleTo(caller, apiKey), key }, headers: { Location: location(apiKey.id) } };
+  },
+  deleteApiKey: async ({ caller, id }) => deleteApiKey(db, caller.accountId, id),
+}));
 
 /** Members do not see the addresses of other users. */
 function visibleTo({ role }: UserCaller, apiKey: ApiKey): ApiKey {

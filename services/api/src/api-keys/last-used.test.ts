@@ -4,13 +4,11 @@ import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { until } from '@tocsin/embedded/testing/until';
 import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { createLastUsedRecorder } from './last-used.ts';
-import type { LastUsedRecorder } from './last-used.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { createLastUsedRecorder, type LastUsedRecorder } from './last-used.ts';
 
 describe('the recorder', () => {
-  test('gathers the uses of a moment into one write, and writes nothing where there are none', async () => {
+  test('writes the uses of a moment at once, and nothing without any', async () => {
     const writes: ReadonlyMap<string, Date>[] = [];
     const write = (batch: ReadonlyMap<string, Date>): Promise<void> =>
       Promise.resolve(void writes.push(batch));
@@ -22,7 +20,7 @@ describe('the recorder', () => {
     expect(writes.map((batch) => [...batch.keys()])).toEqual([['key0', 'key1', 'key2'], ['last']]);
   });
 
-  test('logs a failure once, keeps what it could not write, and never rejects', async () => {
+  test('logs a failure once, keeps unwritten uses, and never rejects', async () => {
     let log = '';
     const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
     const written: string[] = [];
@@ -31,7 +29,7 @@ describe('the recorder', () => {
       (batch) => {
         if (failures < 3) {
           failures += 1;
-          return Promise.reject(new Error('the database is away'));
+          return Promise.reject(new Error('the database is unavailable'));
         }
         written.push(...batch.keys());
         return Promise.resolve();
@@ -85,7 +83,7 @@ describe('lastUsedAt', () => {
     expect((await lastUsedAt())[1]).toBeNull();
   });
 
-  test('is not of a key that was refused', async () => {
+  test('stays unset for a key that was refused', async () => {
     const { id, key } = await api.newKey('read,write', new Date(Date.now() - 1_000));
     expect((await api.as(key).get(MONITORS)).status).toBe(401);
     await recorder.stop();

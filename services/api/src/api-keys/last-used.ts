@@ -3,14 +3,14 @@ import { createLoop } from '@tocsin/runtime/loop';
 
 const FLUSH_EVERY_MS = 1_000;
 
-/** Records when API keys were last used, in the background, so that no request waits for it. */
+/** Records in the background when API keys were last used. */
 export interface LastUsedRecorder {
   note(apiKeyId: string): void;
   /** Writes the rest. Never rejects. */
   stop(): Promise<void>;
 }
 
-/** @param write stores many keys' times in one statement */
+/** @param write stores the times of many keys in one statement */
 export function createLastUsedRecorder(
   write: (lastUsed: ReadonlyMap<string, Date>) => Promise<void>,
   logger: Logger,

@@ -5,8 +5,7 @@ import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsi
 import { findUserByEmail } from '@tocsin/db/users/users';
 import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
 import { browser, newUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { ensureAdmin } from './bootstrap.ts';
 
 const EMAIL = 'admin@example.com';
@@ -28,8 +27,8 @@ async function signInWith(password: string): Promise<number> {
   return (await browser(api).post('/api/auth/sign-in/email').send({ email: EMAIL, password })).status;
 }
 
-describe('the user that the settings name', () => {
-  test('exists after the start, an owner of the first account, once for several processes', async () => {
+describe('the user of the settings', () => {
+  test('exists after the start as an owner of the first account, once for several processes', async () => {
     await Promise.all([1, 2, 3].map(() => ensure(EMAIL, PASSWORD)));
     const agent = browser(api);
     await agent.post('/api/auth/sign-in/email').send({ email: EMAIL, password: PASSWORD });
@@ -38,14 +37,14 @@ describe('the user that the settings name', () => {
     expect((await api.database.pool.query('select from users')).rowCount).toBe(1);
   });
 
-  test('keeps the password that it has', async () => {
+  test('keeps an existing password', async () => {
     await ensure(EMAIL, PASSWORD);
     await ensure(EMAIL, 'another password');
     await ensure(EMAIL);
     expect([await signInWith(PASSWORD), await signInWith('another password')]).toEqual([200, 401]);
   });
 
-  test('stays removed, with one warning at each start, until that person accepts an invitation', async () => {
+  test('stays removed, with one warning at each start, until an invitation is accepted', async () => {
     await ensure(EMAIL, PASSWORD);
     const { db } = api.context;
     const { id, accountId } = (await findUserByEmail(db, EMAIL)) ?? { id: '', accountId: '' };
@@ -65,9 +64,9 @@ describe('the user that the settings name', () => {
     expect(await signInWith(PASSWORD)).toBe(200);
   });
 
-  test('needs both variables, and reports the missing one in one line', async () => {
-    await expect(ensure(EMAIL)).rejects.toThrow(/^BOOTSTRAP_ADMIN_PASSWORD is not set/);
-    await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^BOOTSTRAP_ADMIN_EMAIL is not set/);
+  test('needs both variables; the error names the missing one', async () => {
+    await expect(ensure(EMAIL)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_PASSWORD/);
+    await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_EMAIL/);
     await ensure();
   });
 });
@@ -78,7 +77,7 @@ describe('the set-up link', () => {
       .post('/api/dashboard/invitations/accept')
       .send({ token, name: 'Ada', email: 'ada@example.com', password: PASSWORD });
 
-  test('makes the first owner, once; then there is none', async () => {
+  test('creates the first owner, once', async () => {
     const token = await renewSetupInvitation(api.context.db);
     expect(await accept(token)).toMatchObject({
       status: 201,
@@ -88,7 +87,7 @@ describe('the set-up link', () => {
     expect(await renewSetupInvitation(api.context.db)).toBeNull();
   });
 
-  test('ends the one of the start before', async () => {
+  test('replaces the link of the previous start', async () => {
     const [before, now] = [
       await renewSetupInvitation(api.context.db),
       await renewSetupInvitation(api.context.db),
@@ -97,7 +96,7 @@ describe('the set-up link', () => {
     expect((await accept(now)).status).toBe(201);
   });
 
-  test('stops once the account has a user by other means', async () => {
+  test('is not offered once the account has a user', async () => {
     const token = await renewSetupInvitation(api.context.db);
     const { rows } = await api.database.pool.query<{ account_id: string }>(
       'select account_id from invitations',
@@ -106,7 +105,7 @@ describe('the set-up link', () => {
     expect((await accept(token)).status).toBe(410);
   });
 
-  test('is no invitation in the list of an account', async () => {
+  test('is not in the list of invitations', async () => {
     await renewSetupInvitation(api.context.db);
     await ensure(EMAIL, PASSWORD);
     expect(await renewSetupInvitation(api.context.db)).toBeNull();

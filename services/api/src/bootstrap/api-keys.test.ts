@@ -1,12 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generateApiKey, hashApiKey } from '@tocsin/core/secrets/tokens';
+import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { createLogger } from '@tocsin/runtime/logger';
-import type { Logger } from '@tocsin/runtime/logger';
+import { createLogger, type Logger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { ensureApiKeys } from './bootstrap.ts';
 
 let api: TestApi;
@@ -27,8 +25,8 @@ async function statuses(key: string): Promise<number[]> {
   return [read.status, written.status];
 }
 
-describe('the keys that the settings name', () => {
-  test('exist after the start, with their scopes, on one account; again and from several processes', async () => {
+describe('the API keys of the settings', () => {
+  test('exist after the start with their scopes on one account, also with several processes', async () => {
     await Promise.all([1, 2, 3].map(() => ensureApiKeys(api.context.db, KEYS, logger)));
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([200, 201]);
     expect(await statuses(KEYS.BOOTSTRAP_READ_KEY)).toEqual([200, 403]);
@@ -40,7 +38,7 @@ describe('the keys that the settings name', () => {
   test('are not recreated once deleted: one warning, and the start continues', async () => {
     const { rows } = await api.database.pool.query<{ id: string; account_id: string }>(
       'select id, account_id from api_keys where hash = $1',
-      [hashApiKey(KEYS.BOOTSTRAP_API_KEY)],
+      [hashToken(KEYS.BOOTSTRAP_API_KEY)],
     );
     await deleteApiKey(api.context.db, rows[0]?.account_id ?? '', rows[0]?.id ?? '');
     log = '';
@@ -51,7 +49,7 @@ describe('the keys that the settings name', () => {
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([401, 401]);
   });
 
-  test('none named: only the account', async () => {
+  test('without any: only the account is created', async () => {
     log = '';
     await ensureApiKeys(api.context.db, {}, logger);
     expect(log).toBe('');

@@ -5,35 +5,29 @@ import { createUser, ensureAccount, findUserByEmail, wasRemoved } from '@tocsin/
 import { SettingsError } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import { hashPassword } from 'better-auth/crypto';
+import type { Env } from '../settings.ts';
 
-export interface BootstrapAdmin {
-  readonly BOOTSTRAP_ADMIN_EMAIL?: string | undefined;
-  readonly BOOTSTRAP_ADMIN_PASSWORD?: string | undefined;
-}
+type BootstrapAdmin = Pick<Env, 'BOOTSTRAP_ADMIN_EMAIL' | 'BOOTSTRAP_ADMIN_PASSWORD'>;
+type BootstrapKeys = Pick<Env, 'BOOTSTRAP_API_KEY' | 'BOOTSTRAP_READ_KEY'>;
 
 /**
- * Creates the user of the settings as an owner of the first account. An existing user stays unchanged, including password and role. A removed
- * user stays removed until invited again.
+ * Creates the user of the settings as an owner of the first account. An existing user stays unchanged; a removed user stays removed.
  * @throws SettingsError if the user must be created and one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = admin;
   if (email === undefined) {
     if (password === undefined) return;
-    throw new SettingsError(
-      'BOOTSTRAP_ADMIN_EMAIL is not set: BOOTSTRAP_ADMIN_PASSWORD is the password of that user',
-    );
+    throw new SettingsError('Set BOOTSTRAP_ADMIN_EMAIL, or remove BOOTSTRAP_ADMIN_PASSWORD');
   }
   if ((await findUserByEmail(db, email)) !== null) return;
   const { id: accountId } = await ensureAccount(db);
   if (await wasRemoved(db, accountId, email)) {
-    logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite that person, or set another address');
+    logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite this user, or set another address');
     return;
   }
   if (password === undefined) {
-    throw new SettingsError(
-      'BOOTSTRAP_ADMIN_PASSWORD is not set: it is the first password of BOOTSTRAP_ADMIN_EMAIL',
-    );
+    throw new SettingsError('Set BOOTSTRAP_ADMIN_PASSWORD, the first password of BOOTSTRAP_ADMIN_EMAIL');
   }
   const passwordHash = await hashPassword(password);
   try {
@@ -52,11 +46,6 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   }
 }
 
-export interface BootstrapKeys {
-  readonly BOOTSTRAP_API_KEY?: string | undefined;
-  readonly BOOTSTRAP_READ_KEY?: string | undefined;
-}
-
 /** Creates the first account and the API keys of the settings. A deleted key stays deleted. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
   const { id: accountId } = await ensureAccount(db);
@@ -69,7 +58,7 @@ export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: L
     const outcome = await ensureApiKey(db, { accountId, name: variable, key, scopes });
     if (outcome === 'created') logger.info(`Created the API key of ${variable}`, { scopes });
     if (outcome === 'refused') {
-      logger.warn(`The API key of ${variable} was deleted, which cannot be undone: set another one`);
+      logger.warn(`The API key of ${variable} was deleted and cannot be restored: set another key`);
     }
   }
 }

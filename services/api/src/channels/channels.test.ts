@@ -5,24 +5,23 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel, RECEIVER } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 let api: TestApi;
 let owner: TestAgent;
 let member: TestAgent;
-let stranger: TestAgent;
+let otherUser: TestAgent;
 beforeAll(async () => {
   api = await openTestApi();
   owner = await signIn(api);
   member = await signIn(api, { role: 'member' });
-  stranger = await signIn(api, { accountId: api.other.id });
+  otherUser = await signIn(api, { accountId: api.other.id });
 });
 afterAll(() => api.close());
 
 describe('channels', () => {
-  test('a member creates one, reads it, changes it and deletes it', async () => {
+  test('a member creates, reads, updates and deletes a channel', async () => {
     const { id } = await newMonitor(api);
     const created = await member
       .post(CHANNELS)
@@ -58,12 +57,12 @@ describe('channels', () => {
     expect((await member.get(path)).status).toBe(404);
   });
 
-  test('all invalid fields of a body at once, each with its reason', async () => {
-    const foreign = await newMonitor(api, {}, api.other.key);
+  test('all invalid fields of a body are reported at once', async () => {
+    const othersMonitor = await newMonitor(api, {}, api.other.key);
     const response = await owner.post(CHANNELS).send({
       name: ' ',
       url: 'http://hooks.invalid',
-      monitorIds: ['x', foreign.id, UNKNOWN],
+      monitorIds: ['x', othersMonitor.id, UNKNOWN],
       allMonitors: 1,
       enabledd: true,
     });
@@ -105,7 +104,7 @@ describe('channels', () => {
     ['monitorIds.0', [UNKNOWN]],
     ['allMonitors', 'yes'],
     ['enabled', true],
-  ])('create refuses %s: %j', async (path, value) => {
+  ])('create rejects %s: %j', async (path, value) => {
     const [field = ''] = path.split('.');
     const body = { name: 'Ops', url: RECEIVER, monitorIds: [], [field]: value };
     const response = await owner.post(CHANNELS).send(body);
@@ -122,7 +121,7 @@ describe('channels', () => {
     ['enabled', 'false'],
     ['secret', 'whsec_'],
     ['disabledReason', null],
-  ])('update refuses %s: %j', async (path, value) => {
+  ])('update rejects %s: %j', async (path, value) => {
     const { channel } = await newChannel(owner);
     const [field = ''] = path.split('.');
     const response = await owner.patch(`${CHANNELS}/${channel.id}`).send({ [field]: value });
@@ -131,7 +130,7 @@ describe('channels', () => {
     expect((await owner.get(`${CHANNELS}/${channel.id}`)).body).toEqual({ channel });
   });
 
-  test('a monitor named twice is invalid', async () => {
+  test('a duplicate monitor is rejected', async () => {
     const { id } = await newMonitor(api);
     const body = { name: 'Ops', url: RECEIVER, monitorIds: [id, id] };
     expect((await owner.post(CHANNELS).send(body)).body).toMatchObject({
@@ -148,10 +147,10 @@ describe('channels', () => {
     ['post', '/test'],
     ['get', '/deliveries'],
     ['post', '/redeliver'],
-  ] as const)("%s :id%s of another account's, of none, and of nonsense is a 404", async (method, rest) => {
+  ] as const)("%s :id%s: 404 for another account's, an unknown or a malformed id", async (method, rest) => {
     const { channel } = await newChannel(owner);
     for (const [user, id] of [
-      [stranger, channel.id],
+      [otherUser, channel.id],
       [owner, UNKNOWN],
       [owner, 'nonsense'],
     ] as const) {
@@ -162,7 +161,7 @@ describe('channels', () => {
     expect((await owner.get(`${CHANNELS}/${channel.id}`)).body).toEqual({ channel });
   });
 
-  test('other methods are a 405, a broken body a 400', async () => {
+  test('other methods: 405; a malformed body: 400', async () => {
     const { channel } = await newChannel(owner);
     const put = await owner.put(`${CHANNELS}/${channel.id}`).send({});
     expect([put.status, put.headers['allow']]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
@@ -171,7 +170,7 @@ describe('channels', () => {
   });
 });
 
-test('an unknown channel or delivery is reported before an unwanted body', async () => {
+test('an unknown channel or delivery is reported before an invalid body', async () => {
   for (const path of [
     `channels/${UNKNOWN}/test`,
     `channels/${UNKNOWN}/rotate-secret`,
@@ -182,8 +181,8 @@ test('an unknown channel or delivery is reported before an unwanted body', async
   }
 });
 
-describe('the secret', () => {
-  test('is revealed to an owner, and not to a member', async () => {
+describe('the secret of a channel', () => {
+  test('is revealed to an owner, but not to a member', async () => {
     const { channel, secret } = await newChannel(owner);
     const revealed = await owner.get(`${CHANNELS}/${channel.id}/secret`);
     expect([revealed.status, revealed.body]).toEqual([200, { secret }]);
@@ -191,7 +190,7 @@ describe('the secret', () => {
     expect((await member.get(`${CHANNELS}/${channel.id}/secret`)).status).toBe(403);
   });
 
-  test('is rotated: the one before signs for another 24 hours', async () => {
+  test('can be rotated: the previous one signs for another 24 hours', async () => {
     const monitor = await newMonitor(api);
     const { channel, secret } = await newChannel(owner, { allMonitors: false, monitorIds: [monitor.id] });
     const earliest = Date.now();

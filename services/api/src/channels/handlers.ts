@@ -1,25 +1,30 @@
 import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
-import type { channelRoutes } from '@tocsin/contracts/channels/routes';
+import { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
-import { AppError } from '@tocsin/contracts/errors';
-import type { FieldError } from '@tocsin/contracts/errors';
-import { toFieldErrors } from '@tocsin/contracts/field-errors';
+import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
-import { createChannel } from '@tocsin/db/channels/write-channels';
-import { deleteChannel } from '@tocsin/db/channels/write-channels';
-import { channelNotFound, findChannelRow } from '@tocsin/db/channels/read-channels';
-import { getChannel } from '@tocsin/db/channels/read-channels';
-import { listChannels } from '@tocsin/db/channels/read-channels';
-import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
-import { rotateChannelSecret } from '@tocsin/db/channels/write-channels';
-import { updateChannel } from '@tocsin/db/channels/write-channels';
-import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
-import { findTestOutcome, abandonTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
+import {
+  createChannel,
+  deleteChannel,
+  rotateChannelSecret,
+  updateChannel,
+} from '@tocsin/db/channels/write-channels';
+import {
+  channelNotFound,
+  findChannelRow,
+  getChannel,
+  listChannels,
+  revealChannelSecret,
+} from '@tocsin/db/channels/read-channels';
+import {
+  abandonTestDelivery,
+  createTestDelivery,
+  findTestOutcome,
+} from '@tocsin/db/deliveries/test-deliveries';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { invalidFields, unavailable } from '../http/errors.ts';
-import { SENT } from '../http/implement.ts';
-import type { ApiRequest, Handlers } from '../http/implement.ts';
+import { parseFields, stopping } from '../http/errors.ts';
+import { type ApiRequest, implement, SENT } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { hintDeliveries } from '../queue-hints.ts';
@@ -28,7 +33,7 @@ import { hintDeliveries } from '../queue-hints.ts';
 const START_WITHIN_MS = 5_000;
 const TEST_WITHIN_MS = START_WITHIN_MS + WEBHOOK_DEADLINE_MS;
 
-export function channelHandlers(context: ApiContext): Handlers<typeof channelRoutes> {
+export const channelApi = implement(channelRoutes, (context) => {
   const { db } = context;
   return {
     listChannels: async ({ caller }) => ({ channels: await listChannels(db, caller.accountId) }),
@@ -43,7 +48,7 @@ export function channelHandlers(context: ApiContext): Handlers<typeof channelRou
     getChannel: async ({ caller, id }) => ({ channel: await getChannel(db, caller.accountId, id) }),
     updateChannel: {
       parseBody: async (body, { caller, id }) => {
-        // Before the look-up of the URL in DNS, which an unknown channel must not cause.
+        // An unknown channel must not cause a DNS lookup of the URL.
         await findChannelRow(db, caller.accountId, id);
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
@@ -61,7 +66,7 @@ export function channelHandlers(context: ApiContext): Handlers<typeof channelRou
     },
     testChannel: (request) => testChannel(context, request),
   };
-}
+});
 
 /** Sends a test event and waits for the outcome of its only attempt. */
 async function testChannel(
@@ -80,10 +85,10 @@ async function testChannel(
   if (outcome === undefined) throw channelNotFound();
   await abandonTestDelivery(db, id);
   if (res.destroyed) return SENT;
-  if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
+  if (shutdown.aborted) throw stopping();
   throw new AppError(
     'delivery_not_attempted',
-    `No notifier sent it within ${TEST_WITHIN_MS / 1_000} seconds.`,
+    `No notifier sent the test event within ${TEST_WITHIN_MS / 1_000} seconds.`,
   );
 }
 
@@ -94,17 +99,13 @@ async function parseChannel<Schema extends z.ZodObject>(
   schema: Schema,
   body: RawBody,
 ): Promise<z.output<Schema>> {
-  const result = schema.safeParse(body);
-  const errors = [
-    ...(result.success ? [] : toFieldErrors(result.error.issues, schema)),
+  return parseFields(schema, body, [
     ...(await validateUrl(egress, accountId, body['url'])),
     ...(await validateMonitorIds(db, accountId, body['monitorIds'])),
-  ];
-  if (!result.success || errors.length > 0) throw invalidFields(errors);
-  return result.data;
+  ]);
 }
 
-/** Refuses a receiver that the egress guard would never let a webhook reach. */
+/** Refuses receivers that the egress guard blocks. */
 async function validateUrl(
   egress: ApiContext['egress'],
   accountId: string,
@@ -118,7 +119,7 @@ async function validateUrl(
 
 const monitorId = z.uuid();
 
-/** Finds the ids that are well-formed but not of a monitor of this account. */
+/** Finds well-formed ids that are not monitors of this account. */
 async function validateMonitorIds(
   db: ApiContext['db'],
   accountId: string,

@@ -5,14 +5,12 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { stopClock } from '../testing/stopped-clock.ts';
-import type { StoppedClock } from '../testing/stopped-clock.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestAgent;
-/** What a notifier does with a hint. */
+/** Handles a hint as a notifier does. */
 let onHint: (ids: readonly string[]) => Promise<void> = () => Promise.resolve();
 const shutdown = new AbortController();
 
@@ -41,7 +39,7 @@ afterEach(() => {
   asked.mockRestore();
 });
 
-/** Waits until a request has looked more often than that for what became of its test event. @returns how often */
+/** Waits until a request has polled more often than that for the outcome of its test event. @returns how often */
 function looksForOutcome(moreThan: number): Promise<number> {
   return until('a request looks for the outcome of its test', () => {
     const looks = asked.mock.calls.filter(([query]) =>
@@ -59,8 +57,8 @@ async function states(channelId: string): Promise<unknown[]> {
 describe('testing a channel', () => {
   test.each([
     [204, true, null],
-    [503, false, 'answered 503'],
-  ])('answers with the outcome: %i', async (statusCode, delivered, error) => {
+    [503, false, 'responded with 503'],
+  ])('returns the outcome: %i', async (statusCode, delivered, error) => {
     onHint = (ids) => attempt(api, ids, statusCode);
     const { channel } = await newChannel(user);
     await user.patch(`${CHANNELS}/${channel.id}`).send({ enabled: false });
@@ -81,17 +79,17 @@ describe('testing a channel', () => {
     ]);
   });
 
-  test('an unknown field is refused before anything is sent', async () => {
+  test('rejects an unknown field before anything is sent', async () => {
     const { channel } = await newChannel(user);
     expect((await user.post(`${CHANNELS}/${channel.id}/test`).send({ event: 'x' })).status).toBe(400);
     expect(await states(channel.id)).toEqual([]);
   });
 
-  test('no notifier, nor a queue: 504 after ten seconds, and it is never sent', async () => {
+  test('without a notifier or a queue: 504 after ten seconds, and nothing is sent later', async () => {
     onHint = () => Promise.reject(new Error('no queue'));
     const { channel } = await newChannel(user);
     let isAnswered = false;
-    const answer = user.post(`${CHANNELS}/${channel.id}/test`).then((response) => {
+    const pending = user.post(`${CHANNELS}/${channel.id}/test`).then((response) => {
       isAnswered = true;
       return response;
     });
@@ -100,7 +98,7 @@ describe('testing a channel', () => {
     await looksForOutcome(before + 2);
     expect(isAnswered).toBe(false);
     clock.advance(1);
-    const response = await answer;
+    const response = await pending;
     expect(response.status).toBe(504);
     expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:delivery-not-attempted' });
     expect(await states(channel.id)).toMatchObject([
@@ -108,7 +106,7 @@ describe('testing a channel', () => {
     ]);
   });
 
-  test('a channel that is deleted meanwhile: 404; a server that stops: 503', async () => {
+  test('of a channel that is deleted meanwhile: 404; on a server that stops: 503', async () => {
     const { channel } = await newChannel(user);
     onHint = async () => void (await user.delete(`${CHANNELS}/${channel.id}`));
     expect((await user.post(`${CHANNELS}/${channel.id}/test`)).status).toBe(404);

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -8,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test('/docs loads scripts of this server only, under the policy of the dashboard', async () => {
+test('/docs loads scripts of this server only, with the policy of the dashboard', async () => {
   const page = await api.as(null).get('/docs');
   expect([page.status, page.type]).toEqual([200, 'text/html']);
   expect(page.headers['content-security-policy']).toContain("script-src 'self';");

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Router } from 'express';
-import type { RequestHandler } from 'express';
 import { publicDocument } from '../http/public-document.ts';
-import { stateOf } from '../http/request-state.ts';
-import { pageSecurity } from './serve-dashboard.ts';
+import { noteRoute, pageSecurity } from './serve-dashboard.ts';
 
-/** The one file of Scalar that a browser needs. Images contain no other (infra/images/assemble.sh). */
+/** The only file of Scalar that a browser needs, and that images contain (infra/images/assemble.sh). */
 const SCALAR = new URL(
   '../../node_modules/@scalar/api-reference/dist/browser/standalone.js',
   import.meta.url,
@@ -27,7 +25,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Without everything that would send requests to other hosts. */
+/** Disables everything that would send requests to other hosts. */
 const START = `Scalar.createApiReference('#reference', {
   url: '/api/cli/openapi.json',
   withDefaultFonts: false,
@@ -44,15 +42,9 @@ const START = `Scalar.createApiReference('#reference', {
 export function serveApiReference(): Router {
   const router = Router({ caseSensitive: true });
   const serve = (path: string, type: string, build: () => string | Buffer): Router =>
-    router.get(path, noteRoute, ...pageSecurity, publicDocument(type, build));
+    router.get(path, noteRoute('/docs'), ...pageSecurity, publicDocument(type, build));
   serve('/docs', 'html', () => PAGE);
   serve('/docs/start.js', 'js', () => START);
   serve('/docs/scalar.js', 'js', () => readFileSync(SCALAR));
   return router;
 }
-
-/** One route in the log and the metrics. */
-const noteRoute: RequestHandler = (_req, res, next) => {
-  stateOf(res).route = '/docs';
-  next();
-};

@@ -4,12 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import type supertest from 'supertest';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const PAGE = '<!doctype html><title>Tocsin</title>';
 const SCRIPT = `export const text = '${'tocsin '.repeat(1_000)}';`;
-/** As browsers ask for a page. */
+/** As browsers request a page. */
 const NAVIGATION = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 let api: TestApi;
@@ -38,7 +37,7 @@ describe('pages', () => {
     '/setup?token=x',
     '/apis',
     '/%zz',
-  ])('%s: the page, to be asked for anew', async (path) => {
+  ])('%s: the page, which must be revalidated', async (path) => {
     const response = await get(path, { Accept: NAVIGATION });
     expect([response.status, response.type, response.text]).toEqual([200, 'text/html', PAGE]);
     expect(response.headers).toMatchObject({
@@ -49,7 +48,7 @@ describe('pages', () => {
     expect((await api.as(null).head(path).set('Accept', NAVIGATION)).status).toBe(200);
   });
 
-  test('/ for every request; other paths only for requests that accept a page', async () => {
+  test('/ is served to every request, other paths only to requests that accept a page', async () => {
     expect((await get('/')).text).toBe(PAGE);
     for (const Accept of ['*/*', 'application/json', 'image/*']) {
       expect((await get('/', { Accept })).text).toBe(PAGE);
@@ -58,7 +57,7 @@ describe('pages', () => {
     }
   });
 
-  test('are as they were, or new where one byte is another, whatever their size and time', async () => {
+  test('have an ETag that depends on every byte, not on size and time', async () => {
     const file = join(folder.path, 'index.html');
     const long = new Date('2020-01-01T00:00:00Z');
     await utimes(file, long, long);
@@ -75,7 +74,7 @@ describe('pages', () => {
     }
   });
 
-  test('may load from this server only, and send no referrer', async () => {
+  test('load from this server only, and send no referrer', async () => {
     for (const path of ['/', '/assets/index-C0ffee.js', '/favicon.svg']) {
       const { headers } = await get(path);
       expect(headers['content-security-policy']?.split(';').sort()).toEqual([
@@ -97,7 +96,7 @@ describe('pages', () => {
     }
   });
 
-  test('are read, not written', async () => {
+  test('are refused for other methods than reads', async () => {
     for (const path of ['/', '/monitors', '/assets/index-C0ffee.js']) {
       const response = await api.as(null).post(path).set('Accept', NAVIGATION).send({});
       expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
@@ -126,13 +125,13 @@ describe('files', () => {
     '/assets/..%2f..%2fpackage.json',
     '/assets/%00',
     `/assets/${'a'.repeat(5_000)}`,
-  ])('%.40s: not there, and no page', async (path) => {
+  ])('%.40s: 404 and no page', async (path) => {
     const response = await get(path, { Accept: NAVIGATION });
     expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
     expect(response.headers['cache-control']).toBe('no-store');
   });
 
-  test.each(['br', 'gzip'])('go as %s to who takes it', async (encoding) => {
+  test.each(['br', 'gzip'])('are sent as %s if the client accepts it', async (encoding) => {
     const response = await get('/assets/index-C0ffee.js', { 'Accept-Encoding': encoding });
     expect([response.headers['content-encoding'], response.headers['vary']]).toEqual([
       encoding,
@@ -144,7 +143,7 @@ describe('files', () => {
   });
 });
 
-describe('beside the API', () => {
+describe('paths of the API', () => {
   test.each([
     '/api',
     '/api/',
@@ -153,13 +152,13 @@ describe('beside the API', () => {
     '/api/cli/nothing',
     '/api/dashboard/nothing',
     '/metrics/nothing',
-  ])('%s is no page, though a page is asked for', async (path) => {
+  ])('%s is no page, even if a page is requested', async (path) => {
     const response = await get(path, { Accept: NAVIGATION });
     expect([401, 404]).toContain(response.status);
     expect(response.type).toBe('application/problem+json');
   });
 
-  test('the API responds as without it', async () => {
+  test('respond as without a dashboard', async () => {
     const member = await signIn(api, { role: 'member' });
     expect((await member.get('/api/dashboard/me').set('Accept', NAVIGATION)).type).toBe('application/json');
     expect((await get('/healthz', { Accept: NAVIGATION })).body).toEqual({ status: 'ok' });
@@ -168,7 +167,7 @@ describe('beside the API', () => {
     expect(headers['referrer-policy']).toBe('no-referrer');
   });
 
-  test('all pages and files are two routes in the metrics', async () => {
+  test('pages and files are two routes in the metrics', async () => {
     await get('/monitors/abc', { Accept: NAVIGATION });
     await get('/assets/abc.js');
     const { text } = await get('/metrics');
@@ -178,7 +177,7 @@ describe('beside the API', () => {
   });
 });
 
-test('without a folder there is the API alone', async () => {
+test('without a folder, only the API is served', async () => {
   const alone = await openTestApi();
   for (const path of ['/', '/monitors', '/assets/index-C0ffee.js']) {
     const response = await alone.as(null).get(path).set('Accept', NAVIGATION);

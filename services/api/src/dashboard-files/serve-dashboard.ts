@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import express, { Router } from 'express';
 import type { RequestHandler } from 'express';
@@ -35,7 +36,9 @@ export const pageSecurity: readonly RequestHandler[] = [
 const NO_PAGES = /^\/(?:api|healthz|readyz|metrics)(?:\/|$)/i;
 const STATIC = { index: false, redirect: false, acceptRanges: false } as const;
 
-/** Serves the built dashboard of a folder: its files, and its page at every other path that is not the API's. */
+const revalidate = (res: ServerResponse): unknown => res.setHeader('Cache-Control', 'no-cache');
+
+/** Serves the files of the built dashboard, and its page at every other path that is not the API's. */
 export function serveDashboard(folder: string): Router {
   const router = Router({ caseSensitive: true });
   router.use(pagesOnly, ...pageSecurity, compress);
@@ -47,7 +50,7 @@ export function serveDashboard(folder: string): Router {
     preventCaching,
     notFound,
   );
-  const revalidated = express.static(folder, { ...STATIC, maxAge: 0, setHeaders: (res) => markNoCache(res) });
+  const revalidated = express.static(folder, { ...STATIC, maxAge: 0, setHeaders: revalidate });
   router.use(noteRoute('/'), revalidated, pageHandler(join(folder, 'index.html')));
   return router;
 }
@@ -75,20 +78,16 @@ function pageHandler(file: string): RequestHandler {
   };
 }
 
-/** One route for all files, in the log and the metrics. */
-function noteRoute(route: string): RequestHandler {
+/** Sets one route for several files, in the log and the metrics. */
+export function noteRoute(route: string): RequestHandler {
   return function note(_req, res, next) {
     stateOf(res).route = route;
     next();
   };
 }
 
-/** A missing file may exist in a moment, when the next version does. */
+/** A missing file may exist soon, when the next version is deployed. */
 const preventCaching: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();
 };
-
-function markNoCache(res: { setHeader(name: string, value: string): unknown }): void {
-  res.setHeader('Cache-Control', 'no-cache');
-}

@@ -1,26 +1,25 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  type Delivery,
   deliveryDetailSchema,
   deliverySchema,
   redeliveryResultSchema,
 } from '@tocsin/contracts/deliveries/delivery';
-import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DELIVERIES = '/api/dashboard/deliveries';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const EVER = { since: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00+01:00' };
 let api: TestApi;
-/** It was asked to stop. */
+/** The signal of a service that stops. */
 let stopping: TestApi;
 let member: TestAgent;
-let stranger: TestAgent;
+let otherUser: TestAgent;
 let hints: string[] = [];
 let channelId: string;
 /** `monitor.down`, then `incident.created`. */
@@ -36,7 +35,7 @@ beforeAll(async () => {
   });
   stopping = await openTestApi({ shutdown: AbortSignal.abort() });
   member = await signIn(api, { role: 'member' });
-  stranger = await signIn(api, { accountId: api.other.id });
+  otherUser = await signIn(api, { accountId: api.other.id });
 });
 afterAll(async () => {
   await stopping.close();
@@ -75,8 +74,8 @@ async function first(): Promise<string> {
   return id;
 }
 
-describe('the log', () => {
-  test('lists, filters and pages', async () => {
+describe('deliveries of a channel', () => {
+  test('are listed, filtered and paged', async () => {
     const all = await log();
     expect(all.map((line) => deliverySchema.parse(line))).toHaveLength(2);
     expect(all[0]).toMatchObject({ state: 'pending', attemptCount: 0, deliveredAt: null, test: false });
@@ -94,13 +93,13 @@ describe('the log', () => {
     ['state', 'lost'],
     ['before', 'yesterday'],
     ['before', UNKNOWN],
-  ])('refuses %s=%s', async (field, value) => {
+  ])('%s=%s is rejected', async (field, value) => {
     const response = await member.get(`${CHANNELS}/${channelId}/deliveries`).query({ [field]: value });
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ errors: [{ path: field }] });
   });
 
-  test('one delivery has its text and its attempts', async () => {
+  test('a single one has its body and its attempts', async () => {
     const id = await first();
     const { status, body } = await member.get(`${DELIVERIES}/${id}`);
     expect(status).toBe(200);
@@ -115,16 +114,16 @@ describe('the log', () => {
         startedAt: expect.any(String),
         durationMs: 12,
         statusCode: 500,
-        error: 'answered 500',
+        error: 'responded with 500',
         responseExcerpt: 'thanks',
       },
     ]);
   });
 
-  test("another account's delivery, none, and nonsense are a 404", async () => {
+  test("another account's, an unknown and a malformed id: 404", async () => {
     const id = deliveries[0]?.id ?? '';
     for (const [user, path] of [
-      [stranger, id],
+      [otherUser, id],
       [member, UNKNOWN],
       [member, 'nonsense'],
     ] as const) {
@@ -136,7 +135,7 @@ describe('the log', () => {
 });
 
 describe('redelivery', () => {
-  test('of one: it is due again, with a hint', async () => {
+  test('of one delivery makes it due again, with a hint', async () => {
     const id = await first();
     const { status, body } = await member.post(`${DELIVERIES}/${id}/redeliver`);
     expect(status).toBe(202);
@@ -152,7 +151,7 @@ describe('redelivery', () => {
     expect((await member.post(`${DELIVERIES}/${id}/redeliver`).send({ force: true })).status).toBe(400);
   });
 
-  test('of a channel: what is undelivered in a span of time', async () => {
+  test('of a channel covers undelivered deliveries in a time range', async () => {
     await first();
     const path = `${CHANNELS}/${channelId}/redeliver`;
     const { status, body } = await member.post(path).send(EVER);
@@ -168,7 +167,7 @@ describe('redelivery', () => {
     });
   });
 
-  test('of a channel ends early where it takes too long or the api stops; the same request continues', async () => {
+  test('of a channel ends early if it takes too long or the api stops; the same request continues', async () => {
     const user = await signIn(stopping, { role: 'member' });
     const { channel } = await newChannel(user, { allMonitors: false });
     await addHeld(stopping, channel.id, 2_500);
@@ -206,7 +205,7 @@ describe('redelivery', () => {
     expect(again.status).toBe(409);
   });
 
-  test('of a disabled channel: a 409 with advice', async () => {
+  test('of a disabled channel: 409 with advice', async () => {
     const id = await first();
     await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
     for (const path of [`${DELIVERIES}/${id}/redeliver`, `${CHANNELS}/${channelId}/redeliver`]) {
@@ -223,7 +222,7 @@ describe('redelivery', () => {
     ['until', { ...EVER, until: 5 }],
     ['until', { since: EVER.until, until: EVER.since }],
     ['state', { ...EVER, state: 'failed' }],
-  ])('of a channel refuses a bad %s: %j', async (path, body) => {
+  ])('of a channel rejects %s: %j', async (path, body) => {
     const response = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(body);
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ errors: [{ path }] });

@@ -1,20 +1,19 @@
-import type { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
+import { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/read-channels';
-import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
-import { listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
+import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import type { ApiContext } from '../context.ts';
-import type { ApiRequest, Handlers } from '../http/implement.ts';
+import { type ApiRequest, implement } from '../http/implement.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
 /** How long a request releases deliveries. Clients wait for it. */
 const RELEASE_WITHIN_MS = 10_000;
-/** The relay finds the rest; so many hints are enough to be prompt. */
+/** The relay finds the rest. */
 const MAX_HINTS = 1_000;
 
-export function deliveryHandlers(context: ApiContext): Handlers<typeof deliveryRoutes> {
+export const deliveryApi = implement(deliveryRoutes, (context) => {
   const { db } = context;
   return {
     listDeliveries: async ({ caller, id, query }) => {
@@ -29,11 +28,11 @@ export function deliveryHandlers(context: ApiContext): Handlers<typeof deliveryR
       return { delivery };
     },
   };
-}
+});
 
 /**
- * Makes the undelivered deliveries of a channel in a time range due again. If the time runs out or the api stops, the response has
- * `more: true` and `Retry-After`: the same request continues.
+ * Makes undelivered deliveries due again. If the time runs out, the response has `more: true` and `Retry-After`: the same request
+ * continues.
  */
 async function redeliverChannel(
   context: ApiContext,
@@ -52,7 +51,7 @@ async function redeliverChannel(
       if (ending.aborted) break;
     }
   } catch (error) {
-    // The channel was disabled meanwhile. Report what was released; the next request says why the rest was not.
+    // The channel was disabled meanwhile. The next request reports that.
     if (count === 0 || !(error instanceof AppError)) throw error;
   }
   if (remaining > 0) res.set('Retry-After', '1');

@@ -46,7 +46,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-test('the clock of a machine that jumps 100 days ahead is not trusted, also after a restart, until it is corrected', async () => {
+test('a clock that jumps 100 days ahead is not trusted, also after a restart, until it is corrected', async () => {
   const clock = open();
   expect(await agrees(clock)).toBe(true);
   machine.now += 100 * DAY_MS;
@@ -61,7 +61,7 @@ test('the clock of a machine that jumps 100 days ahead is not trusted, also afte
   expect(logged()).toBe(2);
 });
 
-test('after an outage of weeks the clock is trusted again after 24 hours, and stays so while the backlog is rolled up', async () => {
+test('after an outage of weeks the clock is trusted again after 24 hours, and stays trusted during the backlog', async () => {
   const clock = open();
   machine.now += 30 * DAY_MS;
   expect(await agrees(clock)).toBe(false);
@@ -71,7 +71,7 @@ test('after an outage of weeks the clock is trusted again after 24 hours, and st
   expect([await agrees(clock), await agrees(restart())]).toEqual([true, true]);
   machine.watermark = new Date(machine.now - HOUR_MS);
   expect(await agrees(clock)).toBe(true);
-  // The next jump counts from its own beginning.
+  // The next jump is doubted for 24 hours again.
   machine.now += 100 * DAY_MS;
   expect(await agrees(clock)).toBe(false);
 });
@@ -97,7 +97,7 @@ test('time in which another api may have led does not count', async () => {
   expect(await agrees(clock)).toBe(false);
 });
 
-test('a watermark that an api saw become old is no reason for doubt, but a later jump is', async () => {
+test('a watermark that became old while an api led causes no doubt, but a later jump does', async () => {
   const clock = open();
   machine.watermark = null;
   expect(await agrees(clock)).toBe(true);
@@ -109,7 +109,7 @@ test('a watermark that an api saw become old is no reason for doubt, but a later
   expect(await agrees(clock)).toBe(false);
 });
 
-test('an outage of four days, and a system that has rolled up nothing yet, are no reason for doubt', async () => {
+test('an outage of four days, or a system without rollups, causes no doubt', async () => {
   const clock = open();
   machine.now = START - HOUR_MS + 4 * DAY_MS;
   expect(await agrees(clock)).toBe(true);

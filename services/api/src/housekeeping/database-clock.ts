@@ -2,12 +2,12 @@ import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
 
-/** With a greater difference, one of the two clocks is wrong, and it is unknown which. */
+/** With a greater difference, one of the two clocks is wrong. */
 const MAX_DIFFERENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Hours are rolled up soon after they end. A watermark that is older means a long outage, or a clock that jumped ahead. */
+/** An older watermark means a long outage, or a clock that jumped ahead. */
 const MAX_WATERMARK_AGE_MS = 4 * 24 * HOUR_MS;
-/** Time for an operator to notice a wrong clock, counted while an api leads, by a clock that does not jump. */
+/** Time for an operator to notice a wrong clock, counted while an api leads, by a monotonic clock. */
 const TRUSTED_AFTER_MS = 24 * HOUR_MS;
 /** Leaders read the clock every minute. After a longer pause another process may have led. */
 const MAX_PAUSE_MS = 120_000;
@@ -17,7 +17,7 @@ export interface DatabaseClockOptions {
   readonly readClock: () => Promise<number>;
   /** How far events are rolled up, which advances only while the clock is trusted. Null: no hour is rolled up yet. */
   readonly readState: () => Promise<Pick<RollupState, 'rolledUntil' | 'clockDoubtedMs'> | null>;
-  /** Keeps for the next process how long the clock has been doubted, in milliseconds. */
+  /** Stores for the next process how long the clock has been doubted, in milliseconds. */
   readonly writeDoubt: (doubtedMs: number) => Promise<void>;
   readonly logger: Logger;
 }
@@ -25,13 +25,13 @@ export interface DatabaseClockOptions {
 export interface ClockReading {
   /** Postgres' clock, epoch milliseconds. */
   readonly now: number;
-  /** Whether the clock of this process and the watermark confirm it. What a wrong clock deletes is lost. */
+  /** Whether the clock of this process and the watermark confirm it. */
   readonly agrees: boolean;
 }
 
 /**
- * Postgres' clock, which decides what is too old to keep. Two others confirm it: the clock of this process, and the watermark of the rollups.
- * On a single machine the first proves nothing, because both are the same clock.
+ * The clock of Postgres, which decides what has expired. The clock of this process and the watermark of the rollups must confirm it,
+ * because data that a wrong clock deletes is lost. On a single machine only the watermark can.
  */
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;
@@ -52,10 +52,10 @@ export class DatabaseClock {
     const agrees = Math.max(aheadMs, behindMs) <= MAX_DIFFERENCE_MS;
     if (agrees !== this.#agreed) {
       this.#agreed = agrees;
-      if (agrees) logger.info("This process' clock and that of Postgres agree again");
+      if (agrees) logger.info('The clocks of this process and Postgres agree again');
       else {
         logger.error(
-          "This process' clock and that of Postgres differ: nothing is deleted or rolled up until they agree",
+          'The clocks of this process and Postgres differ: nothing is deleted or rolled up until they agree',
           { aheadMs: Math.round(aheadMs - behindMs) },
         );
       }
@@ -90,7 +90,7 @@ export class DatabaseClock {
     return false;
   }
 
-  /** Whether Postgres' clock has not jumped since a reading that was trusted, however old the watermark became meanwhile. */
+  /** Whether Postgres' clock has not jumped since a trusted reading, however old the watermark became. */
   #advancedSteadily(now: number, at: number): boolean {
     if (this.#trusted === null) return false;
     const drift = now - this.#trusted.now - (at - this.#trusted.at);

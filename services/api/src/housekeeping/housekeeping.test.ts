@@ -10,15 +10,13 @@ import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { commitMonitor } from '../testing/schedules.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
-import type { HousekeepingOptions } from './housekeeping.ts';
+import { type HousekeepingOptions, runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
 
 const DAY_MS = 86_400_000;
 const trueNow = Date.now.bind(Date);
-/** The clock shows noon as the file begins: no day, and no month, ends meanwhile. */
+/** The clock starts at noon, so that no day or month ends during the tests. */
 const shiftMs = (Math.floor(trueNow() / DAY_MS) + 0.5) * DAY_MS - trueNow();
 const clock = jest.spyOn(Date, 'now').mockImplementation(() => trueNow() + shiftMs);
 
@@ -59,7 +57,7 @@ async function addPartition(daysFromNow: number): Promise<void> {
   );
 }
 
-/** Says that every hour is rolled up until so many hours into a day. */
+/** Records that every hour is rolled up until this hour of a day. */
 async function rolledUpUntil(daysFromNow: number, hours = 1): Promise<void> {
   await api.database.pool.query(
     `insert into check_rollup_state (rolled_until) values ($1)
@@ -71,7 +69,7 @@ async function rolledUpUntil(daysFromNow: number, hours = 1): Promise<void> {
 const dayOf = (daysFromNow: number): Date => new Date(Math.floor(Date.now() / DAY_MS + daysFromNow) * DAY_MS);
 
 describe('housekeeping', () => {
-  test('makes partitions of the coming week, and drops those beyond the retention only', async () => {
+  test('creates the partitions of the coming week, and drops only those beyond the retention', async () => {
     await api.database.pool.query(`drop table ${nameOf(5)}`);
     for (const days of [-500, -91, -90, -30]) await addPartition(days);
     await rolledUpUntil(-90);
@@ -113,7 +111,7 @@ describe('housekeeping', () => {
     await api.database.pool.query(`drop table ${nameOf(-29)}`);
   });
 
-  test('deletes nothing after the one clock of Postgres and this process jumped 100 days ahead', async () => {
+  test('deletes nothing after the common clock of Postgres and this process jumped 100 days ahead', async () => {
     for (const days of [-92, -3]) await addPartition(days);
     await rolledUpUntil(0);
     const { db } = api.context;
@@ -133,7 +131,7 @@ describe('housekeeping', () => {
     for (const days of [-92, -3]) await api.database.pool.query(`drop table ${nameOf(days)}`);
   });
 
-  test('keeps a day of events, however old, until all that its rollups need is rolled up', async () => {
+  test('keeps a day of events, however old, until its checks are rolled up', async () => {
     for (const days of [-96, -95]) await addPartition(days);
     await api.database.pool.query('delete from check_rollup_state');
     await runMaintenanceTasks(options);
@@ -147,7 +145,7 @@ describe('housekeeping', () => {
     expect(await partitions()).toContain(nameOf(-95));
   });
 
-  test('drops rollups, and spans that ended, more than thirteen months ago', async () => {
+  test('drops rollups and ended spans older than thirteen months', async () => {
     const { db } = api.context;
     const monthsAgo = (months: number): Date => {
       const now = new Date(Date.now());
@@ -163,7 +161,7 @@ describe('housekeeping', () => {
       const span = { monitorId: id, region, startsAt, endsAt, intervalSeconds: 60, phaseMs: 1 };
       await db.insert(scheduleSpans).values(span);
     }
-    // As a monitor from a former version.
+    // As in a monitor of an earlier version.
     const former = await commitMonitor(api);
     await api.database.pool.query('delete from schedule_spans where monitor_id = $1', [former.id]);
     await runMaintenanceTasks(options);
@@ -178,7 +176,7 @@ describe('housekeeping', () => {
     expect(spans.filter(({ monitorId }) => monitorId === former.id)).toHaveLength(1);
   });
 
-  test('deletes expired triggers, and no others', async () => {
+  test('deletes expired triggers only', async () => {
     const { id } = await commitMonitor(api);
     const row = await findMonitorRow(api.context.db, api.account.id, id);
     const old = await createTrigger(api.context.db, row, null, 5_000);
@@ -192,7 +190,7 @@ describe('housekeeping', () => {
     expect(rows).toEqual([{ id: fresh.id }]);
   });
 
-  test('deletes sessions that have expired, and invitations a month after they did', async () => {
+  test('deletes expired sessions, and invitations a month after they expired', async () => {
     const kept = await newSignedInUser(api);
     const gone = await newSignedInUser(api);
     const { pool } = api.database;
@@ -222,7 +220,7 @@ describe('housekeeping', () => {
     );
   });
 
-  test('deletes however many rows there are, a thousand in a statement', async () => {
+  test('deletes any number of rows, a thousand per statement', async () => {
     const { pool } = api.database;
     await pool.query(`
       create function refuse_many() returns trigger language plpgsql as $$ begin
@@ -257,7 +255,7 @@ describe('housekeeping', () => {
     expect(rows[0]?.left).toBe(0);
   });
 
-  test('a task that fails stops no other', async () => {
+  test('continues after a failed task', async () => {
     const { pool } = api.database;
     await pool.query(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
@@ -271,7 +269,7 @@ describe('housekeeping', () => {
     await pool.query('drop trigger refuse on sessions');
   });
 
-  test('that is ended after a task failed still reports the failure', async () => {
+  test('reports a failed task also if it is stopped afterwards', async () => {
     const { pool } = api.database;
     await pool.query(`
       create function refuse_once() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
@@ -294,7 +292,7 @@ describe('housekeeping', () => {
     }
   });
 
-  test('is done by the leader only', async () => {
+  test('runs on the leader only', async () => {
     await api.database.pool.query(`drop table ${nameOf(6)}`);
     const standby = startHousekeeping({ ...options, isLeader: () => false });
     await standby.stop();

@@ -10,19 +10,22 @@ import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop } from '@tocsin/runtime/loop';
-import type { Loop } from '@tocsin/runtime/loop';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;
 
-export interface HousekeepingOptions {
+/** What the loops of the leader use. */
+export interface LeaderLoopOptions {
   readonly db: Database;
   readonly databaseClock: DatabaseClock;
-  readonly retentionDays: number;
-  /** One api process runs the tasks. */
+  /** One api process at a time does the work. */
   readonly isLeader: () => boolean;
   readonly logger: Logger;
+}
+
+export interface HousekeepingOptions extends LeaderLoopOptions {
+  readonly retentionDays: number;
 }
 
 /** Runs the maintenance tasks every ten minutes on the leader. */
@@ -39,10 +42,9 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
 }
 
 /**
- * Runs every maintenance task once; several processes may do so at the same time. A task that fails does not stop the others. Old data is
- * deleted only while the clocks of this process and of Postgres agree.
+ * Runs every maintenance task once, even if others fail; several processes may do so at the same time.
  * @param signal ends it after the current batch
- * @throws AggregateError of the failed tasks, also if the signal ended it; each is logged
+ * @throws AggregateError of the failed tasks, each of which is logged
  */
 export async function runMaintenanceTasks(
   options: HousekeepingOptions,
@@ -53,7 +55,7 @@ export async function runMaintenanceTasks(
   for (const { name, deletesByAge, work } of tasks(options, signal)) {
     if (signal.aborted) break;
     try {
-      // Read for each task, because the previous one may have taken long, and what a wrong clock deletes is lost.
+      // Read for each task: the previous one may have taken long, and data that a wrong clock deletes is lost.
       const { now, agrees } = await databaseClock.read();
       if (deletesByAge && !agrees) continue;
       logger.debug('Finished a maintenance task', { task: name, result: await work(now) });
@@ -75,28 +77,26 @@ interface Task {
 function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: AbortSignal): readonly Task[] {
   const always = (name: string, work: Task['work']): Task => ({ name, deletesByAge: false, work });
   const byAge = (name: string, work: Task['work']): Task => ({ name, deletesByAge: true, work });
+  const logDropped = (what: string, partitions: string[]): void => {
+    if (partitions.length > 0) logger.info(`Dropped expired ${what}`, { partitions });
+  };
   return [
     always('create event partitions', (now) => ensureEventPartitions(db, now)),
-    always('align schedule spans', () => alignAndReport(db, logger)),
+    always('align schedule spans', async () => {
+      const monitors = await alignSpans(db);
+      if (monitors > 0) logger.info('Repaired the schedule spans of monitors', { monitors });
+    }),
     byAge('delete old triggers', () => deleteOldTriggers(db, signal)),
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
     byAge('delete expired sessions', () => deleteExpiredSessions(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
-    // Last, so that no other task waits for a partition in use, which a later round drops.
-    byAge('drop expired events', (now) =>
-      report(logger, 'events', dropExpiredEventPartitions(db, retentionDays, now)),
+    // Last, so that no other task waits for a partition in use.
+    byAge('drop expired events', async (now) =>
+      logDropped('events', await dropExpiredEventPartitions(db, retentionDays, now)),
     ),
-    byAge('drop expired rollups', (now) => report(logger, 'rollups', dropExpiredRollups(db, now, signal))),
+    byAge('drop expired rollups', async (now) =>
+      logDropped('rollups', await dropExpiredRollups(db, now, signal)),
+    ),
   ];
-}
-
-async function alignAndReport(db: Database, logger: Logger): Promise<void> {
-  const aligned = await alignSpans(db);
-  if (aligned > 0) logger.info('Repaired the schedule spans of monitors', { monitors: aligned });
-}
-
-async function report(logger: Logger, what: string, dropped: Promise<string[]>): Promise<void> {
-  const partitions = await dropped;
-  if (partitions.length > 0) logger.info(`Dropped expired ${what}`, { partitions });
 }

@@ -4,8 +4,7 @@ import { readClock } from '@tocsin/db/database/sql';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { DatabaseClock, type DatabaseClockOptions } from './database-clock.ts';
 import { registerRollupMetrics, startRollUps } from './rollups.ts';
 
@@ -33,11 +32,11 @@ const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
   writeDoubt: (doubtedMs) => writeClockDoubt(api.context.db, doubtedMs),
 };
 
-/** The end of the last hour that is settled. */
+/** The end of the last complete hour. */
 const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
 
 describe('rolling up checks', () => {
-  test('is done by the leader only, who clears a backlog in one run', async () => {
+  test('runs on the leader only, which clears a backlog in one run', async () => {
     const { db } = api.context;
     const standby = startRollUps({ db, databaseClock, isLeader: () => false, logger });
     await standby.stop();
@@ -60,7 +59,7 @@ describe('rolling up checks', () => {
   });
 });
 
-/** Runs until a second reading of the clock: what was done by the first one is done. @returns what was rolled up by then */
+/** Runs until the clock is read a second time, so that the work after the first reading is done. @returns what was rolled up */
 async function rollUpByClock(aheadMs: number): Promise<number> {
   const { db } = api.context;
   let readings = 0;
@@ -81,15 +80,15 @@ async function rollUpByClock(aheadMs: number): Promise<number> {
 
 test('no hour is rolled up while the clock of Postgres and this one differ by more than a minute', async () => {
   await fallBehind();
-  // What Postgres counts by a clock that is ahead has no checks, and is never counted again.
+  // Hours counted by a clock that is ahead have no checks, and are never counted again.
   for (const aheadMs of [100 * 24 * HOUR_MS, -100 * 24 * HOUR_MS, 65_000, -65_000])
     expect(await rollUpByClock(aheadMs)).toBe(YESTERDAY);
   expect(await rollUpByClock(0)).toBeGreaterThan(YESTERDAY);
 });
 
 describe('metrics of rollups', () => {
-  test('say how far, and the gaps of the last hour; nothing where that is not known', async () => {
-    // What was read is good for a while: each scrape is of a process that has just started.
+  test('export the progress and the gaps of the last hour, and nothing if these are unknown', async () => {
+    // A reading is cached, so each scrape is of a process that has just started.
     const scrape = (): Promise<string> => {
       const registry = createMetrics();
       registerRollupMetrics({ registry, readState: () => readRollupState(api.context.db), logger });
@@ -115,7 +114,7 @@ describe('metrics of rollups', () => {
 
   test('never break the scrape', async () => {
     const registry = createMetrics();
-    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('away')), logger });
+    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('unavailable')), logger });
     const text = await registry.metrics();
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).not.toMatch(/^tocsin_rollup/m);

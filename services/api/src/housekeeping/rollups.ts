@@ -1,28 +1,16 @@
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
-import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
-import type { Database } from '@tocsin/db/database/open';
+import { rollUpNextHour, type RollupState } from '@tocsin/db/check-rollups/roll-up';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop } from '@tocsin/runtime/loop';
-import type { Loop } from '@tocsin/runtime/loop';
-import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
-import type { DatabaseClock } from './database-clock.ts';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import { createReading, type Metrics, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
+import type { LeaderLoopOptions } from './housekeeping.ts';
 
 const EVERY_MS = 60_000;
 
-export interface RollUpOptions {
-  readonly db: Database;
-  readonly databaseClock: DatabaseClock;
-  /** One api process rolls up. */
-  readonly isLeader: () => boolean;
-  readonly logger: Logger;
-}
-
 /**
- * Rolls up each finished hour of events (ADR 8), in a loop of its own, so that a backlog delays nothing else. It pauses while the clock may
- * be wrong: hours that a clock jumped over would be rolled up without their checks, and never again.
+ * Rolls up each finished hour of events (ADR 8). It pauses while the clock may be wrong: hours that a clock jumped over would be rolled up
+ * without their checks, and never again.
  */
-export function startRollUps({ db, databaseClock, isLeader, logger }: RollUpOptions): Loop {
+export function startRollUps({ db, databaseClock, isLeader, logger }: LeaderLoopOptions): Loop {
   return createLoop({
     name: 'Rolling up checks',
     everyMs: EVERY_MS,
@@ -48,10 +36,7 @@ export interface RollupMetricsOptions {
   readonly logger: Logger;
 }
 
-/**
- * Exports how far events are rolled up, and how many checks of the last hour did not run. Every api process exports the same values. A value
- * that cannot be read is left out and never breaks or delays the scrape.
- */
+/** Exports how far events are rolled up, and how many checks of the last hour did not run: the same values in every api process. */
 export function registerRollupMetrics({ registry, readState, logger }: RollupMetricsOptions): void {
   const reading = createReading({ what: 'how far checks are rolled up', read: readState, logger });
   registerReadNumber(

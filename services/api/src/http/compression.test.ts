@@ -4,11 +4,10 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard';
-/** Larger than what is too small to be worth it. */
+/** Large enough to be compressed. */
 const LONG = '€'.repeat(255);
 
 let api: TestApi;
@@ -24,15 +23,15 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-async function answered(request: supertest.Test): Promise<supertest.Response> {
+async function receive(request: supertest.Test): Promise<supertest.Response> {
   const response = await request.set('Accept-Encoding', 'gzip');
   expect([200, 201]).toContain(response.status);
   return response;
 }
 
-test.each(['/monitors', `/channels`])('%s is compressed, and whole', async (path) => {
+test.each(['/monitors', `/channels`])('%s is compressed and complete', async (path) => {
   await newChannel(owner, { name: LONG, allMonitors: false, monitorIds });
-  const response = await answered(owner.get(DASHBOARD + path));
+  const response = await receive(owner.get(DASHBOARD + path));
   expect(response.headers).toMatchObject({
     'content-encoding': 'gzip',
     'cache-control': 'no-store',
@@ -46,7 +45,7 @@ test.each(['/monitors', `/channels`])('%s is compressed, and whole', async (path
 test('responses with a secret are never compressed', async () => {
   const { channel } = await newChannel(owner, { name: 'Short', allMonitors: false, monitorIds: [] });
   const channelBody = { name: LONG, url: 'https://hooks.invalid/a', monitorIds };
-  const answers: [request: supertest.Test, secret: string][] = [
+  const requests: [request: supertest.Test, secret: string][] = [
     [owner.post(`${DASHBOARD}/channels`).send(channelBody), 'whsec_'],
     [owner.post(`${DASHBOARD}/channels/${channel.id}/rotate-secret`).send({}), 'whsec_'],
     [owner.get(`${DASHBOARD}/channels/${channel.id}/secret`), 'whsec_'],
@@ -54,8 +53,8 @@ test('responses with a secret are never compressed', async () => {
     [owner.post(`${DASHBOARD}/invitations`).send({ role: 'member' }), 'token='],
     [owner.get(`${DASHBOARD}/monitors/${monitorIds[0]}`), 'Bearer 1234'],
   ];
-  for (const [request, secret] of answers) {
-    const response = await answered(request);
+  for (const [request, secret] of requests) {
+    const response = await receive(request);
     expect(response.text).toContain(secret);
     expect([request.url, response.headers['content-encoding']]).toEqual([request.url, undefined]);
     expect(response.headers['cache-control']).toBe('no-store, no-transform');

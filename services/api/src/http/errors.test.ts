@@ -15,7 +15,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** What comes of work that fails. */
+/** The error of failing work. */
 async function errorOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,
@@ -25,7 +25,7 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
 
 const MAX_TRIES = 200;
 
-/** Runs statements in one session that is ended afterwards. @returns what came of the last one */
+/** Runs statements in one session that is ended afterwards. @returns the error of the last one */
 async function sessionError(...statements: readonly string[]): Promise<unknown> {
   const client = await database.pool.connect();
   try {
@@ -36,7 +36,7 @@ async function sessionError(...statements: readonly string[]): Promise<unknown> 
   }
 }
 
-describe('an outage is', () => {
+describe('these errors are an outage:', () => {
   test('an ended session, and queries that are still sent in it', async () => {
     const client = await database.pool.connect();
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -67,7 +67,7 @@ describe('an outage is', () => {
   });
 });
 
-describe('no outage is', () => {
+describe('these errors are no outage:', () => {
   test('a mistake in a statement', async () => {
     expect(isOutage(await sessionError('select nothing'))).toBe(false);
   });

@@ -1,13 +1,11 @@
-import { AppError, toProblem } from '@tocsin/contracts/errors';
-import type { FieldError } from '@tocsin/contracts/errors';
+import { AppError, type FieldError, toProblem } from '@tocsin/contracts/errors';
+import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ErrorRequestHandler, Response } from 'express';
+import type { z } from 'zod';
 import { stateOf } from './request-state.ts';
 
-/**
- * Codes of Node if a server is unreachable, and of Postgres (SQLSTATE) if it accepts no work for now, or cancelled this because others
- * blocked it for too long.
- */
+/** Codes of Node for an unreachable server, and of Postgres (SQLSTATE) if it accepts no work for now or cancelled a blocked statement. */
 const CODES =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|57P0[123]|53300|08\w{3}|25006|25P0[34]|55P03|57014|40P01)$/;
 /** Messages of pg without a code. The last one comes from a rollback after the connection broke. */
@@ -15,7 +13,7 @@ const MESSAGES =
   /Connection terminated|timeout exceeded when trying to connect|Postgres has been silent|is not queryable/;
 const MAX_CAUSE_DEPTH = 5;
 
-/** Whether an error says that the database is unavailable for now, so that the same request may succeed later. */
+/** Whether an error means that the database is temporarily unavailable. */
 export function isOutage(error: unknown, depth: number = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_CAUSE_DEPTH) return false;
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
@@ -30,7 +28,7 @@ export function handleErrors(logger: Logger): ErrorRequestHandler {
     const { requestId } = stateOf(res);
     const known = toAppError(error);
     if (known.code === 'internal') logger.error('A request failed', { requestId, error });
-    if (known.code === 'unavailable') logger.warn('A request could not be served now', { requestId, error });
+    if (known.code === 'unavailable') logger.warn('A request could not be served', { requestId, error });
     // Part of the response has been sent: Express can only cut the connection.
     if (res.headersSent) next(error);
     else sendProblem(res, known, requestId);
@@ -45,8 +43,8 @@ function sendProblem(res: Response, error: AppError, requestId: string): void {
 /** Anything unexpected is `internal`, without details. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (isOutage(error)) return unavailable('The database cannot be reached now. Try again soon.', error);
-  return new AppError('internal', 'Something went wrong on our side.', { cause: error });
+  if (isOutage(error)) return unavailable('The database is unavailable. Try again later.', error);
+  return new AppError('internal', 'An unexpected error occurred.', { cause: error });
 }
 
 /** A 503: the same request may succeed in a few seconds. `cause` is only logged. */
@@ -54,14 +52,35 @@ export function unavailable(detail: string, cause?: unknown): AppError {
   return new AppError('unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
 }
 
-/** Errors in one response, so that it is never larger than its request. */
+/** For requests that wait for something when the server stops. */
+export function stopping(): AppError {
+  return unavailable('This server is shutting down. Try again.');
+}
+
+/** Maximum errors in one response, so that it is not larger than its request. */
 const MAX_FIELD_ERRORS = 100;
 
 /** A 400 with all invalid fields. */
 export function invalidFields(errors: readonly FieldError[]): AppError {
   const fields = [...new Set(errors.map(({ path }) => path))];
   const shown = fields.length > 10 ? `${fields.slice(0, 10).join(', ')}, …` : fields.join(', ');
-  return new AppError('validation_failed', `These fields are not valid: ${shown}.`, {
+  return new AppError('validation_failed', `These fields are invalid: ${shown}.`, {
     errors: errors.slice(0, MAX_FIELD_ERRORS),
   });
+}
+
+/**
+ * Parses fields by their schema.
+ * @param errors of rules beyond the schema
+ * @throws AppError validation_failed, with all invalid fields
+ */
+export function parseFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  fields: unknown,
+  errors: readonly FieldError[] = [],
+): z.output<Schema> {
+  const result = schema.safeParse(fields);
+  if (!result.success) throw invalidFields([...toFieldErrors(result.error.issues, schema), ...errors]);
+  if (errors.length > 0) throw invalidFields(errors);
+  return result.data;
 }

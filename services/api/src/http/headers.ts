@@ -4,10 +4,7 @@ import type { RequestHandler } from 'express';
 /** Compresses responses of a kilobyte and more if the client accepts it, except those with `no-transform`. */
 export const compress: RequestHandler = compression();
 
-/**
- * For responses that contain a secret. The length of a secret compressed together with text that others choose reveals their
- * similarity (BREACH), so neither this server nor a proxy may compress them.
- */
+/** For responses with a secret. Compressed together with text that others choose, its length would reveal similarities (BREACH). */
 export const keepUncompressed: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store, no-transform');
   next();
@@ -25,9 +22,8 @@ export function etagOf(version: string): string {
 }
 
 /**
- * The versions in an `If-Match` header, any of which satisfies it. Null if there is no header, or `*`, which every existing resource
- * satisfies. Weak ETags match too, against RFC 9110, section 13.1.1: proxies that compress make ours weak, and ours identify what is
- * stored, not bytes.
+ * The versions in an `If-Match` header; null if there is none, or `*`. Weak ETags match too, against RFC 9110, section 13.1.1: proxies that
+ * compress make ours weak, and ours identify a version, not bytes.
  */
 export function versionsOf(ifMatch: string | undefined): ReadonlySet<string> | null {
   if (ifMatch === undefined || ifMatch.trim() === '*') return null;

@@ -3,8 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { problemSchema } from '@tocsin/contracts/errors';
 import { until } from '@tocsin/embedded/testing/until';
-import { type HttpServer, startHttpServer } from './http-server.ts';
-import type { HttpLimits } from './http-server.ts';
+import { type HttpLimits, type HttpServer, startHttpServer } from './http-server.ts';
 
 let server: HttpServer | undefined;
 const sockets: Socket[] = [];
@@ -36,7 +35,7 @@ function client(text: string | Buffer): Client {
   };
   socket.on('error', () => undefined);
   socket.setEncoding('latin1').on('data', (chunk: string) => (one.received += chunk));
-  // A hostile client does not close its side when the server has: what is written then shows whether the connection is gone.
+  // A hostile client does not close its side: writing then shows whether the connection is closed.
   const poke = setInterval(() => socket.readableEnded && socket.write('x'), 20);
   socket.once('close', () => clearInterval(poke));
   socket.write(text);
@@ -49,19 +48,19 @@ async function exchange(text: string): Promise<string> {
   return one.received;
 }
 
-function expectProblem(answer: string, status: number): void {
-  const [head = '', body = ''] = answer.split('\r\n\r\n');
+function expectProblem(response: string, status: number): void {
+  const [head = '', body = ''] = response.split('\r\n\r\n');
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   const requestId = /X-Request-Id: (\S+)/.exec(head)?.[1];
   expect(head).toContain('Content-Type: application/problem+json');
   expect(problemSchema.parse(JSON.parse(body))).toMatchObject({ status, instance: requestId });
 }
 
-const answerUrl: RequestListener = (req, res) => {
+const respondWithUrl: RequestListener = (req, res) => {
   res.setHeader('Connection', 'close').end(`url ${req.url} ${req.headers['transfer-encoding'] ?? ''}`);
 };
 
-describe('a head that breaks HTTP', () => {
+describe('an invalid request head', () => {
   test.each([
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
     ['two of Host', `${HEAD}Host: b\r\n\r\n`, 400],
@@ -75,7 +74,7 @@ describe('a head that breaks HTTP', () => {
     ['lines that end in LF alone', 'GET / HTTP/1.1\nHost: a\n\n', 400],
     ['a blank before the colon', `${HEAD}Transfer-Encoding : chunked\r\n\r\n`, 400],
     ['a coding that is none', `${HEAD}Transfer-Encoding: xchunked\r\n\r\n`, 400],
-  ])('%s', async (_, text, status) => {
+  ])('%s: error response', async (_, text, status) => {
     let handled = 0;
     await serve(() => (handled += 1));
     expectProblem(await exchange(text), status);
@@ -86,26 +85,26 @@ describe('a head that breaks HTTP', () => {
     ['a whole URL as target', 'GET http://b/c?d=e HTTP/1.1\r\nHost: b\r\n\r\n', 'url /c?d=e'],
     ['no Host in HTTP/1.0', 'GET /c HTTP/1.0\r\n\r\n', 'url /c'],
     ['an expectation that is none of ours', 'GET /c HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n', 'url /c'],
-  ])('%s is none', async (_, text, answer) => {
-    await serve(answerUrl);
-    expect(await exchange(text)).toContain(answer);
+  ])('%s: accepted', async (_, text, response) => {
+    await serve(respondWithUrl);
+    expect(await exchange(text)).toContain(response);
   });
 
-  test('no header line is overlooked, however many come before it', async () => {
-    await serve(answerUrl, { headerLines: 3_000 });
+  test('invalid header lines are found, however many lines come before them', async () => {
+    await serve(respondWithUrl, { headerLines: 3_000 });
     expect(
       await exchange(`${HEAD}${'A:\r\n'.repeat(1_500)}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
     ).toContain('url / chunked');
   });
 });
 
-describe('a client that takes its time', () => {
+describe('a client that is slow', () => {
   test.each([
     ['says nothing', ''],
     ['does not end its head', 'GET / HTTP/1.1\r\nHost'],
     ['does not end its body', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na`],
     ['does not end its chunks', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n`],
-  ])('and %s is told so, and let go, also where it does not close', async (_, text) => {
+  ])('and %s gets an error and is disconnected, even if it does not close', async (_, text) => {
     await serve(() => undefined, { headMs: 100, requestMs: 200 });
     expectProblem(await exchange(text), 408);
   });
@@ -116,12 +115,12 @@ describe('a client that takes its time', () => {
     expectProblem(await exchange(`${head}zz\r\n`), 400);
   });
 
-  test('between two requests is let go', async () => {
+  test('to send another request is disconnected', async () => {
     await serve((_req, res) => res.end('done'), { keepAliveMs: 100 });
     expect(await exchange(`${HEAD}\r\n`)).toContain('done');
   });
 
-  /** Shortens this limit alone: on a busy machine, the others would end the requests of the clients that do take their answers. */
+  /** Shortens only this limit: on a busy machine, the others would end the requests of clients that do read their responses. */
   const UNREAD = { responseMs: 100 };
 
   test('to read a response is disconnected, and others are served', async () => {
@@ -132,7 +131,7 @@ describe('a client that takes its time', () => {
     }, UNREAD);
     const reader = client('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
     reader.socket.pause();
-    await until('the answer is cut off', () => length !== 0);
+    await until('the response is cut off', () => length !== 0);
     expect(await exchange(`${HEAD}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 200/);
   });
 
@@ -140,7 +139,7 @@ describe('a client that takes its time', () => {
     const gone: string[] = [];
     await serve((req, res) => {
       res.once('close', () => gone.push(req.url ?? ''));
-      // Helmet has set some by then, so that those of a stream can be asked for.
+      // Helmet has set headers by then.
       res.setHeader('A', 'b');
       res.writeHead(200, { 'Content-Type': req.url === '/stream' ? 'text/event-stream' : 'text/plain' });
       res.write('begun');
@@ -151,14 +150,14 @@ describe('a client that takes its time', () => {
     expect(gone).toEqual(['/first', '/second']);
   });
 
-  test('with others of its kind, and much to take, makes room: the one that has waited longest goes first', async () => {
+  test('to read is disconnected first if it has waited longest and unread bytes exceed the maximum', async () => {
     const gone: string[] = [];
     await serve(
       (req, res) => {
         res.once('close', () => gone.push(req.url ?? ''));
         res.end(Buffer.alloc(30_000_000));
       },
-      // More than one answer: the part of each that the kernel has buffered is not counted.
+      // More than one response: the part of each that the kernel has buffered is not counted.
       { unsentBytes: 35_000_000 },
     );
     const readers = ['/first', '/second'].map((path) => client(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`));
@@ -166,39 +165,39 @@ describe('a client that takes its time', () => {
     await until('one makes room', () => gone[0]);
     expect(gone).toHaveLength(1);
     readers[gone[0] === '/first' ? 1 : 0]?.socket.resume();
-    // The server is done when all is on its way; the client has it some time later.
-    await until('the other one has its answer', () =>
+    // The server finishes when everything is sent; the client receives it later.
+    await until('the other one has its response', () =>
       readers.some(({ received }) => received.length > 30_000_000),
     );
   });
 });
 
-describe('requests one behind the other', () => {
+describe('pipelined requests', () => {
   test('get their responses in order', async () => {
     await serve((req, res) => res.end(`<${req.url}>`), { keepAliveMs: 100 });
-    const answers = await exchange(
+    const responses = await exchange(
       Array.from({ length: 20 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''),
     );
-    expect(answers.match(/<\/\d+>/g)).toEqual(Array.from({ length: 20 }, (_, index) => `</${index}>`));
+    expect(responses.match(/<\/\d+>/g)).toEqual(Array.from({ length: 20 }, (_, index) => `</${index}>`));
   });
 
-  test('are too many to wait for: the connection ends, and no more of them are begun', async () => {
+  test('beyond the limit end the connection, and no more of them begin', async () => {
     let begun = 0;
     await serve(() => (begun += 1), { pipelined: 10 });
     expect(await exchange(`${HEAD}\r\n`.repeat(500))).toBe('');
     expect(begun).toBe(10);
   });
 
-  test('invalid HTTP gets no response inside another response', async () => {
+  test('get no error response to invalid HTTP inside another response', async () => {
     await serve((_req, res) => res.write('begun'));
     const one = client(`${HEAD}\r\n`);
-    await until('the answer has begun', () => one.received.includes('begun'));
+    await until('the response has begun', () => one.received.includes('begun'));
     one.socket.write('NONSENSE\r\n\r\n');
     await one.closed;
     expect(one.received.split('HTTP/1.1')).toHaveLength(2);
   });
 
-  test('invalid HTTP gets no response in place of a request in progress', async () => {
+  test('get no error response to invalid HTTP in place of a request in progress', async () => {
     await serve(() => undefined);
     expect(await exchange(`${HEAD}\r\nNONSENSE\r\n\r\n`)).toBe('');
   });

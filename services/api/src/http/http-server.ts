@@ -1,53 +1,44 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { listen } from '@tocsin/runtime/listen';
-import type { ListenAddress } from '@tocsin/runtime/listen';
-import { OpenRequests, UnreadResponses } from './open-requests.ts';
+import { listen, type ListenAddress } from '@tocsin/runtime/listen';
+import { cutUnreadResponses, OpenRequests } from './open-requests.ts';
 import { handleClientErrors, validateHead, refuseRequest } from './protocol-errors.ts';
 
 /** Bounds of the time and memory that clients may take. Tests set tighter ones. */
-export interface HttpLimits {
+const HTTP_LIMITS = {
   /** From the first byte of a request, or from the start of the connection, to the end of the head. */
-  readonly headMs: number;
-  /** To the end of its body. */
-  readonly requestMs: number;
-  /** How long a connection stays open for another request. */
-  readonly keepAliveMs: number;
-  /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
-  readonly responseMs: number;
-  /** Bytes of unread responses, of all clients together. */
-  readonly unsentBytes: number;
-  /** Header lines of a request. */
-  readonly headerLines: number;
-  /** Requests of one connection that wait for responses. */
-  readonly pipelined: number;
-}
-
-const HTTP_LIMITS: HttpLimits = {
   headMs: 20_000,
+  /** To the end of its body. */
   requestMs: 30_000,
-  // Longer than a load balancer keeps its connections, so that it is the one to close them.
+  /** How long a connection stays open without a request: longer than in a load balancer, which then closes it first. */
   keepAliveMs: 65_000,
+  /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
   responseMs: 60_000,
+  /** Bytes of unread responses, of all clients together. */
   unsentBytes: 128 * 1024 * 1024,
+  /** Header lines of a request. */
   headerLines: 200,
+  /** Requests of one connection that wait for responses. */
   pipelined: 32,
-};
+} as const;
+export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;
 
 const FINISH_WITHIN_MS = 10_000;
-/** How long a connection without a request may still send one when the server stops. Its response says that it is the last. */
+/** How long a connection without a request may still send one, its last, when the server stops. */
 const LAST_REQUEST_WITHIN_MS = 1_000;
 /** Interval of the checks for requests that take too long. */
 const CHECK_EVERY_MS = 1_000;
 
 export interface HttpServer {
   readonly port: number;
-  /**
-   * Accepts no more connections, marks the next response of each open connection as its last, and waits at most ten seconds for requests
-   * in progress.
-   */
+  /** Accepts no more connections, and waits at most ten seconds for requests in progress. */
   stop(): Promise<void>;
 }
 
@@ -57,7 +48,7 @@ export async function startHttpServer(
   listenAddress: ListenAddress,
   tighterLimits: Partial<HttpLimits> = {},
 ): Promise<HttpServer> {
-  const limits = { ...HTTP_LIMITS, ...tighterLimits };
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...tighterLimits };
   const open = new OpenRequests();
   /** Connections without a request so far, which Node does not count as idle. */
   const unused = new Set<Socket>();
@@ -72,15 +63,14 @@ export async function startHttpServer(
     socket.once('close', () => unused.delete(socket));
   });
   const port = await listen(server, listenAddress, { port: 'PORT', host: 'HOST' });
-  const { responseMs: timeoutMs, unsentBytes: maxBytes } = limits;
-  const unread = new UnreadResponses(open, { timeoutMs, maxBytes });
+  const stopCutting = cutUnreadResponses(open, limits.responseMs, limits.unsentBytes);
   return {
     port,
     async stop() {
       const closed = once(server, 'close');
       stopping = true;
       for (const res of open.lastResponses()) endConnection(res);
-      // Its own close() would cut connections without a request, and with them requests that are on their way.
+      // The close() of the HTTP server would cut connections whose first request is on its way.
       NetServer.prototype.close.call(server);
       const stoppedAt = performance.now();
       const idle = setInterval(() => {
@@ -90,7 +80,7 @@ export async function startHttpServer(
       }, 50);
       const late = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
       await closed;
-      unread.stop();
+      stopCutting();
       clearInterval(idle);
       clearTimeout(late);
     },
@@ -114,7 +104,7 @@ function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListe
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: Math.min(CHECK_EVERY_MS, limits.requestMs),
-    // Node's own response to a request without Host has no body.
+    // Node's response to a request without Host has no body.
     requireHostHeader: false,
   });
   // Node would silently drop headers beyond a number, even `Transfer-Encoding`. The listener sees and refuses them all.

@@ -9,8 +9,7 @@ import { createLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { startHttpServer } from './http-server.ts';
 
 let api: TestApi;
@@ -38,17 +37,17 @@ async function lineOf(requestId: string): Promise<Record<string, unknown>> {
 }
 
 describe('request ids', () => {
-  test.each(['abc-123', 'a'.repeat(128), '0_.-Z'])('%s of the caller is kept', async (id) => {
+  test.each(['abc-123', 'a'.repeat(128), '0_.-Z'])('keep %s of the caller', async (id) => {
     const response = await api.as().get(MONITORS).set('X-Request-Id', id);
     expect(response.headers['x-request-id']).toBe(id);
   });
 
-  test.each(['', 'a'.repeat(129), 'a b', 'a"b', 'a;b', '<script>'])('%j is replaced', async (id) => {
+  test.each(['', 'a'.repeat(129), 'a b', 'a"b', 'a;b', '<script>'])('replace %j', async (id) => {
     const response = await api.as(null).get(MONITORS).set('X-Request-Id', id);
     expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('every response has one, and a problem contains it', async () => {
+  test('are in every response and in problems', async () => {
     for (const [path, key] of [
       ['/nothing', null],
       [MONITORS, null],
@@ -64,14 +63,14 @@ describe('request ids', () => {
 });
 
 describe('problems', () => {
-  test('have exactly the fields of RFC 9457 and ours', async () => {
+  test('have exactly the fields of RFC 9457 and our extensions', async () => {
     const response = await api.as().post(MONITORS).send({ name: '' });
     expect(response.type).toBe('application/problem+json');
     expect(problemSchema.parse(response.body)).toEqual({
       type: 'urn:tocsin:problem:validation-failed',
       title: 'The request is not valid',
       status: 400,
-      detail: 'These fields are not valid: name, url.',
+      detail: 'These fields are invalid: name, url.',
       instance: response.headers['x-request-id'],
       errors: [
         { path: 'name', message: 'must not be blank (1 to 255 characters)' },
@@ -80,7 +79,7 @@ describe('problems', () => {
     });
   });
 
-  test('an unknown path: 404; under /api/cli only with a key', async () => {
+  test('for an unknown path: 404; under /api/cli only with a key', async () => {
     expect((await api.as(null).get('/nothing')).status).toBe(404);
     expect((await api.as(null).get('/api/cli/nothing')).status).toBe(401);
     for (const path of ['/api/cli', '/api/cli/nothing', '/api/cli/monitors/a/b/c', '/API/CLI/monitors']) {
@@ -99,14 +98,14 @@ describe('problems', () => {
     ['get', `${MONITORS}/:id/trigger`, 'POST'],
     ['post', `${MONITORS}/:id/events`, 'GET, HEAD'],
     ['post', '/healthz', 'GET, HEAD'],
-  ] as const)('%s %s: 405 with Allow: %s', async (method, path, allow) => {
+  ] as const)('for %s %s: 405 with Allow: %s', async (method, path, allow) => {
     const response = await api.as()[method](path);
     expect(response.status).toBe(405);
     expect(response.headers['allow']).toBe(allow);
     if (path.startsWith('/api')) expect((await api.as(null)[method](path)).status).toBe(401);
   });
 
-  test('a 500 shows nothing of its cause and is logged once with the request id', async () => {
+  test('for a 500 reveal no cause, which is logged once with the request id', async () => {
     await api.database.pool.query('alter table events rename to events_away');
     try {
       const { id } = await newMonitor(api);
@@ -116,7 +115,7 @@ describe('problems', () => {
         type: 'urn:tocsin:problem:internal',
         title: 'Internal error',
         status: 500,
-        detail: 'Something went wrong on our side.',
+        detail: 'An unexpected error occurred.',
         instance: response.headers['x-request-id'],
       });
       const requestId = response.headers['x-request-id'] ?? '';
@@ -131,7 +130,7 @@ describe('problems', () => {
 });
 
 describe('each request', () => {
-  test('leaves one log line, without its query and its key', async () => {
+  test('writes one log line, without its query and its key', async () => {
     const { id } = await newMonitor(api);
     await api.as().get(`${MONITORS}/${id}/events?limit=3`).set('X-Request-Id', 'one-line');
     const line = await lineOf('one-line');
@@ -182,7 +181,7 @@ describe('health', () => {
     expect((await api.as(null).head('/healthz')).status).toBe(200);
   });
 
-  test('/readyz/ with a slash at its end is the same', async () => {
+  test('/readyz/ with a trailing slash is the same', async () => {
     expect((await api.as(null).get('/readyz/?exclude=queue')).status).toBe(200);
   });
 
@@ -195,7 +194,7 @@ describe('health', () => {
     expect((await api.as(null).get('/readyz?exclude=queue')).status).toBe(200);
   });
 
-  test('/metrics is Prometheus text', async () => {
+  test('/metrics returns Prometheus text', async () => {
     const response = await api.as(null).get('/metrics');
     expect(response.headers['content-type']).toContain('text/plain');
     expect(response.text).toContain('process_cpu_seconds_total');
@@ -205,19 +204,19 @@ describe('health', () => {
 describe('the server', () => {
   async function exchange(port: number, text: string): Promise<string> {
     const socket = connect(port, '127.0.0.1');
-    let answer = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
+    let received = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
     socket.write(text);
     await once(socket, 'close');
-    return answer;
+    return received;
   }
 
-  test('responds to what is not HTTP with a problem and a request id', async () => {
+  test('responds to bytes that are not HTTP with a problem and a request id', async () => {
     const server = await startHttpServer(() => undefined, { port: 0 });
-    const answer = await exchange(server.port, 'NONSENSE\r\n\r\n');
-    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(answer).toMatch(/X-Request-Id: [0-9a-f-]{36}\r\n/);
-    expect(answer).toContain('application/problem+json');
+    const received = await exchange(server.port, 'NONSENSE\r\n\r\n');
+    expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(received).toMatch(/X-Request-Id: [0-9a-f-]{36}\r\n/);
+    expect(received).toContain('application/problem+json');
     const long = await exchange(
       server.port,
       `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
@@ -235,7 +234,7 @@ describe('the server', () => {
     await server.stop();
   });
 
-  // Other systems have no second loopback address.
+  // Only Linux has a second loopback address.
   (process.platform === 'linux' ? test : test.skip)('listens on the address of HOST alone', async () => {
     const server = await startHttpServer(() => undefined, { port: 0, host: '127.0.0.1' });
     const socket = connect(server.port, '127.0.0.2');
@@ -251,7 +250,7 @@ describe('the server', () => {
     });
   });
 
-  test('finishes a request under way before it stops, and closes idle connections', async () => {
+  test('finishes requests in progress before it stops, and closes idle connections', async () => {
     let finish: (() => void) | undefined;
     const server = await startHttpServer(
       (_req, res) => {
@@ -259,15 +258,15 @@ describe('the server', () => {
       },
       { port: 0 },
     );
-    const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     await until('the request is under way', () => finish);
     const stopped = server.stop();
     finish?.();
-    expect(await answer).toMatch(/done/);
+    expect(await received).toMatch(/done/);
     await stopped;
   });
 
-  test('closes a connection that never brought a request, before those whose request is under way', async () => {
+  test('closes a connection that never sent a request before those with a request in progress', async () => {
     let finish: (() => void) | undefined;
     const server = await startHttpServer(
       (_req, res) => {
@@ -277,8 +276,8 @@ describe('the server', () => {
     );
     const unused = connect(server.port, '127.0.0.1');
     await once(unused, 'connect');
-    // Taken after the other one.
-    const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    // Accepted after the other connection.
+    const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     await until('the request is under way', () => finish);
     const closed = once(unused, 'close');
     const clock = stopClock();
@@ -287,7 +286,7 @@ describe('the server', () => {
       clock.advance(1_001);
       await closed;
       finish?.();
-      expect(await answer).toMatch(/done$/);
+      expect(await received).toMatch(/done$/);
       await stopped;
     } finally {
       clock.restore();
@@ -304,26 +303,26 @@ describe('the server', () => {
       { port: 0 },
     );
     const connections = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')] as const;
-    const answers = connections.map((socket) => {
-      const answer = { text: '', closed: once(socket, 'close') };
-      socket.setEncoding('utf8').on('data', (chunk: string) => (answer.text += chunk));
-      return answer;
+    const received = connections.map((socket) => {
+      const received = { text: '', closed: once(socket, 'close') };
+      socket.setEncoding('utf8').on('data', (chunk: string) => (received.text += chunk));
+      return received;
     });
     const [idle, busy] = connections;
     idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     busy.write('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     await until(
-      'one request is answered, the other under way',
-      () => answers[0]?.text.endsWith('done') && held.length > 0,
+      'one request has its response, the other is in progress',
+      () => received[0]?.text.endsWith('done') && held.length > 0,
     );
-    expect(answers[0]?.text).toContain('Connection: keep-alive');
+    expect(received[0]?.text).toContain('Connection: keep-alive');
     // With the clock stopped, the second that the idle connection has for another request does not pass.
     const clock = stopClock();
     const stopped = server.stop();
     idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     held[0]?.end('held');
-    await Promise.all(answers.map(({ closed }) => closed)).finally(() => clock.restore());
-    const [again, first] = [answers[0]?.text.split('done')[1], answers[1]?.text];
+    await Promise.all(received.map(({ closed }) => closed)).finally(() => clock.restore());
+    const [again, first] = [received[0]?.text.split('done')[1], received[1]?.text];
     for (const text of [again, first])
       expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);
     expect(first).toMatch(/held$/);

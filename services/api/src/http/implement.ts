@@ -1,16 +1,21 @@
 import type { AppError } from '@tocsin/contracts/errors';
-import { toFieldErrors } from '@tocsin/contracts/field-errors';
-import { pathOf, statusOf } from '@tocsin/contracts/routes/route';
-import type { BodyOf, HeadersOf, QueryOf, ResponseOf, Route, Routes } from '@tocsin/contracts/routes/route';
+import {
+  type BodyOf,
+  type HeadersOf,
+  pathOf,
+  type QueryOf,
+  type ResponseOf,
+  type Route,
+  type Routes,
+  statusOf,
+} from '@tocsin/contracts/routes/route';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { RESOURCES } from '../resources.ts';
-import { invalidFields } from './errors.ts';
-import { bodyOf } from './json-body.ts';
-import type { RawBody } from './json-body.ts';
-import { callerOf, stateOf } from './request-state.ts';
-import type { Caller, UserCaller } from './request-state.ts';
+import { LOOKUPS } from '../resources.ts';
+import { parseFields } from './errors.ts';
+import { bodyOf, type RawBody } from './json-body.ts';
+import { type Caller, callerOf, stateOf, type UserCaller } from './request-state.ts';
 
 /** Returned by a handler that has written the response itself. */
 export const SENT: unique symbol = Symbol('sent');
@@ -67,30 +72,28 @@ export interface Implementation {
 
 /** Joins every route of a table with its handler. */
 export function implement<Table extends Routes>(
-  context: ApiContext,
   table: Table,
-  handlers: Handlers<Table>,
-): Implementation[] {
-  return Object.entries(table).map(([id, route]) => ({
-    route,
-    handler: handlerFor(context, route, handlers[id] as Handle<Route> | ParsingHandler<Route>),
-  }));
+  createHandlers: (context: ApiContext) => Handlers<Table>,
+): (context: ApiContext) => Implementation[] {
+  return (context) => {
+    const handlers = createHandlers(context) as Handlers<Routes>;
+    return Object.entries<Route>(table).map(([id, route]) => ({
+      route,
+      handler: handlerFor(context, route, handlers[id] as Handlers<Routes>[string]),
+    }));
+  };
 }
 
-function handlerFor(
-  context: ApiContext,
-  route: Route,
-  handler: Handle<Route> | ParsingHandler<Route>,
-): RequestHandler {
+function handlerFor(context: ApiContext, route: Route, handler: Handlers<Routes>[string]): RequestHandler {
   const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
   return async function handleRequest(req, res) {
     const { caller } = stateOf(res);
-    const id = route.resource === undefined ? '' : resourceId(req, RESOURCES[route.resource].notFound);
+    const id = route.resource === undefined ? '' : resourceId(req, LOOKUPS[route.resource].notFound);
     const accepted = { caller, id, req, res } as Accepted<Route>;
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
       // An unknown resource is reported before invalid fields. A valid request costs no extra query.
       if (route.resource !== undefined)
-        await RESOURCES[route.resource].find?.(context.db, callerOf(res).accountId, id);
+        await LOOKUPS[route.resource].find?.(context.db, callerOf(res).accountId, id);
       throw error;
     });
     const location = (newId: string): string => `${pathOf(route)}/${newId}`;
@@ -100,7 +103,7 @@ function handlerFor(
 
 const uuid = z.uuid();
 
-/** An id that is no UUID identifies nothing. */
+/** An id that is not a UUID is not found. */
 function resourceId(req: Request, notFound: () => AppError): string {
   const { id } = req.params;
   if (!uuid.safeParse(id).success) throw notFound();
@@ -122,13 +125,6 @@ async function parse(
   };
 }
 
-/** @throws AppError validation_failed, with all invalid fields */
-function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
-  const result = schema.safeParse(fields);
-  if (result.success) return result.data;
-  throw invalidFields(toFieldErrors(result.error.issues, schema));
-}
-
 function send(req: Request, res: Response, route: Route, result: unknown): void {
   if (result === SENT) return;
   const { responseHeaders, otherResponses = [], response } = route;
@@ -137,7 +133,7 @@ function send(req: Request, res: Response, route: Route, result: unknown): void 
     headers: Readonly<Record<string, string | string[] | undefined>>;
   };
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.set(name, value);
-  // The ETag may be only the version of what can be changed. Express would respond with 304 and withhold new events.
+  // The ETag covers the fields of a monitor only. Express would respond with 304 and hide new events.
   if (!otherResponses.some(({ status }) => status === 304)) delete req.headers['if-none-match'];
   res.status(statusOf(route));
   if (response === undefined) res.end();

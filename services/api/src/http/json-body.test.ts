@@ -1,12 +1,10 @@
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let id: string;
@@ -16,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-interface Answer {
+interface Received {
   readonly status: number;
   readonly body: { readonly type?: string; readonly errors?: { path: string }[] };
 }
@@ -26,7 +24,7 @@ async function send(
   body: string | Buffer | null,
   headers: Record<string, string> = { 'Content-Type': 'application/json' },
   options: { method?: string; path?: string; key?: string } = {},
-): Promise<Answer> {
+): Promise<Received> {
   const outgoing = request({
     port: api.port,
     host: '127.0.0.1',
@@ -34,17 +32,17 @@ async function send(
     path: options.path ?? MONITORS,
     headers: {
       Authorization: `Bearer ${options.key ?? api.account.key}`,
-      // Node leaves it out where the method is not meant to have a body.
+      // Node omits it for methods that normally have no body.
       ...(body !== null && !headers['Transfer-Encoding'] && { 'Content-Length': Buffer.byteLength(body) }),
       ...headers,
     },
   });
   outgoing.end(body ?? undefined);
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-  const answer = await text(response);
+  const received = await text(response);
   return {
     status: response.statusCode ?? 0,
-    body: answer === '' ? {} : (JSON.parse(answer) as Answer['body']),
+    body: received === '' ? {} : (JSON.parse(received) as Received['body']),
   };
 }
 
@@ -86,8 +84,8 @@ describe('400: a body that is not a JSON object', () => {
       ['PUT', `${MONITORS}/${id}`],
       ['POST', `${MONITORS}/${id}/trigger`],
     ] as const) {
-      const answer = await send(body, JSON_TYPE, { method, path });
-      expect([answer.status, answer.body.type]).toEqual([400, 'urn:tocsin:problem:malformed-body']);
+      const response = await send(body, JSON_TYPE, { method, path });
+      expect([response.status, response.body.type]).toEqual([400, 'urn:tocsin:problem:malformed-body']);
     }
     expect(await count()).toBe(before);
   });
@@ -107,33 +105,33 @@ describe('400: a body that is not a JSON object', () => {
       'assertions.__proto__',
       '{"name":"a","url":"http://a.example","assertions":{"__proto__":{"statusCode":1}}}',
     ],
-  ])('a key given twice, or __proto__: %s', async (path, body) => {
-    const answer = await send(body);
-    expect([answer.status, answer.body.errors?.map((error) => error.path)]).toEqual([400, [path]]);
+  ])('a duplicate key or __proto__: %s', async (path, body) => {
+    const response = await send(body);
+    expect([response.status, response.body.errors?.map((error) => error.path)]).toEqual([400, [path]]);
     expect(await count()).toBe(before);
   });
 
-  test('a deeply nested body delays no one', async () => {
+  test('a deeply nested body delays no other request', async () => {
     const deep = `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`;
-    // Whoever has no session may ask here.
+    // This route needs no session.
     const path = '/api/dashboard/invitations/accept';
-    const answers = await Promise.all([send(deep), send(deep, JSON_TYPE, { path })]);
-    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+    const responses = await Promise.all([send(deep), send(deep, JSON_TYPE, { path })]);
+    expect(responses.map(({ status }) => status)).toEqual([400, 400]);
   });
 
-  test('constructor and prototype are unknown fields like any other', async () => {
-    const answer = await send(
+  test('constructor and prototype are ordinary unknown fields', async () => {
+    const response = await send(
       '{"name":"a","url":"http://a.example","constructor":1,"prototype":{},"toString":1}',
     );
-    expect(answer.status).toBe(400);
-    expect(answer.body.errors?.map(({ path }) => path)).toEqual(['constructor', 'prototype', 'toString']);
+    expect(response.status).toBe(400);
+    expect(response.body.errors?.map(({ path }) => path)).toEqual(['constructor', 'prototype', 'toString']);
   });
 
-  test('braces, quotes and escapes inside of strings are no keys', async () => {
+  test('braces, quotes and escapes inside of strings are not keys', async () => {
     const name = '{"a":1,"a":2} \\" ] }, "x": \\\\';
-    const answer = await send(JSON.stringify({ name, url: 'http://a.example', body: name }));
-    expect(answer.status).toBe(201);
-    expect(answer.body).toMatchObject({ monitor: { name, body: name } });
+    const response = await send(JSON.stringify({ name, url: 'http://a.example', body: name }));
+    expect(response.status).toBe(201);
+    expect(response.body).toMatchObject({ monitor: { name, body: name } });
   });
 });
 
@@ -145,10 +143,10 @@ describe('strings with millions of escapes', () => {
     ['a value of an unknown field', `{"source":"a","monitors":[],"x":"${quotes}"}`, 'x'],
     ['an unknown key', `{"source":"a","monitors":[],"${quotes}":1}`, '"'.repeat(4 * 1024 * 1024)],
     ['a key that is given twice', `{"${quotes}":1,"${quotes}":2}`, '"'.repeat(4 * 1024 * 1024)],
-  ])('are read: %s', async (_what, body, path) => {
-    const answer = await send(body, JSON_TYPE, { method: 'PUT' });
-    expect(answer.status).toBe(400);
-    expect(answer.body.errors?.map((error) => error.path === path)).toEqual([true]);
+  ])('are parsed: %s', async (_what, body, path) => {
+    const response = await send(body, JSON_TYPE, { method: 'PUT' });
+    expect(response.status).toBe(400);
+    expect(response.body.errors?.map((error) => error.path === path)).toEqual([true]);
   });
 });
 
@@ -170,7 +168,7 @@ describe('415: a body that is not JSON', () => {
     expect((await send(GOOD, { 'Content-Type': type })).status).toBe(status);
   });
 
-  test('no content type', async () => {
+  test('without a content type', async () => {
     expect((await send(GOOD, {})).status).toBe(415);
   });
 
@@ -184,11 +182,11 @@ describe('415: a body that is not JSON', () => {
     ['gzip, gzip', gzipSync(gzipSync(GOOD)), 415],
     ['gzip', Buffer.from(GOOD), 400],
     ['gzip', gzipSync(GOOD).subarray(0, 20), 400],
-  ] as const)('content encoding %s', async (encoding, body, status) => {
+  ] as const)('with content encoding %s', async (encoding, body, status) => {
     expect((await send(body, { ...JSON_TYPE, 'Content-Encoding': encoding })).status).toBe(status);
   });
 
-  test('is not required of requests without a body, nor of GET', async () => {
+  test('is not checked for requests without a body, nor for GET', async () => {
     const path = `${MONITORS}/${id}`;
     expect((await send(null, {}, { method: 'PUT', path })).status).toBe(200);
     expect((await send(null, { 'Content-Type': 'text/plain' }, { method: 'PUT', path })).status).toBe(200);
@@ -201,13 +199,13 @@ describe('415: a body that is not JSON', () => {
 describe('413: a body over 256 KiB', () => {
   const filled = (bytes: number): string => GOOD.slice(0, -1) + ' '.repeat(bytes - GOOD.length) + '}';
 
-  test('to the byte', async () => {
+  test('is exact to the byte', async () => {
     expect((await send(filled(256 * 1024))).status).toBe(201);
-    const answer = await send(filled(256 * 1024 + 1));
-    expect([answer.status, answer.body.type]).toEqual([413, 'urn:tocsin:problem:body-too-large']);
+    const response = await send(filled(256 * 1024 + 1));
+    expect([response.status, response.body.type]).toEqual([413, 'urn:tocsin:problem:body-too-large']);
   });
 
-  test('also in chunks, inflated, and of any type', async () => {
+  test('also applies to chunked, compressed and any other bodies', async () => {
     const big = filled(256 * 1024 + 1);
     expect((await send(big, { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' })).status).toBe(413);
     const bomb = gzipSync(' '.repeat(5 * 1024 * 1024));
@@ -221,7 +219,7 @@ describe('order of errors', () => {
   const unknown = `${MONITORS}/0190b5f0-0000-7000-8000-000000000000`;
   const read = (): string => api.account.readKey;
 
-  test('syntax of the body before 403', async () => {
+  test('malformed body before 403', async () => {
     for (const [method, path] of [
       ['POST', MONITORS],
       ['PUT', unknown],
@@ -245,7 +243,7 @@ describe('order of errors', () => {
   });
 });
 
-describe('an :id that is none of ours', () => {
+describe('an :id that does not identify a resource', () => {
   test.each([
     'no-id',
     '%E0%A4%A',
@@ -261,7 +259,7 @@ describe('an :id that is none of ours', () => {
     '0190b5f0000070008000000000000000',
     '{0190b5f0-0000-7000-8000-000000000000}',
     '0190b5f0-0000-7000-8000-000000000000%0A',
-  ])('%s: 404 everywhere', async (bad) => {
+  ])('%s: 404 on every route', async (bad) => {
     for (const [method, suffix] of [
       ['GET', ''],
       ['PUT', ''],
@@ -269,8 +267,8 @@ describe('an :id that is none of ours', () => {
       ['POST', '/trigger'],
       ['GET', '/events'],
     ] as const) {
-      const answer = await send('{}', JSON_TYPE, { method, path: `${MONITORS}/${bad}${suffix}` });
-      expect([method, answer.status]).toEqual([method, 404]);
+      const response = await send('{}', JSON_TYPE, { method, path: `${MONITORS}/${bad}${suffix}` });
+      expect([method, response.status]).toEqual([method, 404]);
     }
     const forbidden = await send('{}', JSON_TYPE, {
       method: 'PUT',
@@ -280,7 +278,7 @@ describe('an :id that is none of ours', () => {
     expect(forbidden.status).toBe(403);
   });
 
-  test('ours is found in capitals too', async () => {
+  test('is matched in upper case too', async () => {
     expect((await send(null, {}, { method: 'GET', path: `${MONITORS}/${id.toUpperCase()}` })).status).toBe(
       200,
     );
@@ -295,9 +293,9 @@ test.each([
   '{"a":"\\s3cret"}',
   '{"a":undefineds3cret}',
   'undefined',
-])('says what is wrong with %j and repeats nothing of it', async (body) => {
-  const answer = await send(body);
-  expect(answer.status).toBe(400);
-  expect(answer.body).toMatchObject({ detail: expect.stringMatching(/^The body is not valid JSON: ./) });
-  expect(JSON.stringify(answer.body)).not.toMatch(/s3cret|Authorization|undefined/);
+])('the error for %j describes the problem and repeats nothing of the body', async (body) => {
+  const response = await send(body);
+  expect(response.status).toBe(400);
+  expect(response.body).toMatchObject({ detail: expect.stringMatching(/^The body is not valid JSON: ./) });
+  expect(JSON.stringify(response.body)).not.toMatch(/s3cret|Authorization|undefined/);
 });

@@ -5,33 +5,17 @@ import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
 
 /**
- * Reads and inflates the bytes of a body into `req.body`, which is no buffer without a body. The content type is checked afterwards, so that
- * a request without a body needs none. Brotli is refused: its decoder in Node has let clients write into the memory of a process
- * (CVE-2026-111497), and no client needs it.
- */
-function readBytesUpTo(limit: number): RequestHandler {
-  const readBody = express.raw({ type: () => true, limit });
-  return function read(req, res, next) {
-    if (req.get('content-encoding')?.toLowerCase() === 'br') {
-      next(unsupportedCoding());
-      return;
-    }
-    readBody(req, res, (error?: unknown) =>
-      next(error === undefined ? undefined : toBodyError(error, limit)),
-    );
-  };
-}
-
-/**
- * Reads a JSON object into `req.body`, undefined without a body. Errors are checked in the order 413, 415, 400.
+ * Reads a JSON object into `req.body`, undefined without a body. Errors are checked in the order 413, 415, 400. Brotli is refused: its
+ * decoder in Node has let clients write into the memory of a process (CVE-2026-111497), and no client needs it.
  * @param limit the maximum size in bytes
  */
 export function parseJsonBody(limit: number): RequestHandler {
-  const read = readBytesUpTo(limit);
+  const readBytes = express.raw({ type: () => true, limit });
   return function parse(req, res, next) {
-    read(req, res, (error?: unknown) => {
+    if (req.get('content-encoding')?.toLowerCase() === 'br') throw unsupportedCoding();
+    readBytes(req, res, (error?: unknown) => {
       try {
-        if (error !== undefined) throw error;
+        if (error !== undefined) throw toBodyError(error, limit);
         req.body = toObject(req);
         next();
       } catch (failure) {
@@ -63,7 +47,7 @@ function requireJson(contentType: string | undefined): void {
   }
   const charset = type.params.get('charset') ?? 'utf-8';
   if (!/^utf-?8$/i.test(charset)) {
-    throw new AppError('unsupported_media_type', 'JSON is read as UTF-8 only: leave the charset out.');
+    throw new AppError('unsupported_media_type', 'JSON must be UTF-8. Omit the charset from Content-Type.');
   }
 }
 
@@ -91,11 +75,11 @@ function toBodyError(error: unknown, limit: number): unknown {
     const detail = `The body must be at most ${limit} bytes.`;
     return new AppError('body_too_large', detail, { cause: error });
   }
-  if (status === 415) {
-    return unsupportedCoding(error);
-  }
+  if (status === 415) return unsupportedCoding(error);
   if (status === 400) {
-    return new AppError('malformed_body', 'The body could not be read to its end.', { cause: error });
+    return new AppError('malformed_body', 'The body is incomplete or cannot be decompressed.', {
+      cause: error,
+    });
   }
   return error;
 }

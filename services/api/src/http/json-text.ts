@@ -14,7 +14,7 @@ interface Level {
 }
 
 /**
- * Parses a JSON object. A key given twice, or `__proto__`, is refused, because a parser would silently drop a value.
+ * Parses a JSON object. A duplicate key or `__proto__` is refused, because a parser would silently drop a value.
  * @throws AppError malformed_body, body_too_large
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
@@ -38,10 +38,7 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   return { ...value };
 }
 
-/**
- * 32 MiB of nothing but brackets become gigabytes of objects. So the values of a large text are counted before it is parsed, by hand, since
- * it may not be JSON.
- */
+/** 32 MiB of brackets become gigabytes of objects, so the values of a large text are counted before it is parsed. */
 function requireFewValues(text: string): void {
   if (text.length <= LIMITS.bodyValues) return;
   let values = 0;
@@ -51,10 +48,10 @@ function requireFewValues(text: string): void {
     else if (character === COMMA || character === BRACKET || character === BRACE) values += 1;
   }
   if (values <= LIMITS.bodyValues) return;
-  throw new AppError('body_too_large', `The body must hold at most ${LIMITS.bodyValues} values.`);
+  throw new AppError('body_too_large', `The body must contain at most ${LIMITS.bodyValues} values.`);
 }
 
-/** V8 quotes the text around an error, which may be a secret: it must not get into responses, and so into logs of pipelines. */
+/** V8 quotes the text around an error, which may be a secret and must not get into responses. */
 function withoutText(message: string): string {
   return message
     .replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '')
@@ -62,8 +59,8 @@ function withoutText(message: string): string {
 }
 
 /**
- * The first refused key with its dotted path. `text` must be valid JSON. The loop uses no regular expression: one that matches a whole
- * string overflows the stack after some million escapes.
+ * The first refused key of a valid JSON text. No regular expression: one that matches a whole string overflows the stack after a few
+ * million escapes.
  */
 function findRefusedKey(text: string): { path: string; message: string } | null {
   const levels: Level[] = [];
@@ -88,14 +85,14 @@ function findRefusedKey(text: string): { path: string; message: string } | null 
   return null;
 }
 
-/** The index of the quote that ends the string at `start`; beyond the text if none does. */
+/** The index of the closing quote of the string at `start`; beyond the text without one. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
   return at;
 }
 
-/** Built for an error only: for each key of a deeply nested body it would take minutes. */
+/** Built only for an error: for every key of a deeply nested body it would take minutes. */
 function pathOf(levels: readonly Level[]): string {
   return levels.map(({ position }) => position).join('.');
 }

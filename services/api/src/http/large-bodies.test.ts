@@ -11,9 +11,9 @@ import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
 
 const LARGE = 1_000_000;
-/** One that soon tells who waits to come again, and one that lets them wait. */
+/** One that soon refuses waiting requests, and one that lets them wait. */
 let servers: readonly [impatient: Server, patient: Server];
-/** How many requests passed, and were begun to be read. */
+/** How many requests were admitted. */
 let passed = 0;
 
 async function serve(waitMs: number): Promise<Server> {
@@ -50,7 +50,7 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 const head = (account: string, header: string, path = '/'): string =>
   `PUT ${path} HTTP/1.1\r\nHost: x\r\nX-Account: ${account}\r\nContent-Type: application/json\r\n${header}\r\n\r\n`;
 
-/** A client that has begun to send, and goes no further. */
+/** A client that sends a part of its request and then stops. */
 async function begin(server: Server, text: string): Promise<Socket> {
   const former = passed;
   const socket = connect(portOf(server), '127.0.0.1');
@@ -68,7 +68,7 @@ async function put(server: Server, account: string, text: string): Promise<Respo
 const large = JSON.stringify({ a: 'x'.repeat(LARGE) });
 const largeHead = (account: string): string => head(account, `Content-Length: ${LARGE}`);
 
-test('reads one large body per account and two in all; others get a 503', async () => {
+test('the server reads one large body per account and two in total, and responds with 503 to others', async () => {
   const [impatient] = servers;
   const first = await begin(impatient, largeHead('a'));
   const same = await put(impatient, 'a', large);
@@ -76,16 +76,16 @@ test('reads one large body per account and two in all; others get a 503', async 
   expect((await put(impatient, 'b', large)).status).toBe(200);
   const second = await begin(impatient, head('b', 'Transfer-Encoding: chunked'));
   expect((await put(impatient, 'c', large)).status).toBe(503);
-  // What is small passes.
+  // A small body is not limited.
   expect((await put(impatient, 'a', '{}')).status).toBe(200);
   first.destroy();
   second.destroy();
 });
 
-test('who waits is admitted in turn, also where who had the place is gone from behind another request', async () => {
+test('waiting requests are admitted in turn, even when the connection of the admitted request closes before its response begins', async () => {
   const [, patient] = servers;
   const first = await begin(patient, head('d', 'Content-Length: 0', '/slow') + largeHead('d'));
-  const answers = [put(patient, 'd', large), put(patient, 'd', large)];
+  const responses = [put(patient, 'd', large), put(patient, 'd', large)];
   first.destroy();
-  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200]);
 });

@@ -43,8 +43,7 @@ export function observeRequests(logger: Logger, metrics: Metrics): RequestHandle
 }
 
 /**
- * Starts a span for each request to the API, in the trace of its `traceparent` header if it has one. The span is named after the pattern
- * of the path, because paths, queries and headers may hold secrets.
+ * Starts a span for each request to the API. Its name is the pattern of the path, because paths, queries and headers may contain secrets.
  */
 export const traceRequests: RequestHandler = (req, res, next) => {
   if (!req.path.startsWith('/api/')) {

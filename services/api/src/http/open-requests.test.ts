@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { OpenRequests } from './open-requests.ts';
 
-test('a response that waits behind another is forgotten with its connection', async () => {
+test('responses that wait behind another are removed with their connection', async () => {
   const open = new OpenRequests();
   const server = createServer((req, res) => open.add(req, res)).listen(0);
   await once(server, 'listening');

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 export class OpenRequests {
   readonly #bySocket = new Map<Duplex, Set<ServerResponse>>();
 
-  /** @returns how many the connection has now: more than one if a client pipelines */
+  /** @returns how many the connection has now: more than one with pipelining */
   add({ socket }: IncomingMessage, res: ServerResponse): number {
     const open = this.#bySocket.get(socket) ?? this.#addConnection(socket);
     open.add(res);
@@ -14,7 +14,7 @@ export class OpenRequests {
     return open.size;
   }
 
-  /** Whether something written to the connection now would be the response to what arrives on it now. */
+  /** Whether bytes written now would be the response to the request that is arriving. */
   canRespond(socket: Duplex): boolean {
     const [first, second] = this.#bySocket.get(socket) ?? [];
     if (first === undefined) return true;
@@ -47,49 +47,29 @@ export class OpenRequests {
 
 const CHECK_EVERY_MS = 1_000;
 
-export interface UnreadResponsesOptions {
-  /** How long a client may take to read a response, from its beginning. A check may come up to a second late. */
-  readonly timeoutMs: number;
-  /** Bytes that may wait for all clients together. */
-  readonly maxBytes: number;
-}
-
 /**
- * Cuts connections whose clients take too long to read their responses, and the oldest of them while all unread bytes together are too many:
- * clients that request long lists and do not read them must not fill the memory. Live streams, which have no end, have limits of their own.
+ * Cuts connections whose clients take too long to read their responses, and the oldest of them while all unread bytes exceed `maxBytes`.
+ * @param timeoutMs from the beginning of a response; a check may come up to a second late
+ * @returns stops the checks
  */
-export class UnreadResponses {
-  readonly #open: OpenRequests;
-  readonly #options: UnreadResponsesOptions;
-  /** When each was first seen waiting, earliest first. */
-  #waiting = new Map<ServerResponse, number>();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(open: OpenRequests, options: UnreadResponsesOptions) {
-    this.#open = open;
-    this.#options = options;
-    this.#timer = setInterval(() => this.#check(), Math.min(CHECK_EVERY_MS, options.timeoutMs)).unref();
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #check(): void {
+export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxBytes: number): () => void {
+  /** When each response was first seen waiting, earliest first. */
+  let waiting = new Map<ServerResponse, number>();
+  const check = (): void => {
     const now = performance.now();
-    const begun = [...this.#open.responses()].filter((res) => res.headersSent && !isStream(res));
+    const begun = [...open.responses()].filter((res) => res.headersSent && !isStream(res));
     let bytes = begun.reduce((sum, res) => sum + res.writableLength, 0);
-    const waiting = begun
-      .map((res) => [res, this.#waiting.get(res) ?? now] as const)
-      .toSorted(([, one], [, other]) => one - other);
-    this.#waiting = new Map(waiting);
-    for (const [res, since] of waiting) {
-      if (now - since < this.#options.timeoutMs && bytes <= this.#options.maxBytes) return;
+    const since = begun.map((res) => [res, waiting.get(res) ?? now] as const);
+    waiting = new Map(since.toSorted(([, one], [, other]) => one - other));
+    for (const [res, at] of waiting) {
+      if (now - at < timeoutMs && bytes <= maxBytes) return;
       bytes -= res.writableLength;
       // A response behind another one of its connection has no socket of its own yet.
       res.req.socket.destroy();
     }
-  }
+  };
+  const timer = setInterval(check, Math.min(CHECK_EVERY_MS, timeoutMs)).unref();
+  return () => clearInterval(timer);
 }
 
 function isStream(res: ServerResponse): boolean {

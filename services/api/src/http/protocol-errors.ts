@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { errorCode } from '@tocsin/runtime/error-code';
@@ -15,8 +14,8 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Sends a problem document for what is not HTTP or does not arrive in time, which reaches no handler. If a response has begun, or one to an
- * earlier request is pending, the connection is cut: the client would read the problem as part of that response.
+ * Sends a problem document for bytes that are not HTTP or come too late. If another response has begun or is pending, the connection is
+ * cut: the client would read the problem as part of that response.
  */
 export function handleClientErrors(open: OpenRequests): (error: Error, socket: Duplex) => void {
   return function handleClientError(error, socket) {
@@ -36,16 +35,10 @@ export function handleClientErrors(open: OpenRequests): (error: Error, socket: D
 /** Refuses a request whose head `validateHead` finds invalid. The connection ends with the response. */
 export function refuseRequest(res: ServerResponse, status: number): void {
   const { title, headers, body } = protocolProblem(status);
-  res.writeHead(status, title, { ...headers }).end(body);
+  res.writeHead(status, title, headers).end(body);
 }
 
-interface ProtocolProblem {
-  readonly title: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-function protocolProblem(status: number): ProtocolProblem {
+function protocolProblem(status: number): { title: string; headers: Record<string, string>; body: string } {
   const title = STATUS_CODES[status] ?? '';
   const requestId = randomUUID();
   const detail = 'The request could not be read as HTTP.';
@@ -60,8 +53,8 @@ function protocolProblem(status: number): ProtocolProblem {
 }
 
 /**
- * Validates by RFC 9112 what Node lets pass, and reduces a target that is a whole URL to its path.
- * @returns the status code of the error; null if there is none
+ * Validates by RFC 9112 what Node accepts, and reduces a target that is a whole URL to its path. @returns the status code of the error, or
+ * null
  */
 export function validateHead(req: IncomingMessage, maxLines: number): 400 | 431 | null {
   if (req.rawHeaders.length > 2 * maxLines) return 431;
@@ -75,7 +68,7 @@ function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   return lines === 1 || (lines === 0 && httpVersion !== '1.1');
 }
 
-/** Node reads a body in any other coding as if it had none, and reports that after the handler has begun. */
+/** Node ignores any other coding of a body, and reports it after the handler has begun. */
 function hasKnownFraming({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';

@@ -3,8 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
 
 /**
- * Sends a document that is public and the same for everybody. It is built and compressed once, at the first request, because requests
- * without authentication must be cheap.
+ * Sends a public document. It is built and compressed once, because requests without authentication must be cheap.
  * @param type as Express' `res.type` takes it
  */
 export function publicDocument(

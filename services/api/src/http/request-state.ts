@@ -21,7 +21,7 @@ export interface UserCaller extends AnyCaller {
   readonly sessionId: string;
 }
 
-/** On whose behalf a request acts: an API key under `/api/cli`, a signed-in user under `/api/dashboard`. */
+/** An API key under `/api/cli`, a signed-in user under `/api/dashboard`. */
 export type Caller = ApiKeyCaller | UserCaller;
 
 /** State that the stages of a request share, in `res.locals`. */
@@ -31,7 +31,7 @@ export interface RequestState {
   route?: string;
   /** Unset until the request is authenticated. */
   caller?: Caller;
-  /** Whether the response lasts until a side disconnects: its duration says nothing about the service. */
+  /** Whether the response is a stream, whose duration is not measured. */
   isStream?: true;
 }
 
@@ -48,7 +48,7 @@ export function callerOf(res: Response): Caller {
 
 const ACCEPTABLE = /^[\w.-]{1,128}$/;
 
-/** Assigns each request an id, the caller's own if it is harmless, and returns it as `X-Request-Id`. */
+/** Assigns an id to each request, the `X-Request-Id` of the caller if valid, and returns it. */
 export const assignRequestId: RequestHandler = (req, res, next) => {
   const given = req.get('x-request-id');
   const requestId = given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
@@ -57,10 +57,7 @@ export const assignRequestId: RequestHandler = (req, res, next) => {
   next();
 };
 
-/**
- * Takes stray percent signs in a path literally. A path with broken percent-encoding identifies nothing, so routes return 404 for it in
- * their turn. Express would return 400 before any of them.
- */
+/** Takes broken percent-encoding in a path literally, so that the path is not found. Express would respond with 400 before any route. */
 export const repairPath: RequestHandler = (req, _res, next) => {
   const [path = '', ...query] = req.url.split('?');
   try {

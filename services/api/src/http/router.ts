@@ -1,11 +1,8 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
-import type { Route } from '@tocsin/contracts/routes/route';
-import { Router } from 'express';
-import type { RequestHandler } from 'express';
-import { requireAccess } from '../access/access.ts';
-import type { Guards } from '../access/access.ts';
+import { methodOf, pathOf, type Route } from '@tocsin/contracts/routes/route';
+import { type RequestHandler, Router } from 'express';
+import { type Guards, requireAccess } from '../access/access.ts';
 import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';
@@ -15,8 +12,8 @@ import { compress, keepUncompressed } from './headers.ts';
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /**
- * All routes with their stages. The order of the stages is the order of errors: caller and rate limit, method, body, access, then the
- * handler's. Under a root that requires authentication, an unknown path is reported to authenticated callers only.
+ * All routes. The order of their stages is the order of errors: caller and rate limit, method, body, access, then the handler's. Under a
+ * root that requires authentication, an unknown path is reported to authenticated callers only.
  */
 export function createRouter(implementations: readonly Implementation[], guards: Guards): Router {
   const router = Router({ caseSensitive: true });
@@ -48,7 +45,7 @@ function addPath(
     throw new Error(`some methods of ${path} require authentication and others do not`);
   }
   const isSession = access === 'member' || access === 'owner';
-  // It would hold the messages of a stream back.
+  // Compression would delay the messages of a stream.
   const isCompressed = isSession && !routes.some(({ response }) => response === 'text/event-stream');
   const expressRoute = router.route(path);
   expressRoute.all(...guards(path, access), ...(isCompressed ? [compress] : []), (_req, res, next) => {
@@ -83,5 +80,5 @@ function stagesOf(route: Route): readonly RequestHandler[] {
 
 /** For a path that no route has. */
 export const notFound: RequestHandler = () => {
-  throw new AppError('not_found', 'There is nothing at this path.');
+  throw new AppError('not_found', 'This path does not exist.');
 };

@@ -4,7 +4,7 @@ const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 100;
 
 export interface WaitForOptions<Found> {
-  /** What is waited for; null while it does not exist yet, undefined if it never will. */
+  /** Null: not yet; undefined: never. */
   readonly find: () => Promise<Found | null | undefined>;
   readonly forMs: number;
   /** Checked before each query: whether the result is still wanted. */
@@ -12,9 +12,8 @@ export interface WaitForOptions<Found> {
 }
 
 /**
- * Waits until another service has recorded something. It polls Postgres, the source of truth: the queue's store could only tell that a job
- * ended.
- * @returns what `find` found; null if nothing in time or no longer wanted; undefined if it never will be
+ * Waits until another service has recorded something in Postgres. The queue could only tell that a job ended.
+ * @returns the result of `find`; null if nothing was found in time or it is no longer wanted
  */
 export async function waitFor<Found>(options: WaitForOptions<Found>): Promise<Found | null | undefined> {
   const deadline = performance.now() + options.forMs;

@@ -9,8 +9,7 @@ import type { BetterAuthOptions } from 'better-auth/minimal';
 import { CLIENT_IP_HEADER } from './auth-request.ts';
 
 /**
- * The secret that signs session cookies, derived (HKDF-SHA-256) from the current, that is the first, key of
- * `SECRETS_KEY`, so that there is one secret to keep. Rotating that key signs everybody out.
+ * The secret that signs session cookies, derived (HKDF-SHA-256) from the first key of `SECRETS_KEY`. Rotating that key signs everyone out.
  */
 export function authSecret(secretsKeys: readonly Buffer[]): string {
   const [current] = secretsKeys;
@@ -23,23 +22,23 @@ export interface AuthSettings {
   readonly db: Database;
   /** See `authSecret`. */
   readonly secret: string;
-  /** The address people see, without a slash at its end. */
+  /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
-  readonly trustedOrigins: readonly string[];
-  /** Whether an address may try only a few passwords in a row. Off in tests that sign in often. */
+  /** Whether attempts to sign in are limited. Off in tests that sign in often. */
   readonly limitSignIn: boolean;
   readonly logger: Logger;
 }
 
-/** How better-auth is set up here (docs/adr/0006-sessions.md). */
+/** The configuration of better-auth (docs/adr/0006-sessions.md). */
 export function authOptions(settings: AuthSettings): BetterAuthOptions {
   const { db, publicUrl } = settings;
+  const { origin } = new URL(publicUrl);
   return {
     appName: 'Tocsin',
-    baseURL: new URL(publicUrl).origin,
+    baseURL: origin,
     basePath: '/api/auth',
     secret: settings.secret,
-    trustedOrigins: [...settings.trustedOrigins],
+    trustedOrigins: [origin],
     telemetry: { enabled: false },
     database: drizzleAdapter(db, {
       provider: 'pg',
@@ -58,32 +57,32 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
         role: { type: 'string', required: true, input: false },
       },
     },
-    // No cache in the cookie: who signed out or was removed is gone with the next request.
+    // No cache in the cookie: signing out and removal take effect with the next request.
     session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS, cookieCache: { enabled: false } },
     account: {
       fields: { accountId: 'subject', password: 'passwordHash' },
     },
     databaseHooks: { account: { create: { before: dropTokens }, update: { before: dropTokens } } },
-    // Counted in this process: a few tries more on several of them do no harm.
+    // Counted per process: a few more attempts on several processes do no harm.
     rateLimit: { enabled: settings.limitSignIn, storage: 'memory' },
     advanced: {
       cookiePrefix: 'tocsin',
       useSecureCookies: publicUrl.startsWith('https:'),
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
-      // Said aloud: better-auth turns the second off by itself where it believes to be in a test.
+      // Explicit, because better-auth disables the second one in tests.
       disableCSRFCheck: false,
       disableOriginCheck: false,
       database: { generateId: false },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
     },
     hooks: { before: endOtherSessions },
-    // Thrown to us: better-auth would print an unexpected error, with the parameters of its query.
+    // Thrown, because better-auth would print an unexpected error with the parameters of its query.
     onAPIError: { errorURL: `${publicUrl}/sign-in`, throw: true },
     logger: { log: logTo(settings.logger) },
   };
 }
 
-/** A password may be changed because someone else knows it, so the other sessions always end. */
+/** A password may be changed because someone else knows it, so other sessions always end. */
 const endOtherSessions = createAuthMiddleware(async (context) => {
   if (context.path !== '/change-password') return;
   const body = context.body as Record<string, unknown>;
@@ -95,7 +94,7 @@ async function dropTokens(login: Record<string, unknown>): Promise<{ data: Recor
   return { data: { ...login, accessToken: null, refreshToken: null, idToken: null } };
 }
 
-/** A wrong password is an error to better-auth, not to us. */
+/** For better-auth a wrong password is an error; here it is not. */
 function logTo(logger: Logger): (level: string, message: string, ...details: unknown[]) => void {
   return (level, message, ...details) => {
     const error = details.find((detail) => detail instanceof Error);

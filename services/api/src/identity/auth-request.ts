@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 
-/** Set on every request from what Express derives by `TRUST_PROXY`, so that a client cannot choose its own address. */
+/** Set on every request from the address that Express derives by `TRUST_PROXY`, so that clients cannot choose it. */
 export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
 
 /** The request headers that better-auth receives. It gets no others, such as `Host`, with which a client could forge our address. */
@@ -35,8 +35,8 @@ export interface AuthRequest {
 }
 
 /**
- * Builds a request for better-auth from validated fields only: it accepts many undocumented ones, some of which sign in.
- * @param publicUrl the address that users see, whatever the client sends as `Host`
+ * Builds a request from validated fields only: better-auth accepts undocumented ones, some of which sign in.
+ * @param publicUrl used instead of the `Host` that the client sends
  */
 export function buildRequest({ req, path, fields }: AuthRequest, publicUrl: string): globalThis.Request {
   const url = new URL(path, publicUrl);

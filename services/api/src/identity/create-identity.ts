@@ -1,20 +1,17 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { USER_ROLES } from '@tocsin/contracts/vocabulary';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
+import { pathOf } from '@tocsin/contracts/routes/route';
+import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/open';
 import { hashPassword } from 'better-auth/crypto';
 import { betterAuth } from 'better-auth/minimal';
 import type { Request } from 'express';
 import { z } from 'zod';
-import { authOptions } from './auth-options.ts';
-import type { AuthSettings } from './auth-options.ts';
-import { authHeaders, buildRequest } from './auth-request.ts';
-import type { AuthRequest } from './auth-request.ts';
+import { authOptions, type AuthSettings } from './auth-options.ts';
+import { authHeaders, type AuthRequest, buildRequest } from './auth-request.ts';
 import { KnownDevices } from './known-devices.ts';
-import { SignInLimit } from './sign-in-limit.ts';
-import type { AttemptOutcome } from './sign-in-limit.ts';
-import { createSingleSignOn } from './single-sign-on.ts';
-import type { OidcSettings } from './single-sign-on.ts';
+import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
+import { createSingleSignOn, type OidcSettings } from './single-sign-on.ts';
 
 export interface IdentityOptions extends AuthSettings {
   /** Null: people sign in by password only. */
@@ -23,7 +20,7 @@ export interface IdentityOptions extends AuthSettings {
   readonly now?: () => number;
 }
 
-/** A user as a request acts for one. */
+/** A signed-in user. */
 interface SignedIn {
   readonly sessionId: string;
   readonly userId: string;
@@ -34,18 +31,17 @@ interface SignedIn {
 }
 
 const MAX_LOOKUPS = 3;
-const PASSWORD_PATH = '/api/auth/sign-in/email';
+const PASSWORD_PATH = pathOf(signInRoutes.signIn);
+const SINGLE_SIGN_ON_PATHS: ReadonlySet<string> = new Set(Object.values(singleSignOnRoutes).map(pathOf));
 
 /** The users and sessions of the dashboard. Hides better-auth, which does the work. */
 export interface Identity {
   /** Handles a request under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
   handle(request: AuthRequest): Promise<globalThis.Response>;
-  /** The same for single sign-on. */
-  handleSingleSignOn(request: AuthRequest): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
-  /** The user that the cookie of a request signs in, looked up in Postgres each time; null: none. */
+  /** The user of the session cookie, looked up in Postgres each time; null: none. */
   find(req: Request): Promise<SignedIn | null>;
-  /** Whether a request is still signed in while its response lasts. The session is not extended, since no cookie could say so. */
+  /** Whether a streaming request is still signed in. Does not extend the session, since no cookie can be sent. */
   isSignedIn(req: Request): Promise<boolean>;
   /** Starts a session. @returns its `Set-Cookie` values */
   signIn(req: Request, email: string, password: string): Promise<readonly string[]>;
@@ -59,8 +55,8 @@ export function createIdentity(options: IdentityOptions): Identity {
   const limit = options.limitSignIn ? new SignInLimit(options) : null;
 
   /**
-   * better-auth hides the cause of an error. If Postgres is unreachable, this throws that error. Otherwise a connection of ours broke, as
-   * others may have, and the session is looked up again.
+   * better-auth hides the cause of an error. This throws that of an unreachable Postgres; otherwise a single connection broke, and it
+   * retries.
    */
   async function retryLookup<Found>(look: () => Promise<Found>): Promise<Found> {
     for (let lookups = 1; ; lookups += 1) {
@@ -87,8 +83,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     const email = String(request.fields['email']);
     const address = request.req.ip ?? '';
     const device = await devices.find(request.req, email);
-    const attempt = limit?.begin({ email, address, device });
-    if (typeof attempt === 'number') throw tooManyAttempts('to sign in as this user', String(attempt));
+    const endAttempt = limit?.begin({ email, address, device });
+    if (typeof endAttempt === 'number') throw tooManyAttempts('to sign in as this user', String(endAttempt));
     let outcome: AttemptOutcome = 'undecided';
     try {
       // Created before the password is checked: if it changes meanwhile, the cookie is invalid.
@@ -98,14 +94,16 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (outcome === 'succeeded') response.headers.append('set-cookie', cookie);
       return response;
     } finally {
-      attempt?.end(outcome);
+      endAttempt?.(outcome);
     }
   }
 
   return {
-    handle: (request) =>
-      request.path === PASSWORD_PATH ? handlePassword(request) : handleBy(auth.handler, request),
-    handleSingleSignOn: (request) => handleBy(singleSignOn ?? auth.handler, request),
+    handle: (request) => {
+      if (request.path === PASSWORD_PATH) return handlePassword(request);
+      const isSingleSignOn = singleSignOn !== null && SINGLE_SIGN_ON_PATHS.has(request.path);
+      return handleBy(isSingleSignOn ? singleSignOn : auth.handler, request);
+    },
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
       const headers = authHeaders(req);

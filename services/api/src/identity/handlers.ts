@@ -1,29 +1,24 @@
-import type { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
-import { pathOf } from '@tocsin/contracts/routes/route';
-import type { Route, Routes } from '@tocsin/contracts/routes/route';
-import { SENT } from '../http/implement.ts';
-import type { ApiRequest, Handlers } from '../http/implement.ts';
-import { forwardResponse } from './auth-request.ts';
-import type { AuthRequest } from './auth-request.ts';
+import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
+import { pathOf, type Route, type Routes } from '@tocsin/contracts/routes/route';
+import type { ApiContext } from '../context.ts';
+import { type ApiRequest, type Handlers, implement, SENT } from '../http/implement.ts';
+import { type AuthRequest, forwardResponse } from './auth-request.ts';
 
-type Forward = (request: AuthRequest) => Promise<globalThis.Response>;
+export const signInApi = implement(signInRoutes, (context) => forwardAll(signInRoutes, context));
+export const singleSignOnApi = implement(singleSignOnRoutes, (context) =>
+  forwardAll(singleSignOnRoutes, context),
+);
 
 /** Only declared routes of better-auth are reachable: not sign-up or account linking. */
-export function authHandlers<Table extends typeof signInRoutes | typeof singleSignOnRoutes>(
-  table: Table,
-  forward: Forward,
-): Handlers<Table> {
-  const entries = Object.entries(table as Routes).map(([id, route]) => [id, forwardTo(route, forward)]);
+function forwardAll<Table extends Routes>(table: Table, { identity }: ApiContext): Handlers<Table> {
+  const entries = Object.entries<Route>(table).map(([id, route]) => [
+    id,
+    async ({ req, res, query, body }: ApiRequest<Route>): Promise<typeof SENT> => {
+      const fields: unknown = route.body === undefined ? query : body;
+      const request = { req, path: pathOf(route), fields: fields as AuthRequest['fields'] };
+      await forwardResponse(res, await identity.handle(request));
+      return SENT;
+    },
+  ]);
   return Object.fromEntries(entries) as Handlers<Table>;
-}
-
-function forwardTo(route: Route, forward: Forward): (request: ApiRequest<Route>) => Promise<typeof SENT> {
-  return async ({ req, res, query, body }) => {
-    const fields: unknown = route.body === undefined ? query : body;
-    await forwardResponse(
-      res,
-      await forward({ req, path: pathOf(route), fields: fields as AuthRequest['fields'] }),
-    );
-    return SENT;
-  };
 }

@@ -2,20 +2,13 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from '@tocsin/db/database/open';
 import { findPasswordHash } from '@tocsin/db/users/users';
 import type { Request } from 'express';
+import type { AuthSettings } from './auth-options.ts';
 
 const MAX_AGE_SECONDS = 180 * 24 * 60 * 60;
 
-interface KnownDeviceOptions {
-  readonly db: Database;
-  /** See `authSecret`. */
-  readonly secret: string;
-  /** The address people see. */
-  readonly publicUrl: string;
-}
-
 /**
- * Browsers that have signed in as a user before, recognised by a signed cookie that is valid until the user's password changes. The cookie
- * does not sign in. It only exempts its holder from the delay that guesses of others cause (`SignInLimit`).
+ * Recognizes browsers that have signed in as a user before, by a signed cookie that is valid until the password changes. It does not sign
+ * in; it only exempts from the delay that other clients' guesses cause (`SignInLimit`).
  */
 export class KnownDevices {
   readonly #db: Database;
@@ -23,14 +16,14 @@ export class KnownDevices {
   readonly #isSecure: boolean;
   readonly #name: string;
 
-  constructor({ db, secret, publicUrl }: KnownDeviceOptions) {
+  constructor({ db, secret, publicUrl }: Pick<AuthSettings, 'db' | 'secret' | 'publicUrl'>) {
     this.#db = db;
     this.#secret = secret;
     this.#isSecure = publicUrl.startsWith('https:');
     this.#name = `${this.#isSecure ? '__Secure-' : ''}tocsin.known_device`;
   }
 
-  /** The id of the device that a request comes from; null: it has not signed in as this user since the last change of the password. */
+  /** The id of the device; null if it has not signed in as this user since the last change of the password. */
   async find(req: Request, email: string): Promise<string | null> {
     for (const cookie of req.get('cookie')?.split(';') ?? []) {
       const [name = '', value = ''] = cookie.split('=', 2);
@@ -42,10 +35,7 @@ export class KnownDevices {
     return null;
   }
 
-  /**
-   * The `Set-Cookie` value for a device that signs in with the current password.
-   * @param known the id that the device has already; null: none
-   */
+  /** The `Set-Cookie` value for a device that signs in with the current password. @param known its id; null: a new device */
   async cookieFor(email: string, known: string | null): Promise<string> {
     const id = known ?? randomBytes(16).toString('base64url');
     const password = await this.#passwordMark(email);

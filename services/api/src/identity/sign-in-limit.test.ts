@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { SignInLimit } from './sign-in-limit.ts';
-import type { AttemptOutcome } from './sign-in-limit.ts';
+import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
 
 const EMAIL = 'ada@example.com';
 const TURN_SECONDS = 5;
@@ -29,18 +28,18 @@ function attempts(maxCounters?: number): Attempts {
     attempt: ({ from, device = null, email = EMAIL, outcome = 'failed' }) => {
       const begun = limit.begin({ email, address: from, device });
       if (typeof begun === 'number') return begun;
-      begun.end(outcome);
+      begun(outcome);
       return 0;
     },
     sleep: (seconds) => void (now += seconds * 1_000),
   };
 }
 
-/** Addresses of as many networks. */
+/** Addresses of this many networks. */
 const networks = (count: number, prefix = '10.0'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}.${index}.1`);
 
-/** Uses up the free failures of networks that have hardly failed. */
+/** Uses up the free failures of new networks. */
 function useUpFreeFailures({ attempt }: Attempts, email = EMAIL): void {
   for (const from of networks(10, '172.16')) expect(attempt({ from, email })).toBe(0);
 }
@@ -65,7 +64,7 @@ describe('guesses', () => {
     expect(waits).toEqual([0, 5, 10, 15, 20]);
   });
 
-  test('are at most 1,440 an hour, from however many networks', () => {
+  test('are limited to 1,440 an hour, from any number of networks', () => {
     const { attempt, sleep } = attempts();
     let checked = 0;
     const guessing = networks(250);
@@ -76,13 +75,13 @@ describe('guesses', () => {
     expect(checked).toBeLessThanOrEqual((2 * 3_600) / TURN_SECONDS + 2 * 10);
   });
 
-  test('at the same time do not get past the limit', () => {
+  test('at the same time do not exceed the limit', () => {
     const { limit } = attempts();
     const begun = networks(12).map((address) => limit.begin({ email: EMAIL, address, device: null }));
-    expect(begun.map((attempt) => typeof attempt)).toEqual([...Array(11).fill('object'), 'number']);
+    expect(begun.map((attempt) => typeof attempt)).toEqual([...Array(11).fill('function'), 'number']);
   });
 
-  test('start again after an hour', () => {
+  test('are free again after an hour', () => {
     const all = attempts();
     useUpFreeFailures(all);
     all.sleep(3_601);
@@ -109,7 +108,7 @@ describe('a user', () => {
   test.each([
     ['a /56 of IPv6', (host: number) => `2001:db8:1:${host.toString(16)}::1`],
     ['a /24 of IPv4', (host: number) => `198.51.100.${host}`],
-  ])('is not delayed by every address of %s', (_, address) => {
+  ])('is not delayed by all addresses of %s', (_, address) => {
     const { attempt, sleep } = attempts();
     let waits = 0;
     for (let second = 0; second < 120; second += 1) {
@@ -117,7 +116,7 @@ describe('a user', () => {
       if (attempt({ from: '203.0.113.1', outcome: 'succeeded' }) > 0) waits += 1;
       sleep(1);
     }
-    // Those that come while the attacker is still new.
+    // Attempts while the attacker's networks are still new.
     expect(waits).toBeLessThanOrEqual(TURN_SECONDS);
   });
 
@@ -140,7 +139,7 @@ describe('a user', () => {
     expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
   });
 
-  test('a user who mistyped often signs in after the announced time, beside bots that never stop', () => {
+  test('who mistyped often signs in after the announced time, despite bots that never stop', () => {
     const all = attempts();
     const { attempt, sleep } = all;
     const guess = (): void => {
@@ -162,7 +161,7 @@ describe('a user', () => {
     }
   });
 
-  test('is not delayed by a device that is not known, when the own one is', () => {
+  test('with a known device is not delayed by an unknown device', () => {
     const all = attempts();
     useUpFreeFailures(all);
     for (let round = 0; round < 20; round += 1) for (const from of networks(100)) all.attempt({ from });
@@ -183,7 +182,7 @@ describe.each(['undecided', 'succeeded'] as const)('an attempt that is %s', (out
     expect(times(17, () => attempt({ from: '203.0.113.1' }))).toEqual([...Array(16).fill(0), 5]);
   });
 
-  test('delays no one', () => {
+  test('delays no other attempt', () => {
     const { attempt, sleep } = attempts();
     expect(networks(50, '172.16').map((from) => attempt({ from }))).toContain(TURN_SECONDS);
     sleep(600);
@@ -193,7 +192,7 @@ describe.each(['undecided', 'succeeded'] as const)('an attempt that is %s', (out
 });
 
 describe('a turn', () => {
-  test('is kept for a minute, and is for one attempt', () => {
+  test('is reserved for a minute, for one attempt', () => {
     const all = attempts();
     const { attempt, sleep } = all;
     useUpFreeFailures(all);
@@ -202,11 +201,11 @@ describe('a turn', () => {
     sleep(60);
     expect(attempt({ from: second })).toBe(0);
     sleep(11);
-    // Its own has gone by, so that it gets another one, which is due at once.
+    // Its own turn has expired, so it gets another one, which is due at once.
     expect([attempt({ from: third }), attempt({ from: third })]).toEqual([0, 5]);
   });
 
-  test('stays where the password was not checked while others wait behind', () => {
+  test('stays reserved if the password was not checked while others wait behind', () => {
     const all = attempts();
     const { attempt, sleep } = all;
     useUpFreeFailures(all);
@@ -231,14 +230,14 @@ test.each([
   ['2001:db8:7::1', '2001:0db8:0007:ffff::2', '2001:db8:8::1'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1::', '2001:db8:2:2:3:4:5:6'],
   ['fe80::1', 'fe80::2%eth0', 'fe81::1'],
-])('a network is 24 bits of IPv4, or 48 of IPv6: %s and %s, not %s', (one, other, another) => {
+])('a network is 24 bits of IPv4 or 48 of IPv6: %s and %s, not %s', (one, other, another) => {
   const { attempt } = attempts();
   for (let failure = 0; failure < 16; failure += 1) attempt({ from: one });
   expect(attempt({ from: other })).toBe(5);
   expect(attempt({ from: another })).toBe(0);
 });
 
-test('the counters are bounded: the ones that were used longest ago are dropped', () => {
+test('counters are bounded: the least recently used are dropped', () => {
   const { attempt } = attempts(10);
   const fail = (): number => attempt({ from: '203.0.113.1' });
   times(16, fail);

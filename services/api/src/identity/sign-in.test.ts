@@ -7,8 +7,7 @@ import { deleteUser } from '@tocsin/db/users/change-users';
 import { until } from '@tocsin/embedded/testing/until';
 import type supertest from 'supertest';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { authSecret } from './auth-options.ts';
 
 const ME = '/api/dashboard/me';
@@ -24,7 +23,7 @@ afterAll(() => api.close());
 const cookiesOf = (headers: Record<string, unknown>): string[] => (headers['set-cookie'] ?? []) as string[];
 
 describe('signing in', () => {
-  test('opens the dashboard API, as the user of the account', async () => {
+  test('opens the dashboard API as the user of the account', async () => {
     const { id, email } = await newUser(api, { role: 'member' });
     const agent = browser(api);
     expect((await agent.post(SIGN_IN).send({ email, password: PASSWORD })).status).toBe(200);
@@ -38,7 +37,7 @@ describe('signing in', () => {
     expect((await agent.get('/api/dashboard/monitors')).body).toEqual({ monitors: [] });
   });
 
-  test('takes the address in any case, and refuses a wrong password and an unknown address alike', async () => {
+  test('ignores the case of the address, and refuses a wrong password and an unknown address alike', async () => {
     const { email } = await newUser(api);
     const good = await browser(api).post(SIGN_IN).send({ email: email.toUpperCase(), password: PASSWORD });
     expect(good.status).toBe(200);
@@ -53,7 +52,7 @@ describe('signing in', () => {
     expect(cookiesOf(wrong.headers)).toEqual([]);
   });
 
-  test('gives a cookie that scripts and other sites do not get', async () => {
+  test('sets a cookie that scripts and other sites cannot read', async () => {
     const { email } = await newUser(api);
     const { headers } = await browser(api).post(SIGN_IN).send({ email, password: PASSWORD });
     expect(cookiesOf(headers)).toEqual([
@@ -64,13 +63,13 @@ describe('signing in', () => {
     ]);
   });
 
-  test('is for browsers only: a key opens no dashboard, a cookie no /api/cli', async () => {
+  test('does not mix credentials: a key cannot use the dashboard API, a cookie cannot use /api/cli', async () => {
     expect((await api.as().get(ME)).status).toBe(401);
     const agent = await signIn(api);
     expect((await agent.get('/api/cli/monitors')).status).toBe(401);
   });
 
-  test('no session or a forged cookie: 401 as a problem', async () => {
+  test('without a session or with a forged cookie: 401 as a problem', async () => {
     for (const cookie of ['', 'tocsin.session_token=abc', 'tocsin.session_token=abc.def', 'a=b']) {
       const response = await browser(api).get(ME).set('Cookie', cookie);
       expect(response.status).toBe(401);
@@ -79,7 +78,7 @@ describe('signing in', () => {
     }
   });
 
-  test('a token from the database is worth nothing without its signature', async () => {
+  test('is not possible with a token from the database without its signature', async () => {
     await signIn(api);
     const { rows } = await api.database.pool.query<{ token: string }>('select token from sessions');
     for (const { token } of rows) {
@@ -90,7 +89,7 @@ describe('signing in', () => {
 });
 
 describe('a session in use', () => {
-  test('is prolonged after a day, in the cookie too', async () => {
+  test('is extended after a day, also in the cookie', async () => {
     const { agent, id } = await newSignedInUser(api);
     expect((await agent.get(ME)).headers).not.toHaveProperty('set-cookie');
     const { pool } = api.database;
@@ -150,7 +149,7 @@ describe('a session ends with the next request', () => {
     expect([old.status, fresh.status]).toEqual([401, 200]);
   });
 
-  test('even where the change of password did not ask for it', async () => {
+  test('even if the change of password did not request it', async () => {
     const { agent: elsewhere, email } = await newSignedInUser(api);
     const agent = browser(api);
     await agent.post(SIGN_IN).send({ email, password: PASSWORD });
@@ -210,7 +209,7 @@ describe('unused routes of better-auth', () => {
     '/sign-in/social',
     '/callback/oidc',
     '/callback/%2e%2e',
-  ])('is not there: %s', async (path) => {
+  ])('are not found: %s', async (path) => {
     const { agent, email } = await newSignedInUser(api);
     const body = { email, name: 'x', password: PASSWORD, role: 'owner', provider: 'oidc' };
     for (const response of [
@@ -231,7 +230,7 @@ describe('undocumented fields', () => {
     ['/change-password', { ...change, userId: 'x' }, 'userId'],
     ['/revoke-session', { token: 'x', userId: 'x' }, 'userId'],
     ['/revoke-other-sessions', { userId: 'x' }, 'userId'],
-  ])('of POST %s are a 400: %j', async (path, fields, field) => {
+  ])('of POST %s: 400 for %j', async (path, fields, field) => {
     const { agent, email } = await newSignedInUser(api);
     const body = path === '/sign-in/email' ? { email, ...fields } : fields;
     const response = await agent.post(`/api/auth${path}`).send(body);
@@ -245,7 +244,7 @@ describe('undocumented fields', () => {
   });
 
   test.each(['get-session?disableRefresh=true', 'get-session?disableCookieCache=true', 'list-sessions?a=b'])(
-    'of a query are a 400, too: %s',
+    'of a query: 400 for %s',
     async (path) => {
       const { agent } = await newSignedInUser(api);
       const response = await agent.get(`/api/auth/${path}`);
@@ -253,7 +252,7 @@ describe('undocumented fields', () => {
     },
   );
 
-  test('a form is no JSON: 415', async () => {
+  test('a form is not JSON: 415', async () => {
     const { email } = await newUser(api);
     const response = await browser(api).post(SIGN_IN).type('form').send({ email, password: PASSWORD });
     expect([response.status, response.type]).toEqual([415, 'application/problem+json']);
@@ -285,18 +284,18 @@ describe('a body', () => {
       .send({ email: 'a@example.com', password: 'x'.repeat(256 * 1024) });
     expect([long.status, long.type]).toEqual([413, 'application/problem+json']);
     expect((await stream(256 * 1024)).status).toBe(413);
-    // It is read, and lacks what is needed.
+    // The body is read, but fields are missing.
     expect((await stream(0)).status).toBe(400);
   });
 
-  test('that its client does not end is no error of ours', async () => {
+  test('that its client does not finish is no server error', async () => {
     const said = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const socket = connect(api.port, '127.0.0.1');
-    const answer = text(socket);
+    const received = text(socket);
     socket.end(
       `POST ${SIGN_IN} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
     );
-    await answer;
+    await received;
     await browser(api).post(SIGN_IN).send({ email: 'a@example.com', password: PASSWORD });
     expect(said).not.toHaveBeenCalled();
     said.mockRestore();
@@ -306,7 +305,7 @@ describe('a body', () => {
 describe('over https', () => {
   test('the cookie is for https only, by its name and flag', async () => {
     const publicUrl = 'https://tocsin.example.com';
-    const secure = await openTestApi({ settings: { publicUrl, trustedOrigins: [publicUrl] } });
+    const secure = await openTestApi({ settings: { publicUrl } });
     try {
       const { email } = await newUser(secure);
       const response = await browser(secure)
@@ -326,7 +325,7 @@ describe('over https', () => {
 describe('guessing passwords', () => {
   test('is limited by address, whatever address the client claims', async () => {
     const slow = await openTestApi({ limitSignIn: true });
-    // The limiter forgets attempts after some seconds, so its clock is stopped.
+    // The clock of the limiter is stopped, because it forgets attempts after a few seconds.
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => now);
     try {
@@ -404,7 +403,7 @@ describe('guessing the password of one user from many addresses', () => {
     expect((await enter({ email, from: '203.0.113.2' })).status).toBe(200);
   });
 
-  test('attempts whose password is not checked delay no one', async () => {
+  test('attempts whose password is not checked delay no other attempt', async () => {
     const { email } = await newUser(guarded);
     let status = 0;
     for (let network = 0; status !== 429; network += 1)
@@ -415,7 +414,7 @@ describe('guessing the password of one user from many addresses', () => {
     expect((await enter({ email, from: '203.0.113.3' })).status).toBe(200);
   });
 
-  test('a device is known as the user who signed in with it alone', async () => {
+  test('a device is known only as the user who signed in with it', async () => {
     const { email } = await newUser(guarded);
     const { email: own } = await newUser(guarded);
     const cookie = deviceOf(await enter({ email: own, from: '192.0.2.7' }));
@@ -455,14 +454,14 @@ describe('guessing the password of one user from many addresses', () => {
 });
 
 describe('without a database', () => {
-  test('503 to try again, nothing of the cause', async () => {
+  test('503 without the cause', async () => {
     const { db } = openDatabase({
       url: 'postgres://nobody@127.0.0.1:1/none',
       poolSize: 1,
       applicationName: 'test',
       onIdleError: () => undefined,
     });
-    // The same secret: the cookie's signature is good, so that the session is looked up.
+    // With the same secret, the signature of the cookie is valid and the session is looked up.
     const dark = await openTestApi({ db, secretsKey });
     try {
       const { cookie } = await newSignedInUser(api);
@@ -489,23 +488,23 @@ test('a broken Postgres connection during the look-up of a session does not fail
     await holder.query('set idle_in_transaction_session_timeout = 0');
     await holder.query('begin');
     await holder.query('lock table sessions in access exclusive mode');
-    const answered = agent.get(ME).then(({ status }) => status);
+    const pending = agent.get(ME).then(({ status }) => status);
     const ended = await until('the session is looked up', async () => {
       const { rowCount } = await holder.query(
-        // In the databases of other tests the table has the same oid.
+        // The table has the same oid in the databases of other tests.
         `select pg_terminate_backend(pid) from pg_locks where not granted and relation = 'sessions'::regclass
          and database = (select oid from pg_database where datname = current_database())`,
       );
       return (rowCount ?? 0) > 0;
     });
     await holder.query('rollback');
-    expect([ended, await answered]).toEqual([true, 200]);
+    expect([ended, await pending]).toEqual([true, 200]);
   } finally {
     holder.release(true);
   }
 });
 
-test('the secret depends on the current key alone', () => {
+test('the secret depends on the current key only', () => {
   const [a, b] = [randomBytes(32), randomBytes(32)];
   expect(authSecret([a, b])).toBe(authSecret([a]));
   expect(authSecret([b, a])).not.toBe(authSecret([a, b]));

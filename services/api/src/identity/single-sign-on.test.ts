@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
-import { OIDC_CLIENT, startOidcProvider } from '../testing/oidc-provider.ts';
-import type { Claims, OidcProvider } from '../testing/oidc-provider.ts';
+import { type Claims, OIDC_CLIENT, type OidcProvider, startOidcProvider } from '../testing/oidc-provider.ts';
 import { browser, newUser } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { oidcSettings } from './single-sign-on.ts';
 
 let provider: OidcProvider;
@@ -21,7 +19,7 @@ afterAll(async () => {
 });
 
 interface Outcome {
-  /** Where the browser ends up. */
+  /** The final URL of the browser. */
   readonly location: string;
   /** `GET /me` afterwards. */
   readonly me: { readonly status: number; readonly body: unknown };
@@ -46,7 +44,7 @@ const userCount = async (): Promise<number | null> =>
   (await api.database.pool.query('select from users')).rowCount;
 
 describe('single sign-on', () => {
-  test('signs a user in, again and again, with the role that is here', async () => {
+  test('signs a user in repeatedly, with the role of the account', async () => {
     const { email, id } = await newUser(api, { role: 'member' });
     const claims = { sub: 'person-1', email, email_verified: true, name: 'Other', role: 'owner' };
     for (let time = 0; time < 2; time += 1) {
@@ -63,7 +61,7 @@ describe('single sign-on', () => {
     expect(rows).toEqual([{ access_token: null, refresh_token: null, id_token: null }]);
   });
 
-  test('makes a user of who holds an open invitation, once', async () => {
+  test('creates a user for an open invitation, once', async () => {
     const email = 'invited@example.com';
     const { id: createdBy } = await newUser(api);
     await createInvitation(api.context.db, { accountId: api.account.id, role: 'member', email, createdBy });
@@ -96,7 +94,7 @@ describe('single sign-on', () => {
     expect(await userCount()).toBe((before ?? 0) + 1);
   });
 
-  test('does not believe an address that the provider has not verified', async () => {
+  test('does not accept an address that the provider has not verified', async () => {
     const { email } = await newUser(api);
     for (const email_verified of [false, undefined, 'true']) {
       const claims = { sub: 'person-5', email, ...(email_verified !== undefined && { email_verified }) };
@@ -114,7 +112,7 @@ describe('single sign-on', () => {
     expect((await signInAs({ sub: 'person-6', email: invited, email_verified: false })).me.status).toBe(401);
   });
 
-  test('does not take over a user who chose the address without anybody vouching for it', async () => {
+  test('does not take over a user whose address was never verified', async () => {
     const email = 'claimed@example.com';
     await createUser(api.context.db, {
       accountId: api.account.id,
@@ -127,7 +125,7 @@ describe('single sign-on', () => {
     expect((await signInAs({ sub: 'person-7', email, email_verified: true })).me.status).toBe(401);
   });
 
-  test('does not believe a token that was made for another client', async () => {
+  test('does not accept a token for another client', async () => {
     const { email } = await newUser(api);
     const { me } = await signInAs({ sub: 'person-8', email, email_verified: true, aud: 'another client' });
     expect(me.status).toBe(401);
@@ -156,7 +154,7 @@ describe('single sign-on', () => {
     expect(rows).toEqual([{ accepted_at: null }]);
   });
 
-  test('rejects another identity with the verified address of a user who has one', async () => {
+  test('rejects another identity with the verified address of a linked user', async () => {
     const { email, id } = await newUser(api);
     const claims = { email, email_verified: true };
     expect((await signInAs({ ...claims, sub: 'linked' })).me.status).toBe(200);
@@ -182,7 +180,7 @@ describe('single sign-on', () => {
     ['disableRedirect', true],
     ['errorCallbackURL', `${ORIGIN}/`],
     ['newUserCallbackURL', `${ORIGIN}/`],
-  ])('begins with a provider and a callback URL alone: %s is a 400', async (field, value) => {
+  ])('begins with a provider and a callback URL only: %s is a 400', async (field, value) => {
     const { email } = await newUser(api);
     const claims = { sub: `token-${field}`, email, email_verified: true, azp: 'another client' };
     const agent = browser(api);
@@ -202,7 +200,7 @@ describe('single sign-on', () => {
   test.each([
     [{}, ['provider', 'callbackURL']],
     [{ provider: 'google', callbackURL: '/' }, ['provider']],
-  ])('names the fields at fault: %j', async (body, paths) => {
+  ])('names the invalid fields: %j', async (body, paths) => {
     const response = await browser(api).post(BEGIN).send(body);
     expect(response.status).toBe(400);
     expect((response.body as { errors: { path: string }[] }).errors.map(({ path }) => path)).toEqual(paths);
@@ -213,7 +211,7 @@ describe('single sign-on', () => {
     expect((await browser(api).post(BEGIN).send(body)).status).toBe(403);
   });
 
-  test('comes back with what the protocol has; further parameters of a provider are ignored', async () => {
+  test('ignores further parameters of the provider in the callback', async () => {
     const { email } = await newUser(api);
     const agent = browser(api);
     const begun = await agent.post(BEGIN).send({ provider: 'oidc', callbackURL: `${ORIGIN}/` });
@@ -226,20 +224,20 @@ describe('single sign-on', () => {
     expect((await agent.get('/api/auth/callback/google')).status).toBe(404);
   });
 
-  test('is offered where it is set up', async () => {
+  test('is offered if it is configured', async () => {
     const path = '/api/dashboard/sign-in-methods';
     expect((await browser(api).get(path)).body).toEqual({ methods: ['password', 'oidc'] });
   });
 
   test('an unavailable provider affects single sign-on only', async () => {
-    provider.setAway(true);
+    provider.setUnavailable(true);
     const dark = await openTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
     try {
       const begun = await browser(dark).post(BEGIN).send({ provider: 'oidc', callbackURL: ORIGIN });
       expect(begun.status).toBe(404);
       expect((await browser(dark).get('/api/dashboard/sign-in-methods')).status).toBe(200);
     } finally {
-      provider.setAway(false);
+      provider.setUnavailable(false);
       await dark.close();
     }
   });
@@ -247,11 +245,11 @@ describe('single sign-on', () => {
 
 describe('its settings', () => {
   const env = { OIDC_ISSUER: 'https://a.example', OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' };
-  test('go together', () => {
+  test('must be set together', () => {
     expect(oidcSettings({})).toBeNull();
     expect(oidcSettings(env)).toEqual({ issuer: 'https://a.example', clientId: 'a', clientSecret: 'b' });
     for (const name of Object.keys(env)) {
-      expect(() => oidcSettings({ ...env, [name]: undefined })).toThrow(/go together/);
+      expect(() => oidcSettings({ ...env, [name]: undefined })).toThrow(/^Set all of OIDC_ISSUER/);
     }
   });
 });

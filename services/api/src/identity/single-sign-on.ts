@@ -2,10 +2,10 @@ import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { SettingsError } from '@tocsin/runtime/env';
 import { betterAuth } from 'better-auth/minimal';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
-import { authOptions } from './auth-options.ts';
-import type { AuthSettings } from './auth-options.ts';
+import type { Env } from '../settings.ts';
+import { authOptions, type AuthSettings } from './auth-options.ts';
 
-/** The `providerId` of the one OpenID Connect provider, also in its callback: `/api/auth/callback/oidc`. */
+/** The `providerId`, also in the callback: `/api/auth/callback/oidc`. */
 const OIDC_PROVIDER = 'oidc';
 const RETRY_AFTER_MS = 5_000;
 
@@ -18,8 +18,8 @@ export interface OidcSettings {
 type Handler = (request: Request) => Promise<Response>;
 
 /**
- * Sign-in by OpenID Connect, for users and for people with an open invitation (docs/adr/0006-sessions.md). It has a better-auth instance
- * of its own, created again if the provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
+ * Sign-in by OpenID Connect, for users and open invitations (docs/adr/0006-sessions.md). Its own better-auth instance is created again if
+ * the provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
  */
 export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): Handler {
   let connection = connect(settings, oidc);
@@ -61,14 +61,14 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
               if (!isIssuedTo(oidc.clientId, claimsOf(tokens.idToken))) return '';
               const { email, name } = profile;
               const sub = profile.sub ?? '';
-              if (sub !== '' && isVerified(profile) && typeof email === 'string')
-                await acceptInvitationOf(settings.db, email, name?.trim() || email).catch(
-                  (error: unknown) => {
-                    // better-auth reports it as an error of the provider.
-                    settings.logger.error('Could not accept an invitation at sign-in', { error });
-                    throw error;
-                  },
-                );
+              if (sub === '' || !isVerified(profile) || typeof email !== 'string') return sub;
+              try {
+                await acceptInvitationOf(settings.db, email, name?.trim() || email);
+              } catch (error) {
+                // better-auth reports it as an error of the provider.
+                settings.logger.error('Could not accept an invitation at sign-in', { error });
+                throw error;
+              }
               return sub;
             },
           },
@@ -89,33 +89,26 @@ function isVerified(profile: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * OpenID Connect Core 1.0, section 3.1.3.7: a token with an authorized party, or for several audiences, must name this client as the
- * authorized party.
+ * OpenID Connect Core 1.0, section 3.1.3.7: a token with an authorized party, or several audiences, must name this client as that party.
  */
 function isIssuedTo(clientId: string, { azp, aud }: Readonly<Record<string, unknown>>): boolean {
   return azp === clientId || (azp === undefined && !(Array.isArray(aud) && aud.length > 1));
 }
 
-/** The claims of an ID token that better-auth has verified. @throws Error where it is no token */
+/** The claims of an ID token that better-auth has verified. @throws Error if it is malformed */
 function claimsOf(idToken: string | undefined): Readonly<Record<string, unknown>> {
   const [, claims = ''] = idToken?.split('.') ?? [];
   return JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as Record<string, unknown>;
 }
 
-interface OidcEnv {
-  readonly OIDC_ISSUER?: string | undefined;
-  readonly OIDC_CLIENT_ID?: string | undefined;
-  readonly OIDC_CLIENT_SECRET?: string | undefined;
-}
-
 /** Null if none of the three is set. @throws SettingsError if some are set and others are not */
-export function oidcSettings(env: OidcEnv): OidcSettings | null {
+export function oidcSettings(
+  env: Pick<Env, 'OIDC_ISSUER' | 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET'>,
+): OidcSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env;
   if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined) {
     return { issuer, clientId, clientSecret };
   }
   if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null;
-  throw new SettingsError(
-    'OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET go together: set all of them, or none',
-  );
+  throw new SettingsError('Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them');
 }

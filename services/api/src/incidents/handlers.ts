@@ -1,14 +1,10 @@
-import type { incidentRoutes } from '@tocsin/contracts/incidents/routes';
-import { getIncident } from '@tocsin/db/incidents/read-incidents';
-import { listIncidents } from '@tocsin/db/incidents/read-incidents';
-import type { ApiContext } from '../context.ts';
-import type { Handlers } from '../http/implement.ts';
+import { incidentRoutes } from '@tocsin/contracts/incidents/routes';
+import { getIncident, listIncidents } from '@tocsin/db/incidents/read-incidents';
+import { implement } from '../http/implement.ts';
 
-export function incidentHandlers({ db }: ApiContext): Handlers<typeof incidentRoutes> {
-  return {
-    listIncidents: async ({ caller, query }) => ({
-      incidents: await listIncidents(db, caller.accountId, query),
-    }),
-    getIncident: async ({ caller, id }) => ({ incident: await getIncident(db, caller.accountId, id) }),
-  };
-}
+export const incidentApi = implement(incidentRoutes, ({ db }) => ({
+  listIncidents: async ({ caller, query }) => ({
+    incidents: await listIncidents(db, caller.accountId, query),
+  }),
+  getIncident: async ({ caller, id }) => ({ incident: await getIncident(db, caller.accountId, id) }),
+}));

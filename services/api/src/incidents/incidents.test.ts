@@ -1,23 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { incidentSchema } from '@tocsin/contracts/incidents/incident';
-import type { Incident } from '@tocsin/contracts/incidents/incident';
+import { type Incident, incidentSchema } from '@tocsin/contracts/incidents/incident';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { checkOnce } from '../testing/schedules.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const INCIDENTS = '/api/dashboard/incidents';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 let api: TestApi;
 let member: TestAgent;
-let stranger: TestAgent;
+let otherUser: TestAgent;
 beforeAll(async () => {
   api = await openTestApi();
   member = await signIn(api, { role: 'member' });
-  stranger = await signIn(api, { accountId: api.other.id });
+  otherUser = await signIn(api, { accountId: api.other.id });
 });
 afterAll(() => api.close());
 
@@ -27,7 +25,7 @@ async function list(query: object = {}, user = member): Promise<Incident[]> {
   return (response.body as { incidents: Incident[] }).incidents;
 }
 
-test('open and past incidents, the latest first', async () => {
+test('open and resolved incidents are listed, newest first', async () => {
   const [past, open] = [await newMonitor(api, { name: 'Past' }), await newMonitor(api, { name: 'Open' })];
   await goDown(api, past.id);
   await checkOnce(api, past.id);
@@ -42,9 +40,9 @@ test('open and past incidents, the latest first', async () => {
   expect(await list({ monitorId: past.id })).toEqual([all[1]]);
   expect(await list({ limit: 1, before: all[0]?.id })).toEqual([all[1]]);
   expect((await member.get(`${INCIDENTS}/${all[1]?.id}`)).body).toEqual({ incident: all[1] });
-  expect(await list({}, stranger)).toEqual([]);
+  expect(await list({}, otherUser)).toEqual([]);
   for (const [user, id] of [
-    [stranger, all[0]?.id],
+    [otherUser, all[0]?.id],
     [member, UNKNOWN],
     [member, 'nonsense'],
   ] as const) {
@@ -52,7 +50,7 @@ test('open and past incidents, the latest first', async () => {
   }
 });
 
-describe('a bad query', () => {
+describe('an invalid query', () => {
   test.each([
     ['state', 'closed'],
     ['monitorId', 'x'],
@@ -66,7 +64,7 @@ describe('a bad query', () => {
   });
 });
 
-test('incidents are not written by people', async () => {
+test('incidents cannot be written', async () => {
   const response = await member.post(INCIDENTS).send({});
   expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);
 });

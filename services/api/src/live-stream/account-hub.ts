@@ -1,18 +1,16 @@
 import type { Database } from '@tocsin/db/database/open';
 import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop } from '@tocsin/runtime/loop';
-import type { Loop } from '@tocsin/runtime/loop';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { isOutage } from '../http/errors.ts';
 import type { ClientStream } from './client-stream.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { resetMessage, toMessage, toPage } from './messages.ts';
-import type { Page } from './messages.ts';
+import { type Message, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
 
-/** A statement takes at most 15 s, so what was stamped earlier than this before a query was visible to it. */
+/** A statement takes at most 15 s, so a query sees every record with a timestamp older than this. */
 const COMMITTED_AFTER_MS = 20_000;
-/** Every so many queries compare all monitors, because a transaction of several slow statements may take longer. */
+/** Every 30th query compares all monitors, because a transaction of several slow statements may take longer. */
 const COMPARE_ALL_EVERY = 30;
 
 export interface AccountHubOptions {
@@ -23,15 +21,15 @@ export interface AccountHubOptions {
 }
 
 /**
- * Follows one account in Postgres for all its streams in this process (docs/adr/0009-live-stream-by-polling.md). It remembers the last
- * stamp of each monitor. Stamps only grow, in commit order, so whatever has a later stamp is new.
+ * Follows one account in Postgres for all its streams in this process. It remembers the last timestamp of each monitor: these are in commit
+ * order, so a later one is new (docs/adr/0009-live-stream-by-polling.md).
  */
 export class AccountHub {
   /** Rejects if the first query failed; the hub is unusable then. */
   readonly ready: Promise<void>;
+  readonly streams = new Set<ClientStream>();
   readonly #options: AccountHubOptions;
-  readonly #streams = new Set<ClientStream>();
-  /** The last stamp sent, by monitor. A monitor without an entry has no earlier record. */
+  /** The last timestamp sent, by monitor. A monitor without an entry has no earlier record. */
   #stamps = new Map<string, number>();
   /** Postgres' clock at the last complete query. */
   #position = 0;
@@ -50,18 +48,6 @@ export class AccountHub {
   /** See `parsePosition`. */
   get position(): number {
     return this.#position;
-  }
-
-  get isEmpty(): boolean {
-    return this.#streams.size === 0;
-  }
-
-  add(stream: ClientStream): void {
-    this.#streams.add(stream);
-  }
-
-  remove(stream: ClientStream): void {
-    this.#streams.delete(stream);
   }
 
   /** Resolves after the last query. */
@@ -95,7 +81,7 @@ export class AccountHub {
     try {
       if (performance.now() - this.#completeAt > this.#options.limits.replayMs) {
         await this.#beginNow();
-        this.#publish(toPage([resetMessage(this.#position)]));
+        this.#publish([resetMessage(this.#position)]);
       }
       let complete = false;
       while (!complete && !signal.aborted) complete = await this.#readPage();
@@ -112,14 +98,15 @@ export class AccountHub {
     const compareAll = this.#comparedAgo >= COMPARE_ALL_EVERY;
     const since = compareAll ? null : this.#position - COMMITTED_AFTER_MS;
     const { now, stamps } = await listMonitorStamps(db, accountId, since);
-    const ranges = Array.from(stamps, ([monitorId, upTo]) => {
-      return { monitorId, after: this.#stamps.get(monitorId) ?? null, upTo };
-    }).filter(({ after, upTo }) => after === null || after < upTo);
+    const ranges = [...stamps]
+      .map(([monitorId, upTo]) => ({ monitorId, after: this.#stamps.get(monitorId) ?? null, upTo }))
+      .filter(({ after, upTo }) => after === null || after < upTo);
     const { records, complete } = await readRecords(db, accountId, ranges, limits.pageRecords);
-    if (records.length > 0) this.#publish(toPage(records.map(toMessage)));
+    if (records.length > 0) this.#publish(records.map(toMessage));
     if (complete) {
       for (const { monitorId, upTo } of ranges) this.#stamps.set(monitorId, upTo);
-      if (compareAll) this.#forgetAllBut(stamps);
+      // Monitors without a timestamp were deleted.
+      if (compareAll) for (const id of this.#stamps.keys()) if (!stamps.has(id)) this.#stamps.delete(id);
       this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
       this.#moveTo(now);
     } else {
@@ -128,18 +115,14 @@ export class AccountHub {
     return complete;
   }
 
-  /** Monitors that were deleted. */
-  #forgetAllBut(stamps: ReadonlyMap<string, number>): void {
-    for (const id of this.#stamps.keys()) if (!stamps.has(id)) this.#stamps.delete(id);
-  }
-
   #moveTo(position: number): void {
     this.#position = position;
     this.#completeAt = performance.now();
   }
 
-  #publish(page: Page): void {
-    for (const stream of this.#streams) stream.publish(page);
+  #publish(messages: readonly Message[]): void {
+    const page = toPage(messages);
+    for (const stream of this.streams) stream.publish(page);
   }
 
   /** Logs once when Postgres becomes unavailable and once when it is back. */

@@ -1,22 +1,19 @@
-import type { Logger } from '@tocsin/runtime/logger';
 import type { Response } from 'express';
-import { isOutage } from '../http/errors.ts';
-import { heartbeat } from './messages.ts';
-import type { Page } from './messages.ts';
+import { heartbeat, type Page } from './messages.ts';
 import type { Replay } from './replay.ts';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
-  // A proxy that compresses would hold messages back.
+  // A proxy that compresses would delay messages.
   'Cache-Control': 'no-store, no-transform',
-  // nginx would hold messages back until its buffer is full.
+  // nginx would delay messages until its buffer is full.
   'X-Accel-Buffering': 'no',
 };
 /** Messages of a replay written before waiting for the client to read them. */
 const REPLAY_CHUNK = 100;
 /** How long a client may take to read the rest when its stream ends. */
 const END_WITHIN_MS = 1_000;
-/** A query that began this long after a replay was read has returned all that the replay had. */
+/** A query that began this long after a replay was read includes the records of the replay. */
 const HUB_IS_PAST_MS = 1_000;
 
 /** Writes the headers of a stream, also for `HEAD`. Express' own setter would add a charset. */
@@ -24,7 +21,7 @@ export function writeStreamHeaders(res: Response): void {
   res.writeHead(200, HEADERS);
 }
 
-/** The stream of one client. Until it has begun, pages are queued: they come after what the client missed. */
+/** The stream of one client. Until it has begun, pages are queued: missed records come first. */
 export class ClientStream {
   readonly #res: Response;
   readonly #unsentBytes: number;
@@ -43,7 +40,7 @@ export class ClientStream {
     return !this.#res.destroyed && !this.#res.writableEnded;
   }
 
-  /** Sends a page, or cuts the stream if too much waits already. The client resumes when it can. */
+  /** Sends a page, or cuts the stream if too much waits already. The client can resume. */
   publish(page: Page): void {
     if (this.#queued === null) this.#writePage(page);
     else if (this.#queuedBytes > this.#unsentBytes) this.cut();
@@ -53,7 +50,7 @@ export class ClientStream {
     }
   }
 
-  /** Sends the headers, what the client missed as fast as it reads it, then queued pages without what was replayed. */
+  /** Sends the headers, the replay as fast as the client reads, then queued pages without replayed records. */
   async begin(replay: Replay): Promise<void> {
     writeStreamHeaders(this.#res);
     this.#write(replay.opening);
@@ -114,43 +111,4 @@ function drained(res: Response): Promise<void> {
     res.on('close', done);
     if (res.destroyed) done();
   });
-}
-
-export interface KeepAliveOptions {
-  readonly stream: Pick<ClientStream, 'beat' | 'end'>;
-  /** Of the pages published so far. */
-  readonly position: () => number;
-  readonly isSignedIn: () => Promise<boolean>;
-  readonly everyMs: number;
-  readonly logger: Logger;
-}
-
-/**
- * Sends heartbeats, so that neither the client nor a proxy considers the stream dead, and ends the stream when the session ends. While
- * Postgres is unavailable, the session is assumed to last.
- * @returns stops it; resolves after the last query
- */
-export function keepAlive(options: KeepAliveOptions): () => Promise<void> {
-  const { stream, logger } = options;
-  let checking: Promise<void> | undefined;
-  async function check(): Promise<void> {
-    try {
-      if (!(await options.isSignedIn())) stream.end();
-    } catch (error) {
-      if (!isOutage(error)) {
-        logger.error('The session of a live stream could not be checked', { error });
-        stream.end();
-      }
-    }
-  }
-  const timer = setInterval(() => {
-    stream.beat(options.position());
-    checking ??= check().finally(() => {
-      checking = undefined;
-    });
-  }, options.everyMs);
-  return async () => {
-    clearInterval(timer);
-    await checking;
-  };
 }

@@ -4,16 +4,13 @@ import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
-import { unavailable } from '../http/errors.ts';
+import { isOutage, stopping, unavailable } from '../http/errors.ts';
 import type { Identity } from '../identity/create-identity.ts';
 import { AccountHub } from './account-hub.ts';
-import { ClientStream, keepAlive } from './client-stream.ts';
+import { ClientStream } from './client-stream.ts';
 import { opening } from './messages.ts';
-import { readReplay } from './replay.ts';
-import type { Replay } from './replay.ts';
-
-import { STREAM_LIMITS } from './stream-limits.ts';
-import type { StreamLimits } from './stream-limits.ts';
+import { readReplay, type Replay } from './replay.ts';
+import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
 export interface LiveStreamsOptions {
   readonly db: Database;
@@ -35,11 +32,10 @@ export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #limits: StreamLimits;
   readonly #hubs = new Map<string, AccountHub>();
-  /** With the user of each. */
+  /** By stream, its user. */
   readonly #streams = new Map<ClientStream, string>();
-  /** Functions that stop the heartbeats of streams that have begun. */
-  readonly #beats = new Set<() => Promise<void>>();
-  readonly #stopping = new Set<Promise<void>>();
+  /** Work that may still query Postgres after its stream has ended. */
+  readonly #pending = new Set<Promise<unknown>>();
   #stopped = false;
 
   constructor(options: LiveStreamsOptions) {
@@ -59,17 +55,17 @@ export class LiveStreams {
   }
 
   /**
-   * Responds with a stream; resolves when it has begun.
-   * @throws AppError rate_limited (streams of the user), unavailable (streams of the process, shutdown, Postgres)
+   * Responds with a stream; resolves when it has begun. @throws AppError rate_limited (per user), unavailable (per process, shutdown,
+   * Postgres)
    */
   async open(req: Request, res: Response, client: Client): Promise<void> {
     if (res.destroyed) return;
     this.#admit(client.userId);
     const stream = new ClientStream(res, this.#limits.unsentBytes);
     const hub = this.#join(client, stream);
-    let stopBeats: (() => Promise<void>) | undefined;
+    let beats: NodeJS.Timeout | undefined;
     const remove = (): void => {
-      if (stopBeats && this.#beats.delete(stopBeats)) this.#track(stopBeats());
+      clearInterval(beats);
       this.#remove(client.accountId, hub, stream);
     };
     res.once('close', remove);
@@ -78,14 +74,7 @@ export class LiveStreams {
       const replay = await this.#replayFor(client, hub);
       if (!stream.isOpen) return;
       this.#refuseWhenStopped();
-      stopBeats = keepAlive({
-        stream,
-        position: () => hub.position,
-        isSignedIn: () => this.#options.identity.isSignedIn(req),
-        everyMs: this.#limits.heartbeatMs,
-        logger: this.#options.logger,
-      });
-      this.#beats.add(stopBeats);
+      beats = this.#keepAlive(stream, hub, req);
       await stream.begin(replay);
     } catch (error) {
       remove();
@@ -97,19 +86,12 @@ export class LiveStreams {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const stream of this.#streams.keys()) stream.end();
-    const beats = [...this.#beats].map((stop) => stop());
     const hubs = [...this.#hubs.values()].map((hub) => hub.stop());
-    await Promise.all([...beats, ...hubs, ...this.#stopping]);
-  }
-
-  /** Tracks work that may still query Postgres after its stream has ended. */
-  #track(ending: Promise<void>): void {
-    const ended = ending.finally(() => this.#stopping.delete(ended));
-    this.#stopping.add(ended);
+    await Promise.all([...hubs, ...this.#pending]);
   }
 
   #refuseWhenStopped(): void {
-    if (this.#stopped) throw unavailable('This server is stopping. Try again soon.');
+    if (this.#stopped) throw stopping();
   }
 
   #admit(userId: string): void {
@@ -121,7 +103,7 @@ export class LiveStreams {
       });
     }
     if (this.#streams.size >= perProcess) {
-      throw unavailable(`This server has ${perProcess} open streams, its maximum. Try again soon.`);
+      throw unavailable(`This server has ${perProcess} open streams, the maximum. Try again later.`);
     }
   }
 
@@ -129,7 +111,7 @@ export class LiveStreams {
     const { db, logger } = this.#options;
     const hub = this.#hubs.get(accountId) ?? new AccountHub({ db, accountId, limits: this.#limits, logger });
     this.#hubs.set(accountId, hub);
-    hub.add(stream);
+    hub.streams.add(stream);
     this.#streams.set(stream, userId);
     return hub;
   }
@@ -137,8 +119,8 @@ export class LiveStreams {
   /** Removes a stream, and the hub with its last stream. Idempotent. */
   #remove(accountId: string, hub: AccountHub, stream: ClientStream): void {
     this.#streams.delete(stream);
-    hub.remove(stream);
-    if (!hub.isEmpty || this.#hubs.get(accountId) !== hub) return;
+    hub.streams.delete(stream);
+    if (hub.streams.size > 0 || this.#hubs.get(accountId) !== hub) return;
     this.#hubs.delete(accountId);
     this.#track(hub.stop());
   }
@@ -146,5 +128,34 @@ export class LiveStreams {
   async #replayFor({ accountId, position }: Client, hub: AccountHub): Promise<Replay> {
     if (position === null) return { opening: opening(hub.position), messages: [], readAt: 0 };
     return readReplay(this.#options.db, accountId, position, this.#limits);
+  }
+
+  /** Sends heartbeats, so that neither the client nor a proxy considers the stream dead, and ends the stream when the session ends. */
+  #keepAlive(stream: ClientStream, hub: AccountHub, req: Request): NodeJS.Timeout {
+    let isChecking = false;
+    return setInterval(() => {
+      stream.beat(hub.position);
+      if (isChecking || !stream.isOpen) return;
+      isChecking = true;
+      const check = this.#endWhenSignedOut(stream, req);
+      this.#track(check.finally(() => (isChecking = false)));
+    }, this.#limits.heartbeatMs);
+  }
+
+  /** While Postgres is unavailable, the session is assumed to last. */
+  async #endWhenSignedOut(stream: ClientStream, req: Request): Promise<void> {
+    const { identity, logger } = this.#options;
+    try {
+      if (!(await identity.isSignedIn(req))) stream.end();
+    } catch (error) {
+      if (isOutage(error)) return;
+      logger.error('Could not check the session of a live stream', { error });
+      stream.end();
+    }
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked = work.finally(() => this.#pending.delete(tracked));
+    this.#pending.add(tracked);
   }
 }

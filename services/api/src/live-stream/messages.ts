@@ -9,12 +9,8 @@ export type StreamRecord =
   | { readonly kind: 'status-change'; readonly record: StatusChange };
 
 /**
- * The position from which a stream continues, in epoch milliseconds: `Last-Event-ID`, or the query parameter `lastEventId` if there is no
- * such header, as in the first request of an `EventSource`. Null if neither is given.
- *
- * A position is an instant of Postgres' clock such that everything stamped at least ten seconds before it has been sent. A record's own
- * stamp is one: committed records are sent in the order of their stamps, and a commit follows its stamp within ten seconds. The position
- * of a heartbeat is the time of the last complete query.
+ * The position from which a stream continues (docs/adr/0009-live-stream-by-polling.md), in epoch milliseconds; null if neither is given.
+ * @param queried the parameter `lastEventId`, for the first request of an `EventSource`, which cannot set the header
  * @throws AppError validation_failed
  */
 export function parsePosition(lastEventId: string | undefined, queried: string | undefined): number | null {
@@ -32,7 +28,7 @@ function formatPosition(position: number): string {
 
 /** One server-sent event. */
 export interface Message {
-  /** The id of its record, by which clients recognise it. */
+  /** The id of its record. */
   readonly recordId: string;
   readonly text: string;
 }
@@ -57,10 +53,7 @@ export function opening(position: number): string {
   return `retry: ${RETRY_MS}\nid: ${formatPosition(position)}\n\n`;
 }
 
-/**
- * A heartbeat as an event, because scripts of a page do not see comments. Without heartbeats they know that the connection is dead.
- * @param position null: unknown, so the client keeps its last one
- */
+/** A heartbeat as an event, because scripts of a page do not see comments. @param position null: the client keeps its last one */
 export function heartbeat(position: number | null): string {
   const id = position === null ? '' : `id: ${formatPosition(position)}\n`;
   return `event: heartbeat\n${id}data: {}\n\n`;

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { readRecords } from './replay.ts';
 
 let api: TestApi;
@@ -11,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test('an event and the silent status change with its stamp are never split', async () => {
+test('an event and the silent status change with its timestamp are never split', async () => {
   for (let index = 0; index < 3; index += 1) await recordCheck(api, (await newMonitor(api)).id);
   const { db } = api.context;
   const { stamps } = await listMonitorStamps(db, api.account.id, null);

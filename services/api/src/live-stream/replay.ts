@@ -1,18 +1,14 @@
 import type { Database } from '@tocsin/db/database/open';
 import { tailEvents } from '@tocsin/db/events/read-events';
-import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
-import type { StampRange } from '@tocsin/db/monitors/stamps';
+import { listMonitorStamps, type StampRange } from '@tocsin/db/monitors/stamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
-import { REPLAY_OVERLAP_MS } from './stream-limits.ts';
-import type { StreamLimits } from './stream-limits.ts';
-import { opening, resetMessage, toMessage } from './messages.ts';
-import type { Message, StreamRecord } from './messages.ts';
+import { REPLAY_OVERLAP_MS, type StreamLimits } from './stream-limits.ts';
+import { type Message, opening, resetMessage, type StreamRecord, toMessage } from './messages.ts';
 
 /**
- * The first `limit` events and status changes in the ranges, by timestamp. A silent status change has the stamp of its event: it follows
- * the event, and the two are never split between two results.
+ * The first `limit` events and status changes in the ranges, by timestamp; `complete` if there are no others. A silent status change has
+ * the timestamp of its event: it follows the event, and the two are never split between two results.
  * @param limit at least 2
- * @returns `complete`: whether the ranges contain nothing else
  */
 export async function readRecords(
   db: Database,
@@ -25,7 +21,7 @@ export async function readRecords(
   const all = [
     ...checks.map((record) => ({ kind: 'check', record }) as const),
     ...changes.map((record) => ({ kind: 'status-change', record }) as const),
-  ].sort((one, other) => compare(orderOf(one), orderOf(other)));
+  ].sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
   const rest = all[limit];
   if (rest === undefined) return { records: all, complete: true };
   const last = all[limit - 1];
@@ -42,11 +38,6 @@ function orderOf(record: StreamRecord): string {
   return `${stampOf(record)} ${record.kind}`;
 }
 
-function compare(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
-}
-
 export interface Replay {
   readonly opening: string;
   readonly messages: readonly Message[];
@@ -54,7 +45,7 @@ export interface Replay {
   readonly readAt: number;
 }
 
-/** What a client may have missed since `position`. A reset if that is too old, in the future (which no stream sends), or too much. */
+/** The records since `position`; a reset if it is too old, in the future (which no stream sends), or they are too many. */
 export async function readReplay(
   db: Database,
   accountId: string,

@@ -1,17 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { newSignedInUser } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
+import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestUser;
 const readers: StreamReader[] = [];
 beforeAll(async () => {
-  // Small pages: what comes in bursts needs several of them.
+  // Small pages: a burst needs several of them.
   api = await openTestApi({ streamLimits: { heartbeatMs: 50, pageRecords: 2, replayRecords: 1_000 } });
   user = await newSignedInUser(api);
 });
@@ -26,7 +24,7 @@ async function open(position?: string, { cookie } = user): Promise<StreamReader>
   return reader;
 }
 
-/** How often a client comes back, and how many results of a monitor come in meanwhile, each time. */
+/** How often a client reconnects, and how many results of a monitor arrive in between. */
 const [TURNS, ROUNDS] = [8, 6];
 
 const idsOf = (reader: StreamReader): unknown[] => reader.received.map(({ data }) => data['id']);
@@ -48,7 +46,7 @@ async function databaseTime(shiftMs: number = 0): Promise<string> {
   return new Date((rows[0]?.now.getTime() ?? NaN) + shiftMs).toISOString();
 }
 
-/** The stamp of a monitor's last result, or so many milliseconds later. */
+/** The timestamp of a monitor's last result, plus this many milliseconds. */
 async function lastStampOf(monitorId: string, laterMs: number = 0): Promise<string> {
   const { rows } = await api.database.pool.query<{ stamp: Date }>(
     'select last_timestamp as stamp from monitors where id = $1',
@@ -57,7 +55,7 @@ async function lastStampOf(monitorId: string, laterMs: number = 0): Promise<stri
   return new Date((rows[0]?.stamp.getTime() ?? NaN) + laterMs).toISOString();
 }
 
-/** Moves everything of a monitor back in time, its clock too. */
+/** Moves all records of a monitor back in time, including its clock. */
 async function age(monitorId: string, seconds: number): Promise<void> {
   const move = async (table: string, key: string, stamp: string): Promise<void> => {
     const sql = `update ${table} set ${stamp} = ${stamp} - $2 * interval '1 second' where ${key} = $1`;
@@ -68,11 +66,11 @@ async function age(monitorId: string, seconds: number): Promise<void> {
   await move('monitors', 'id', 'last_timestamp');
 }
 
-describe('a client that comes back', () => {
-  test('has lost nothing, however often it was gone while results came in', async () => {
+describe('a client that reconnects', () => {
+  test('loses nothing, however often it disconnects while results arrive', async () => {
     const monitors = await Promise.all([1, 2, 3].map(() => newMonitor(api)));
     let turn = 0;
-    /** Some results in each turn, while the reader comes and goes. */
+    /** Some results in each round, while the reader reconnects. */
     async function write(id: string): Promise<void> {
       for (let round = 0; round < TURNS * ROUNDS; round += 1) {
         await until('the turn of this result', () => round < (turn + 1) * ROUNDS);
@@ -81,7 +79,7 @@ describe('a client that comes back', () => {
     }
     const mine = [await open()];
     const writers = Promise.all(monitors.map(({ id }) => write(id)));
-    // Each goes after a few more messages than the one before; the first before any.
+    // Each disconnects after a few more messages than the one before; the first before any.
     for (; turn < TURNS; turn += 1) {
       const last = mine.at(-1);
       await until('enough messages of this turn', () => last && last.received.length >= turn);
@@ -96,7 +94,7 @@ describe('a client that comes back', () => {
     for (const reader of mine) expectOnceInOrder(reader);
   });
 
-  test('gets what is left in the order of its stamps, each once, while more comes in', async () => {
+  test('gets the missed records in the order of their timestamps, each once, while more arrive', async () => {
     const { id } = await newMonitor(api);
     const before = await databaseTime();
     for (let round = 0; round < 20; round += 1) await recordCheck(api, id, round % 2 === 1);
@@ -108,14 +106,14 @@ describe('a client that comes back', () => {
     expect(ofMonitor.filter(({ event }) => event === 'check')).toHaveLength(21);
   });
 
-  test('a client that returns before the first message continues from there', async () => {
-    const stranger = await newSignedInUser(api, { accountId: api.other.id });
+  test('before the first message continues from there', async () => {
+    const otherUser = await newSignedInUser(api, { accountId: api.other.id });
     const monitor = await newMonitor(api, {}, api.other.key);
-    const quiet = await open(undefined, stranger);
+    const quiet = await open(undefined, otherUser);
     await until('a position', () => quiet.lastEventId);
     await quiet.close();
     const missed = await recordCheck(api, monitor.id);
-    await (await open(quiet.lastEventId, stranger)).sees(missed);
+    await (await open(quiet.lastEventId, otherUser)).sees(missed);
   });
 });
 
@@ -145,7 +143,7 @@ describe('a replay', () => {
   test.each([
     ['more than five minutes ago', -310_000],
     ['in the future', 3_600_000],
-  ])('of a position %s is a reset, and the stream goes on', async (_, shiftMs) => {
+  ])('of a position %s is a reset, and the stream continues', async (_, shiftMs) => {
     const monitor = await newMonitor(api);
     const aMinuteAgo = await databaseTime(-60_000);
     const reader = await open(await databaseTime(shiftMs));
@@ -157,7 +155,7 @@ describe('a replay', () => {
     expect(kindsOf(reader).filter((kind) => kind === 'reset')).toHaveLength(1);
   });
 
-  test('of four minutes ago is none', async () => {
+  test('of four minutes ago is complete', async () => {
     const monitor = await newMonitor(api);
     const id = await recordCheck(api, monitor.id);
     await age(monitor.id, 240);
@@ -166,7 +164,7 @@ describe('a replay', () => {
     expect(kindsOf(reader)).not.toContain('reset');
   });
 
-  test('of too much is a reset', async () => {
+  test('of too many records is a reset', async () => {
     const monitor = await newMonitor(api);
     const before = await databaseTime();
     await api.database.pool.query(

@@ -1,21 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { OpenDatabase } from '@tocsin/db/database/open';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/change-users';
 import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { browser, newSignedInUser } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
+import { browser, newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { STREAM_LIMITS } from './stream-limits.ts';
-import type { StreamLimits } from './stream-limits.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
 let api: TestApi;
@@ -44,7 +39,7 @@ describe('a stream ends with the next heartbeat', () => {
     await kept.close();
   });
 
-  test('when it expires, which a stream does not put off', async () => {
+  test('when the session expires, which a stream does not extend', async () => {
     const user = await newSignedInUser(api);
     const reader = await open(user);
     const expireIn = (interval: string): Promise<unknown> =>
@@ -72,7 +67,7 @@ describe('a stream ends with the next heartbeat', () => {
   });
 });
 
-test('streams are counted, and bounded for each user and for the process', async () => {
+test('streams are counted, and limited per user and per process', async () => {
   await until('the streams of other tests are closed', async () => (await openStreams()) === 0);
   const [user, other] = [await newSignedInUser(api), await newSignedInUser(api)];
   const readers = [await open(user), await open(user)];
@@ -91,7 +86,7 @@ test('streams are counted, and bounded for each user and for the process', async
   expect(measured).not.toContain('route="/api/dashboard/stream",status="200"');
 });
 
-/** How often an account was looked at from now on. */
+/** Counts the polls of an account from now on. */
 function countLooks({ pool }: OpenDatabase): () => number {
   const query = pool.query.bind(pool) as (...args: unknown[]) => unknown;
   let looks = 0;
@@ -104,7 +99,7 @@ function countLooks({ pool }: OpenDatabase): () => number {
   return () => looks;
 }
 
-test('an account is read once for all of its streams, and not at all without any', async () => {
+test('an account is polled once for all of its streams, and not without any', async () => {
   const calm = await openTestApi({ streamLimits: { pollMs: 600_000 } });
   try {
     const looks = countLooks(calm.database);
@@ -115,7 +110,7 @@ test('an account is read once for all of its streams, and not at all without any
     await Promise.all(readers.map((reader) => reader.close()));
     await until('the streams are closed', async () => (await openStreams(calm)) === 0);
     const again = await open(user, calm);
-    // Where to begin, and the first look after that: by a hub of its own.
+    // The start and the first poll, by a hub of its own.
     await until('the account is read again', () => looks() === 4);
     await again.close();
   } finally {
@@ -123,7 +118,7 @@ test('an account is read once for all of its streams, and not at all without any
   }
 });
 
-test('a client that takes nothing is cut off; one that reads gets everything', async () => {
+test('a client that does not read is disconnected; one that reads gets everything', async () => {
   // A few of these fill the kernel's buffers of a connection.
   const fat = 'x'.repeat(512 * 1024);
   const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
@@ -137,7 +132,7 @@ test('a client that takes nothing is cut off; one that reads gets everything', a
   while ((await openStreams()) === 2) {
     if (ids.length > 200) throw new Error('never cut off');
     const id = await recordCheck(api, monitor.id);
-    // The reading client takes each result before the next, so that on a slow machine it is not cut off too.
+    // The reading client receives each result before the next, so that it is not disconnected on a slow machine.
     await reader.sees(id);
     ids.push(id);
   }
@@ -236,7 +231,7 @@ test('while Postgres is unavailable, streams stay open and nothing is lost', asy
   });
 });
 
-test('after a longer absence than a replay reaches back there is a reset', async () => {
+test('after an outage longer than a replay there is a reset', async () => {
   await throughGate({}, async ({ behind, database, gate }) => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);
@@ -276,7 +271,7 @@ test('a service that stops ends its streams, and opens none', async () => {
   }
 });
 
-test('a service that stops waits for the session check of a stream that is under way', async () => {
+test('a service that stops waits for the session check of a stream in progress', async () => {
   const stopping = await openTestApi({ streamLimits: { heartbeatMs: 50 } });
   const client = await stopping.database.pool.connect();
   try {
@@ -295,10 +290,10 @@ test('a service that stops waits for the session check of a stream that is under
     const order: string[] = [];
     const stopped = stopping.streams.stop().then(() => order.push('stopped'));
     expect(await reader.over).toBe('ended');
-    order.push('session answered');
+    order.push('session checked');
     await client.query('rollback');
     await stopped;
-    expect(order).toEqual(['session answered', 'stopped']);
+    expect(order).toEqual(['session checked', 'stopped']);
   } finally {
     client.release();
     await stopping.close();

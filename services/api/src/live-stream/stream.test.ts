@@ -4,11 +4,9 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { beginMaintenance } from '../testing/maintenance.ts';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { newSignedInUser } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
+import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestUser;
@@ -36,22 +34,22 @@ describe('a stream', () => {
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
     });
-    // Asked for by every fetch; a compressor would hold messages back.
+    // Every fetch accepts compression, which would delay messages.
     expect(reader.response.headers.has('content-encoding')).toBe(false);
     const head = await user.agent.head(STREAM);
     expect([head.status, head.headers['content-type']]).toEqual([200, 'text/event-stream']);
   });
 
-  test('gives events and status changes of the account once, in order, and nothing of another', async () => {
-    const [monitor, foreign] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
-    const stranger = await newSignedInUser(api, { accountId: api.other.id });
-    const [mine, theirs] = [await open(), await open(undefined, stranger.cookie)];
+  test('sends events and status changes of its account only, once and in order', async () => {
+    const [monitor, othersMonitor] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
+    const otherUser = await newSignedInUser(api, { accountId: api.other.id });
+    const [mine, theirs] = [await open(), await open(undefined, otherUser.cookie)];
     const ids = [
       await recordCheck(api, monitor.id),
       await recordCheck(api, monitor.id, true),
       await recordCheck(api, monitor.id),
     ];
-    await theirs.sees(await recordCheck(api, foreign.id));
+    await theirs.sees(await recordCheck(api, othersMonitor.id));
     await mine.sees(ids[2]);
     const late = await recordCheck(api, monitor.id);
     await mine.sees(late);
@@ -78,10 +76,13 @@ describe('a stream', () => {
       errorReason: 'HTTP_500',
       region: 'default',
     });
-    expect(theirs.received.map(({ data }) => data['monitorId'])).toEqual([foreign.id, foreign.id]);
+    expect(theirs.received.map(({ data }) => data['monitorId'])).toEqual([
+      othersMonitor.id,
+      othersMonitor.id,
+    ]);
   });
 
-  test('knows monitors that are made, renamed and deleted while it is open', async () => {
+  test('includes monitors that are created, renamed and deleted while it is open', async () => {
     const reader = await open();
     const monitor = await newMonitor(api, { name: 'Before' });
     await reader.sees(await recordCheck(api, monitor.id));
@@ -104,7 +105,7 @@ describe('a stream', () => {
     );
   });
 
-  test('does not miss what was stamped before another record and committed after it', async () => {
+  test('sends records that are committed after a record with a later timestamp', async () => {
     const [slow, quick] = [await newMonitor(api), await newMonitor(api)];
     const reader = await open();
     const client = await api.database.pool.connect();
@@ -133,7 +134,7 @@ describe('a stream', () => {
   });
 });
 
-test('even what was committed a minute after its stamp comes, a little later', async () => {
+test('sends records that are committed a minute after their timestamp', async () => {
   const monitor = await newMonitor(api);
   const reader = await open();
   const { rows } = await api.database.pool.query<{ id: string }>(
@@ -148,7 +149,7 @@ test('even what was committed a minute after its stamp comes, a little later', a
 });
 
 describe('a position', () => {
-  test.each(['', 'yesterday', '2026-02-30T00:00:00Z', '17'])('%j is none: 400', async (position) => {
+  test.each(['', 'yesterday', '2026-02-30T00:00:00Z', '17'])('%j is invalid: 400', async (position) => {
     const header = await user.agent.get(STREAM).set('Last-Event-ID', position);
     const query = await user.agent.get(STREAM).query({ lastEventId: position });
     expect([header.status, query.status]).toEqual([400, 400]);
@@ -156,18 +157,18 @@ describe('a position', () => {
     expect(query.body).toMatchObject({ errors: [{ path: 'lastEventId' }] });
   });
 
-  test('given twice: 400', async () => {
+  test('is given twice: 400', async () => {
     const now = new Date().toISOString();
     const response = await user.agent.get(STREAM).query({ lastEventId: [now, now] });
     expect(response.status).toBe(400);
   });
 });
 
-test('no session: 401', async () => {
+test('without a session: 401', async () => {
   expect((await fetch(`http://127.0.0.1:${api.port}${STREAM}`)).status).toBe(401);
 });
 
-test('heartbeats move the position on while nothing happens', async () => {
+test('heartbeats advance the position while nothing happens', async () => {
   const reader = await open();
   const { lastEventId } = reader;
   await until(

@@ -1,14 +1,11 @@
 import {
   createMaintenanceWindowSchema,
-  updateMaintenanceWindowSchema,
+  type MaintenanceWindowInput,
+  type MaintenanceWindowUpdate,
   previewMaintenanceWindowSchema,
+  updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type {
-  MaintenanceWindowInput,
-  MaintenanceWindowUpdate,
-} from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
-import { toFieldErrors } from '@tocsin/contracts/field-errors';
+import { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
 import type { Database } from '@tocsin/db/database/open';
 import {
   findWindowRow,
@@ -27,12 +24,12 @@ import {
 } from '@tocsin/db/maintenance-windows/write-windows';
 import type { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { invalidFields } from '../http/errors.ts';
-import type { Handlers } from '../http/implement.ts';
+import { parseFields } from '../http/errors.ts';
+import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 
-export function maintenanceWindowHandlers(context: ApiContext): Handlers<typeof maintenanceWindowRoutes> {
+export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context) => {
   const { db } = context;
   return {
     listMaintenanceWindows: async ({ caller, query }) => ({
@@ -68,31 +65,23 @@ export function maintenanceWindowHandlers(context: ApiContext): Handlers<typeof 
       return { maintenanceWindow };
     },
   };
-}
+});
 
-/**
- * Takes the monitors of an ended window out of maintenance if they are few. The notifier's clock does it otherwise, and if this fails.
- */
+/** Ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0 || monitorIds.length > SETTLED_AT_ONCE) return;
   try {
     const { statusChangeIds } = await settleMaintenance(context.db, monitorIds);
     hintStatusChanges(context, statusChangeIds);
   } catch (error) {
-    context.logger.warn('Could not end maintenance at once; the clock does it', { error });
+    context.logger.warn('Could not end maintenance at once; a notifier will', { error });
   }
 }
 
-/** @throws AppError validation_failed, with all invalid fields */
+/** Validates the rules between the fields of a new window, as far as the fields are valid. @throws AppError validation_failed */
 async function parseCreate(db: Database, accountId: string, body: RawBody): Promise<MaintenanceWindowInput> {
-  const result = createMaintenanceWindowSchema.safeParse(body);
-  const readable = result.success ? result.data : withoutNull(readableFields(body));
-  const errors = [
-    ...(result.success ? [] : toFieldErrors(result.error.issues, createMaintenanceWindowSchema)),
-    ...(await validateWindow(db, accountId, readable)),
-  ];
-  if (!result.success || errors.length > 0) throw invalidFields(errors);
-  return result.data;
+  const errors = await validateWindow(db, accountId, validFields(body));
+  return parseFields(createMaintenanceWindowSchema, body, errors);
 }
 
 /** The same for a preview, which ignores unknown monitors. */
@@ -101,20 +90,15 @@ async function parsePreview(
   accountId: string,
   body: RawBody,
 ): Promise<z.output<typeof previewMaintenanceWindowSchema>> {
-  const result = previewMaintenanceWindowSchema.safeParse(body);
-  const { monitorIds: _, ...schedule } = result.success ? result.data : withoutNull(readableFields(body));
+  const { monitorIds: _, ...schedule } = validFields(body);
   const isStored = body['maintenanceWindowId'] !== undefined;
-  const errors = [
-    ...(result.success ? [] : toFieldErrors(result.error.issues, previewMaintenanceWindowSchema)),
-    ...(await validateWindow(db, accountId, schedule, isStored)),
-  ];
-  if (!result.success || errors.length > 0) throw invalidFields(errors);
-  return result.data;
+  const errors = await validateWindow(db, accountId, schedule, isStored);
+  return parseFields(previewMaintenanceWindowSchema, body, errors);
 }
 
 /**
- * An update whose fields are well-formed is validated with the stored window when it is written. Otherwise the merged window is
- * validated here, so that all invalid fields are reported at once.
+ * An update whose fields are valid is validated together with the stored window when it is written, otherwise here, to report all errors at
+ * once.
  * @throws AppError not_found, validation_failed
  */
 async function parseUpdate(
@@ -126,25 +110,16 @@ async function parseUpdate(
   const result = updateMaintenanceWindowSchema.safeParse(body);
   if (result.success) return result.data;
   const before = await findWindowRow(db, accountId, id);
-  const { monitorIds, ...schedule } = readableFields(body);
+  const { monitorIds, ...schedule } = validFields(body);
   const merged = { ...mergeSchedule(before, schedule), ...(monitorIds && { monitorIds }) };
-  throw invalidFields([
-    ...toFieldErrors(result.error.issues, createMaintenanceWindowSchema),
-    ...(await validateWindow(db, accountId, merged, true)),
-  ]);
+  return parseFields(updateMaintenanceWindowSchema, body, await validateWindow(db, accountId, merged, true));
 }
 
-/** The fields of an invalid body that are valid on their own. */
-function readableFields(body: RawBody): MaintenanceWindowUpdate {
-  const shape = updateMaintenanceWindowSchema.shape;
-  const right = Object.entries(shape).flatMap(([name, schema]) => {
-    const result = schema.safeParse(body[name]);
-    return result.success && result.data !== undefined ? [[name, result.data] as const] : [];
+/** The fields of a body that are valid on their own. */
+function validFields(body: RawBody): Parameters<typeof validateWindow>[2] {
+  const valid = Object.entries(updateMaintenanceWindowSchema.shape).flatMap(([name, schema]) => {
+    const { data } = schema.safeParse(body[name]);
+    return data === undefined ? [] : [[name, data] as const];
   });
-  return Object.fromEntries(right) as MaintenanceWindowUpdate;
-}
-
-/** Without a null rule: there is nothing to validate. */
-function withoutNull(fields: MaintenanceWindowUpdate): Parameters<typeof validateWindow>[2] {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+  return Object.fromEntries(valid);
 }

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
+  type ListedMaintenanceWindow,
   listedMaintenanceWindowSchema,
+  type MaintenanceWindow,
+  type MaintenanceWindowPreview,
   maintenanceWindowSchema,
-} from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type {
-  ListedMaintenanceWindow,
-  MaintenanceWindow,
-  MaintenanceWindowPreview,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
@@ -15,20 +13,19 @@ import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { checkOf, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const PATH = '/api/dashboard/maintenance-windows';
 const HOUR_MS = 3_600_000;
 
 let api: TestApi;
 let agent: TestAgent;
-let stranger: TestAgent;
+let otherUser: TestAgent;
 let monitorId: string;
 beforeAll(async () => {
   api = await openTestApi();
   agent = await signIn(api);
-  stranger = await signIn(api, { accountId: api.other.id });
+  otherUser = await signIn(api, { accountId: api.other.id });
   monitorId = (await newMonitor(api)).id;
 });
 afterAll(() => api.close());
@@ -53,7 +50,7 @@ async function create(fields: Record<string, unknown> = {}): Promise<Maintenance
   return (response.body as { maintenanceWindow: MaintenanceWindow }).maintenanceWindow;
 }
 
-/** What an answer names as at fault, by path. */
+/** The field errors of a response, by path. */
 function faults(response: { body: unknown }): string[] {
   const { errors = [] } = response.body as { errors?: { path: string }[] };
   return errors.map(({ path }) => path);
@@ -90,7 +87,7 @@ describe('POST', () => {
     });
   });
 
-  test('plans a recurring one, and shows the next five in its time zone', async () => {
+  test('plans a recurring window, and returns the next five occurrences in its time zone', async () => {
     const window = await create({
       startsAt: '2026-03-27T22:00:00+01:00',
       endsAt: '2026-03-27T23:00:00+01:00',
@@ -107,7 +104,7 @@ describe('POST', () => {
     }
   });
 
-  test('one that has begun already runs with the clock’s next round', async () => {
+  test('a window that has begun already runs after the next run of the clock', async () => {
     const { id } = await newMonitor(api);
     const window = await create({ startsAt: inHours(-1), monitorIds: [id.toUpperCase()] });
     expect(window).toMatchObject({ state: 'scheduled', monitorIds: [id] });
@@ -158,9 +155,9 @@ describe('POST', () => {
     );
   });
 
-  test('reports each monitor of another account, with the other errors', async () => {
-    const foreign = await newMonitor(api, {}, api.other.key);
-    const monitorIds = [monitorId, foreign.id, '01932f5e-0000-7000-8000-000000000000'];
+  test('reports each monitor of another account, together with other errors', async () => {
+    const othersMonitor = await newMonitor(api, {}, api.other.key);
+    const monitorIds = [monitorId, othersMonitor.id, '01932f5e-0000-7000-8000-000000000000'];
     const response = await agent.post(PATH).send(bodyOf({ monitorIds, name: '' }));
     expect(response.status).toBe(400);
     expect(faults(response)).toEqual(['name', 'monitorIds.1', 'monitorIds.2']);
@@ -185,7 +182,7 @@ describe('GET', () => {
     return maintenanceWindows.map((window) => listedMaintenanceWindowSchema.parse(window));
   }
 
-  test('lists the account’s windows, the newest first, a page at a time, and no other’s', async () => {
+  test('lists the windows of the account only, newest first, in pages', async () => {
     const windows = [
       await create({ name: 'One' }),
       await create({ name: 'Two', rrule: 'FREQ=WEEKLY' }),
@@ -197,10 +194,10 @@ describe('GET', () => {
     expect((await list(`?limit=1&before=${windows[1]?.id ?? ''}`))[0]).toEqual(
       windows.slice(2, 3).map(listed)[0],
     );
-    expect((await stranger.get(PATH)).body).toEqual({ maintenanceWindows: [] });
+    expect((await otherUser.get(PATH)).body).toEqual({ maintenanceWindows: [] });
   });
 
-  test('shows the stored occurrence: the one that runs, or the next one', async () => {
+  test('returns the stored occurrence: the running or the next one', async () => {
     const { id } = await newMonitor(api);
     const body = { startsAt: inHours(-1), monitorIds: [id], rrule: 'FREQ=DAILY' };
     const window = await create(body);
@@ -214,18 +211,18 @@ describe('GET', () => {
     expect((await agent.delete(`${PATH}/${window.id}`)).status).toBe(204);
   });
 
-  test('refuses a page that is none, also of another account', async () => {
+  test('rejects invalid pages, including a cursor of another account', async () => {
     const { id } = await create();
     for (const query of ['limit=0', 'limit=x', 'before=x', `before=${monitorId}`]) {
       expect((await agent.get(`${PATH}?${query}`)).status).toBe(400);
     }
-    const theirs = await stranger.get(`${PATH}?before=${id}`);
+    const theirs = await otherUser.get(`${PATH}?before=${id}`);
     expect([theirs.status, faults(theirs)]).toEqual([400, ['before']]);
   });
 });
 
 describe('PATCH', () => {
-  test('changes what is given only', async () => {
+  test('changes the given fields only', async () => {
     const window = await create({ rrule: 'FREQ=WEEKLY' });
     const other = await newMonitor(api);
     const response = await agent
@@ -259,7 +256,7 @@ describe('PATCH', () => {
   });
 });
 
-test('DELETE removes a window, and ends it at once if it runs', async () => {
+test('DELETE removes a window and ends it at once if it is running', async () => {
   const { id: monitor } = await newMonitor(api);
   await recordChecks(api.context.db, [checkOf(monitor)]);
   const { id } = await create({ startsAt: inHours(-1), monitorIds: [monitor] });
@@ -278,7 +275,7 @@ describe('POST …/end', () => {
     return (response.body as { maintenanceWindow: MaintenanceWindow }).maintenanceWindow;
   };
 
-  test('ends what runs at once, and the end is a moment of the server’s clock', async () => {
+  test('ends the running occurrence at once, by the clock of the server', async () => {
     const { id: monitor } = await newMonitor(api);
     await recordChecks(api.context.db, [checkOf(monitor)]);
     const { id } = await create({ startsAt: inHours(-1), monitorIds: [monitor] });
@@ -292,7 +289,7 @@ describe('POST …/end', () => {
     expect(await end(id)).toEqual(ended);
   });
 
-  test('a recurring one continues with its next occurrence, and the clock does not begin the ended one again', async () => {
+  test('continues a recurring window with its next occurrence; the clock does not begin the ended one again', async () => {
     const window = await create({ startsAt: inHours(-1), rrule: 'FREQ=DAILY;COUNT=9' });
     await tick();
     const ended = await end(window.id);
@@ -303,18 +300,18 @@ describe('POST …/end', () => {
     expect(renamed.body).toMatchObject({ maintenanceWindow: { state: 'scheduled' } });
   });
 
-  test('one that is due and was not begun yet does not begin any more; one that is to come stays', async () => {
+  test('an occurrence that is due but has not begun is skipped; a future one stays', async () => {
     const [due, later] = [await create({ startsAt: inHours(-1) }), await create()];
     expect(await end(due.id)).toMatchObject({ state: 'ended' });
     expect(await end(later.id)).toEqual(later);
   });
 });
 
-test('another account’s window does not exist, with a bad body too', async () => {
+test('another account’s window is not found, also with an invalid body', async () => {
   const window = await create();
   for (const id of [window.id, 'no-id']) {
     const path = `${PATH}/${id}`;
-    const who = id === window.id ? stranger : agent;
+    const who = id === window.id ? otherUser : agent;
     expect((await who.get(path)).status).toBe(404);
     expect((await who.patch(path).send({ name: 'Mine' })).status).toBe(404);
     expect((await who.patch(path).send({ nmae: 'Mine' })).status).toBe(404);
@@ -338,7 +335,7 @@ describe('POST /preview', () => {
   const preview = async (fields: Record<string, unknown>, user = agent): Promise<Response> =>
     user.post(`${PATH}/preview`).send({ startsAt: inHours(1), endsAt: inHours(2), ...fields });
 
-  test('shows the next five occurrences as creation plans them, and creates nothing', async () => {
+  test('returns the next five occurrences as creation plans them, and creates nothing', async () => {
     const rule = { rrule: 'FREQ=DAILY', timeZone: 'Europe/Berlin', startsAt: inHours(1), endsAt: inHours(2) };
     const before = await agent.get(PATH);
     const response = await preview(rule);
@@ -348,7 +345,7 @@ describe('POST /preview', () => {
     expect([occurrences.length, overlaps]).toEqual([5, []]);
   });
 
-  test('shows other windows that overlap on the same monitors', async () => {
+  test('returns other windows that overlap on the same monitors', async () => {
     const { id: first } = await newMonitor(api);
     const { id: second } = await newMonitor(api);
     const times = { startsAt: inHours(1.5), endsAt: inHours(3) };
@@ -362,7 +359,7 @@ describe('POST /preview', () => {
     ]);
     const own = await preview({ monitorIds, maintenanceWindowId: other.id });
     expect(own.text).not.toContain(other.id);
-    expect((await preview({ monitorIds }, stranger)).body).toMatchObject({ overlaps: [] });
+    expect((await preview({ monitorIds }, otherUser)).body).toMatchObject({ overlaps: [] });
   });
 
   test.each([
@@ -371,12 +368,12 @@ describe('POST /preview', () => {
     [{ startsAt: 'tomorrow', monitorIds: ['x'] }, ['startsAt', 'monitorIds.0']],
     [{ startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' }, ['endsAt']],
     [{ name: 'Upgrade' }, ['name']],
-  ])('refuses %j as creation does', async (fields, paths) => {
+  ])('rejects %j as creation does', async (fields, paths) => {
     const response = await preview(fields);
     expect([response.status, faults(response).toSorted()]).toEqual([400, paths.toSorted()]);
   });
 
-  test('the schedule of an edited window may be in the past', async () => {
+  test('accepts a past schedule of an edited window', async () => {
     const past = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' };
     const { id } = await create();
     const response = await preview({ ...past, maintenanceWindowId: id });

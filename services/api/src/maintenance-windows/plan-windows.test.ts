@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test('a window whose rule is invalid is ended and logged', async () => {
+test('a window with an invalid rule is ended and logged', async () => {
   const { id: monitorId } = await newMonitor(api);
   const startsAt = new Date(Date.now() + 3_600_000);
   const { id } = await createMaintenanceWindow(api.context.db, api.account.id, {

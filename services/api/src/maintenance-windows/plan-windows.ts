@@ -1,36 +1,23 @@
-import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
-import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import type { LeaderLoopOptions } from '../housekeeping/housekeeping.ts';
 
 const EVERY_MS = 10_000;
-/** Every notifier polls twice a second, so all of them missed what is this late. */
+/** Every notifier polls twice a second, so all of them missed a window that is this late. */
 const BEHIND_MS = 30_000;
 
-/**
- * Begins and ends the windows that no notifier has handled. Whether a monitor is in maintenance follows from the stored occurrence of its
- * window, so the next one must be planned even if no notifier runs.
- */
+/** Begins and ends windows that no notifier has handled: the next occurrence must be planned even if no notifier runs. */
 export function startPlanningWindows({
   db,
   isLeader,
   logger,
-}: {
-  readonly db: Database;
-  /** One api process plans. */
-  readonly isLeader: () => boolean;
-  readonly logger: Logger;
-}): Loop {
-  return createLoop({
-    name: 'Planning maintenance windows',
-    everyMs: EVERY_MS,
-    logger,
-    work: async () => {
-      if (!isLeader()) return;
-      const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
-      for (const maintenanceWindowId of brokenIds) {
-        logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
-      }
-    },
-  });
+}: Omit<LeaderLoopOptions, 'databaseClock'>): Loop {
+  const work = async (): Promise<void> => {
+    if (!isLeader()) return;
+    const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
+    for (const maintenanceWindowId of brokenIds) {
+      logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
+    }
+  };
+  return createLoop({ name: 'Planning maintenance windows', everyMs: EVERY_MS, logger, work });
 }

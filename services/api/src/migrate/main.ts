@@ -16,7 +16,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, interr
 try {
   const env = parseEnv(settings.pick({ DATABASE_URL: true, DATABASE_DIRECT_URL: true, QUEUE_URL: true }));
   await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, {
-    onWait: (wait) => logger.warn('A migration waits for locks that other sessions hold', wait),
+    onWait: (wait) => logger.warn('A migration is waiting for locks of other sessions', wait),
     onReport: ({ migration, rows }) =>
       logger.warn('A migration deleted rows', { migration, count: rows.length, rows }),
     signal: interruption.signal,
@@ -25,7 +25,7 @@ try {
   // BullMQ's migrations cannot be interrupted, so from here on a signal ends the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, interrupt);
   for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
-  logger.info('The schema is that of this version');
+  logger.info('The schema is up to date');
 } catch (error) {
   if (error instanceof SettingsError) process.stderr.write(`${error.message}\n`);
   else logger.error('Could not migrate', { error });

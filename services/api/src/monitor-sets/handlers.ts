@@ -2,21 +2,24 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { monitorSetEntrySchema, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { MonitorSet, MonitorSetEntry } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
+import {
+  type MonitorSet,
+  type MonitorSetEntry,
+  monitorSetEntrySchema,
+  monitorSetSchema,
+} from '@tocsin/contracts/monitor-sets/monitor-set';
+import { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { z } from 'zod';
-import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
-import type { Handlers } from '../http/implement.ts';
+import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { findUnknownRegions } from '../monitors/handlers.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 
-export function monitorSetHandlers(context: ApiContext): Handlers<typeof monitorSetRoutes> {
+export const monitorSetApi = implement(monitorSetRoutes, (context) => {
   const { defaultRegion, regions } = context.settings;
   return {
     applyMonitors: {
@@ -33,27 +36,24 @@ export function monitorSetHandlers(context: ApiContext): Handlers<typeof monitor
       },
     },
   };
-}
+});
 
 /** Monitors validated before other requests get their turn. */
 const VALIDATED_AT_ONCE = 100;
-/** More errors are likely the same one over and over. */
+/** More errors are likely repetitions. */
 const MAX_ERRORS = 100;
-
-/** More than any field of a monitor may hold. A larger one gets one error instead of one for each member. */
+/** More than any field of a monitor may contain. A larger field gets one error instead of one for each member. */
 const MAX_MEMBERS = 1_000;
 
 /** Everything except the monitors, which are validated one by one. */
 const outerSchema = monitorSetSchema.extend({
   monitors: z
     .array(z.unknown(), { error: 'must be an array of monitors' })
-    .max(LIMITS.monitorSetSize, { error: `must hold at most ${LIMITS.monitorSetSize} monitors` }),
+    .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` }),
 });
 
 /**
- * Parses a set. Fields that a monitor omits get their defaults, not their previous values.
- * @param regions the only codes allowed; null: any
- * @throws AppError validation_failed, with at most a hundred invalid fields
+ * Parses a set. Fields that a monitor omits get their defaults. @throws AppError validation_failed, with at most a hundred invalid fields
  */
 async function parseSet(body: RawBody, regions: readonly string[] | null): Promise<MonitorSet> {
   const outer = outerSchema.safeParse(body);
@@ -88,7 +88,7 @@ async function validateMonitors(
   return entries;
 }
 
-/** Also of an entry with other invalid fields; null if it is invalid itself. */
+/** Null if it is invalid; other fields do not matter. */
 function externalIdOf(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return null;
   const { externalId } = entry as { readonly externalId?: unknown };
@@ -109,7 +109,7 @@ function findOverfull(entry: unknown): FieldError[] {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return [];
   return Object.entries(entry)
     .filter(([, value]) => typeof value === 'object' && value !== null && countOf(value) > MAX_MEMBERS)
-    .map(([field]) => ({ path: field, message: `must not hold more than ${MAX_MEMBERS} values` }));
+    .map(([field]) => ({ path: field, message: `must not contain more than ${MAX_MEMBERS} values` }));
 }
 
 function countOf(value: object): number {

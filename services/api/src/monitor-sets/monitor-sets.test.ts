@@ -28,12 +28,12 @@ const entry = (externalId: string, fields: Record<string, unknown> = {}): Entry 
   ...fields,
 });
 
-interface Answer {
+interface SetResponse {
   readonly status: number;
   readonly body: Record<string, unknown>;
 }
 
-async function put(body: object, key?: string): Promise<Answer> {
+async function put(body: object, key?: string): Promise<SetResponse> {
   const { status, body: received } = await api.as(key).put(MONITORS).send(body);
   return { status, body: received as Record<string, unknown> };
 }
@@ -62,7 +62,7 @@ const keysOf = (members: readonly { externalId: string | null }[]): (string | nu
   members.map(({ externalId }) => externalId);
 
 describe('a set', () => {
-  test('creates what is missing; applied again, it changes nothing and reports that', async () => {
+  test('creates missing monitors; applied again, it changes nothing and reports that', async () => {
     const { source: _, ...full } = { ...FULL_MONITOR, externalId: 'twice-full' };
     const set = [entry('twice-b'), entry('twice-a'), full];
     const first = await apply('twice', set);
@@ -82,7 +82,7 @@ describe('a set', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
-  test('reports which fields differ; an omitted field gets its default again', async () => {
+  test('reports the fields that differ; an omitted field gets its default again', async () => {
     await apply('update', [
       entry('update-1', { interval: 30, body: 'x', method: 'POST' }),
       entry('update-2'),
@@ -98,8 +98,8 @@ describe('a set', () => {
     expect(Date.parse(after?.updatedAt ?? '')).toBeGreaterThan(Date.parse(before?.updatedAt ?? ''));
   });
 
-  test('deletes what it does not list only where it is to prune, and of its source alone', async () => {
-    const stranger = await newMonitor(api, { externalId: 'prune-other', source: 'prune-2' });
+  test('deletes unlisted monitors only with prune, and only of its source', async () => {
+    const otherUser = await newMonitor(api, { externalId: 'prune-other', source: 'prune-2' });
     const free = await newMonitor(api, { externalId: 'prune-free' });
     await apply('prune', [entry('prune-1'), entry('prune-2')]);
     const [, gone] = await monitorsOf('prune');
@@ -109,13 +109,14 @@ describe('a set', () => {
     const pruned = await apply('prune', [entry('prune-1')], { prune: true });
     expect(pruned.deleted).toEqual([{ id: gone?.id, externalId: 'prune-2' }]);
     expect((await api.as().get(`${MONITORS}/${gone?.id}`)).status).toBe(404);
-    for (const { id } of [stranger, free]) expect((await api.as().get(`${MONITORS}/${id}`)).status).toBe(200);
+    for (const { id } of [otherUser, free])
+      expect((await api.as().get(`${MONITORS}/${id}`)).status).toBe(200);
     await purgeDeletedMonitors(api.context.db);
     const { rows } = await api.database.pool.query('select from events where monitor_id = $1', [gone?.id]);
     expect(rows).toEqual([]);
   });
 
-  test('of another account with the same source and keys is another one', async () => {
+  test('of another account with the same source and keys is independent', async () => {
     await apply('shared', [entry('shared')]);
     const { status, body } = await put(
       { source: 'shared', monitors: [entry('shared', { name: 'Theirs' })], prune: true },
@@ -125,28 +126,28 @@ describe('a set', () => {
     expect((await monitorsOf('shared'))[0]?.name).toBe('shared');
   });
 
-  test('never takes over a monitor of another source, or of none', async () => {
-    const none = await newMonitor(api, { externalId: 'foreign-none' });
-    const other = await newMonitor(api, { externalId: 'foreign-other', source: 'theirs', name: 'Theirs' });
+  test('never takes over a monitor of another source, or without a source', async () => {
+    const none = await newMonitor(api, { externalId: 'taken-none' });
+    const other = await newMonitor(api, { externalId: 'taken-other', source: 'theirs', name: 'Theirs' });
     for (const dryRun of [true, false]) {
-      const set = [entry('foreign-new'), entry('foreign-none'), entry('foreign-other')];
-      const { status, body } = await put({ source: 'foreign', monitors: set, dryRun });
+      const set = [entry('taken-new'), entry('taken-none'), entry('taken-other')];
+      const { status, body } = await put({ source: 'taken', monitors: set, dryRun });
       expect([status, body['type'], body['errors']]).toEqual([
         409,
         'urn:tocsin:problem:conflict',
         [
           {
             path: 'monitors.1.externalId',
-            message: `"foreign-none" is the externalId of monitor ${none.id} ("Shop"), which has no source`,
+            message: `"taken-none" is the externalId of monitor ${none.id} ("Shop"), which has no source`,
           },
           {
             path: 'monitors.2.externalId',
-            message: `"foreign-other" is the externalId of monitor ${other.id} ("Theirs"), of source "theirs"`,
+            message: `"taken-other" is the externalId of monitor ${other.id} ("Theirs"), of source "theirs"`,
           },
         ],
       ]);
     }
-    expect(await monitorsOf('foreign')).toEqual([]);
+    expect(await monitorsOf('taken')).toEqual([]);
   });
 
   test('in a dry run returns the plan and changes nothing', async () => {
@@ -171,21 +172,21 @@ describe('a set', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
-  test('with the ETag of a dry run applies that plan or nothing', async () => {
+  test('with the ETag of a dry run applies exactly that plan or nothing', async () => {
     await apply('seen', [entry('seen-1'), entry('seen-2')]);
     const set = { source: 'seen', monitors: [entry('seen-1', { name: 'x' }), entry('seen-3')], prune: true };
     const look = async (): Promise<string> => {
-      const answer = await api
+      const response = await api
         .as()
         .put(MONITORS)
         .send({ ...set, dryRun: true });
-      return answer.get('etag') ?? '';
+      return response.get('etag') ?? '';
     };
     const send = async (etag: string): Promise<number> =>
       (await api.as().put(MONITORS).set('If-Match', etag).send(set)).status;
     const first = await look();
     expect(await look()).toBe(first);
-    // Each would be deleted, overwritten or left unmade unseen.
+    // Without the plan, each would be deleted, overwritten or not created unnoticed.
     const unseen = await newMonitor(api, { externalId: 'seen-4', source: 'seen' });
     expect(await send(first)).toBe(412);
     const second = await look();
@@ -195,12 +196,12 @@ describe('a set', () => {
     await newMonitor(api, { externalId: 'seen-3', source: 'seen' });
     expect(await send(third)).toBe(412);
     expect((await monitorsOf('seen')).map(({ name }) => name)).not.toContain('x');
-    // As a proxy hands it on that compresses.
+    // As a compressing proxy forwards it.
     expect(await send(`W/${await look()}`)).toBe(200);
     expect((await monitorsOf('seen')).map(({ name }) => name)).toEqual(['x', 'seen-3']);
   });
 
-  test('whose thresholds bring status changes about opens incidents and hints at the alerts', async () => {
+  test('with thresholds that cause status changes opens incidents and hints at the alerts', async () => {
     await apply('status', [entry('status-1', { failureThreshold: 3 }), entry('status-2')]);
     const [first, second] = await monitorsOf('status');
     await createChannel(api.context, {
@@ -221,7 +222,7 @@ describe('a set', () => {
     expect(addStatusChanges.mock.calls).toEqual([[[rows[0]?.id]]]);
   });
 
-  test('of nothing prunes all of its source', async () => {
+  test('without monitors prunes all of its source', async () => {
     await apply('nothing', [entry('nothing-1')]);
     await newMonitor(api, { name: 'no key', source: 'nothing' });
     expect(keysOf((await apply('nothing', [], { prune: true })).deleted)).toEqual(['nothing-1', null]);
@@ -229,7 +230,7 @@ describe('a set', () => {
   });
 });
 
-describe('a bad set', () => {
+describe('an invalid set', () => {
   test('is refused with all errors by index and externalId, and nothing is written', async () => {
     const { status, body } = await put({
       source: 'bad',
@@ -260,12 +261,12 @@ describe('a bad set', () => {
     expect(errors[1]?.message).toMatch(/must be a full URL.* \(externalId "bad-1"\)$/);
     expect(errors[2]?.message).toMatch(/did you mean `interval`/);
     expect(errors[4]?.message).toBe('"bad-0" is the externalId of monitors.0 too');
-    // Whatever else is wrong with the other one.
+    // Although the other one has errors of its own.
     expect(errors.at(-1)?.message).toBe('"bad-1" is the externalId of monitors.1 too');
     expect(await monitorsOf('bad')).toEqual([]);
   });
 
-  test('of errors only gets a hundred of them', async () => {
+  test('gets at most a hundred errors', async () => {
     const monitors = Array.from({ length: 500 }, (_, index) => ({ externalId: `many-${index}` }));
     const { status, body } = await put({ source: 'many', monitors });
     expect([status, (body['errors'] as unknown[]).length]).toEqual([400, 100]);
@@ -281,7 +282,7 @@ describe('a bad set', () => {
     expect([status, body['errors']]).toEqual([400, [expect.objectContaining({ path })]]);
   });
 
-  test('may be larger than other bodies, up to 32 MiB, and needs the scope write, but for a dry run', async () => {
+  test('may be larger than other bodies, up to 32 MiB, and requires the scope write except for a dry run', async () => {
     const large = 'x'.repeat(60_000);
     // Some 33 of the 33.5 million bytes.
     const most = Array.from({ length: 550 }, (_, index) => entry(`large-${index}`, { body: large }));
@@ -309,13 +310,13 @@ describe('a bad set', () => {
   test('with too many values is refused before it is parsed, or with one error if one field has them', async () => {
     const body = (monitors: string): string => `{"source":"bomb","monitors":${monitors}}`;
     for (const text of [body(`[${'{},'.repeat(1_000_000)}{}]`), '{"a":'.padEnd(2_000_000, '[')]) {
-      const { status, body: answer } = await send(text);
-      expect([status, (answer as { detail: string }).detail]).toEqual([
+      const { status, body: response } = await send(text);
+      expect([status, (response as { detail: string }).detail]).toEqual([
         413,
-        'The body must hold at most 1000000 values.',
+        'The body must contain at most 1000000 values.',
       ]);
     }
-    // What stands in texts is none.
+    // Commas and brackets in strings do not count.
     const text = JSON.stringify('[{,\\"'.repeat(400_000));
     expect((await send(body(`[{"externalId":"b","name":${text}}]`))).status).toBe(400);
     const regions = `[${'1,'.repeat(400_000)}1]`;
@@ -326,13 +327,13 @@ describe('a bad set', () => {
       expect.objectContaining({
         errors: ['regions', 'headers'].map((field) => ({
           path: `monitors.0.${field}`,
-          message: 'must not hold more than 1000 values (externalId "b")',
+          message: 'must not contain more than 1000 values (externalId "b")',
         })),
       }),
     ]);
   });
 
-  test('the dashboard takes none', async () => {
+  test('the dashboard API has no route for sets', async () => {
     const response = await api.as().put('/api/dashboard/monitors').send({ source: 'x', monitors: [] });
     expect(response.status).not.toBe(200);
   });

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createMonitorSchema, monitorSchema } from '@tocsin/contracts/monitors/monitor';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type Monitor, monitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { PROPERTY_PARAMETERS } from '@tocsin/core/testing/property-parameters';
 import * as fc from 'fast-check';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
@@ -17,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Text of all kinds: also NUL, lone surrogates and what means something to JSON, URLs, SQL or headers. */
+/** Text of all kinds, including NUL, lone surrogates and special characters of JSON, URLs, SQL and headers. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.webUrl(),
@@ -50,7 +48,7 @@ const body = fc.dictionary(
   },
 );
 
-/** Differs wherever a field of a monitor does. */
+/** Differs if any field of a monitor does. */
 async function everything(): Promise<unknown> {
   const { rows } = await api.database.pool.query(
     `select md5(string_agg(m::text, '' order by id)) as hash, count(*)::int as count from monitors m`,
@@ -58,7 +56,7 @@ async function everything(): Promise<unknown> {
   return rows;
 }
 
-describe('whatever is sent', () => {
+describe('for any input', () => {
   test('a create is written as it was sent, or refused with reasons and not written', async () => {
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
@@ -78,7 +76,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  test('an update is refused and changes nothing, or leaves a record that reads back', async () => {
+  test('an update is refused and changes nothing, or leaves a readable record', async () => {
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
         const before = await everything();
@@ -100,7 +98,7 @@ describe('whatever is sent', () => {
       fc.asyncProperty(text, text, anything, async (one, other, value) => {
         const path = `${MONITORS}/${encodeURIComponent(one.toWellFormed())}`;
         const query = `limit=${encodeURIComponent(one.toWellFormed())}&since=${encodeURIComponent(other.toWellFormed())}`;
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           api.as().get(path),
           api.as().delete(`${path}/`),
           api.as().get(`${MONITORS}/${id}/events?${query}`),
@@ -115,7 +113,7 @@ describe('whatever is sent', () => {
             .send(`${one}${JSON.stringify(value)}`)
             .type('json'),
         ]);
-        for (const { status } of answers) expect(status).toBeLessThan(500);
+        for (const { status } of responses) expect(status).toBeLessThan(500);
       }),
       { numRuns: 40 },
     );

@@ -11,10 +11,9 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel } from '../testing/channels.ts';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
-/** Requests under way at a time. */
+/** Concurrent requests. */
 const ABREAST = 12;
 
 let ground: AttackGround;
@@ -29,7 +28,7 @@ beforeAll(async () => {
     egress: createEgress({
       allowCidrs: [PUBLIC_ADDRESS],
       lookup: ground.dns.lookup,
-      // Longer than any test runs, so that no answer of the name server comes too late.
+      // Longer than any test runs, so that no response of the name server comes too late.
       checkUrlLookupMs: 600_000,
     }),
     producers: { addTrigger, addStatusChanges: async () => undefined, addDeliveries: async () => undefined },
@@ -43,7 +42,7 @@ afterAll(async () => {
   await api.close();
   await ground.close();
 });
-/** Neither a monitor nor a channel makes the api connect to anything but the servers of the test run. */
+/** The api may connect only to servers of the test run. */
 afterEach(() => {
   expect(ground.canaryConnections).toBe(0);
   expect(ground.watch.take()).toEqual([]);
@@ -55,7 +54,7 @@ let recorded: Promise<void> = Promise.resolve();
 function addTrigger(region: string, { triggerId }: { triggerId: string }): Promise<void> {
   const { db } = api.context;
   recorded = recorded.then(async () => {
-    // On a slow machine, the time in which the trigger may start would be over by now.
+    // On a slow machine, the trigger could have expired by now.
     const sql = `update triggers set not_after = now() + interval '1 hour' where id = $1`;
     await api.database.pool.query(sql, [triggerId]);
     const trigger = await takeTrigger(db, triggerId);
@@ -66,8 +65,8 @@ function addTrigger(region: string, { triggerId }: { triggerId: string }): Promi
   return recorded;
 }
 
-/** The answers to one request for each vector, in their order. */
-async function answers(
+/** The outcomes of one request for each vector, in their order. */
+async function outcomesOf(
   vectors: readonly AttackVector[],
   ask: (vector: AttackVector) => Promise<Response>,
 ): Promise<{ url: string; status: number; faults: string[] }[]> {
@@ -85,14 +84,13 @@ async function answers(
 
 function expected(vectors: readonly AttackVector[], status: (vector: AttackVector) => number): unknown {
   return vectors.map((vector) => {
-    const answer = status(vector);
-    return { url: vector.url, status: answer, faults: answer === 400 ? ['url'] : [] };
+    const result = status(vector);
+    return { url: vector.url, status: result, faults: result === 400 ? ['url'] : [] };
   });
 }
 
 /**
- * A third of each class, at least one: create, update and override validate a URL by the same rules, and the three make up the
- * catalogue.
+ * A third of each class, at least one: create, update and override validate a URL by the same rules, and the three make up the catalogue.
  */
 function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
   return vectorsByKind().map(([kind, , all]) => {
@@ -103,9 +101,9 @@ function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
 }
 
 describe('monitors', () => {
-  // A blocked target is a result of its checks: the api refuses only what is no URL by its rules.
+  // A blocked target is a result of its checks: the api refuses only invalid URLs.
   test.each(thirdByKind(0))('create, %s: %i vectors', async (_kind, _count, vectors) => {
-    const seen = await answers(vectors, ({ url }) =>
+    const seen = await outcomesOf(vectors, ({ url }) =>
       api
         .as()
         .post(MONITORS)
@@ -115,7 +113,7 @@ describe('monitors', () => {
   });
 
   test.each(thirdByKind(1))('update, %s: %i vectors', async (_kind, _count, vectors) => {
-    const seen = await answers(vectors, ({ url }) =>
+    const seen = await outcomesOf(vectors, ({ url }) =>
       api
         .as()
         .put(`${MONITORS}/${id}`)
@@ -125,7 +123,7 @@ describe('monitors', () => {
   });
 
   test.each(thirdByKind(2))('trigger override, %s: %i vectors', async (_kind, _count, vectors) => {
-    const seen = await answers(vectors, ({ url }) =>
+    const seen = await outcomesOf(vectors, ({ url }) =>
       api
         .as()
         .post(`${MONITORS}/${id}/trigger`)
@@ -147,7 +145,7 @@ describe('monitors', () => {
 });
 
 describe('channels', () => {
-  /** A receiver that the guard blocks is refused at once, and so is all that is not https. */
+  /** A receiver that the guard blocks is refused at once, and so is every URL without https. */
   const isReceiver = ({ url, outcome, accepted }: AttackVector): boolean =>
     accepted && outcome !== 'blocked' && ground.secureUrl(url) !== ground.url(url);
 
@@ -155,7 +153,7 @@ describe('channels', () => {
     'create and update in turn, %s: %i vectors',
     async (_kind, _count, vectors) => {
       const created = new Set(vectors.filter((_vector, index) => index % 2 === 0));
-      const seen = await answers(vectors, (vector) => {
+      const seen = await outcomesOf(vectors, (vector) => {
         const url = ground.secureUrl(vector.url);
         return created.has(vector)
           ? owner.post(CHANNELS).send({ name: 'Attack', url, monitorIds: [] })
@@ -166,9 +164,9 @@ describe('channels', () => {
     },
   );
 
-  test('over plain http each class is refused, whatever its hosts', async () => {
+  test('every class is refused over plain http, whatever its hosts', async () => {
     const firsts = vectorsByKind().flatMap(([, , vectors]) => vectors.slice(0, 1));
-    const seen = await answers(firsts, ({ url }) =>
+    const seen = await outcomesOf(firsts, ({ url }) =>
       owner.post(CHANNELS).send({ name: 'Attack', url: ground.url(url), monitorIds: [] }),
     );
     expect(seen).toEqual(expected(firsts, () => 400));

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let monitor: Monitor;
@@ -17,7 +15,7 @@ const URL_RULE = /full URL|must be a string/;
 const headersOf = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 'a']));
 
-/** Field, a value that is not allowed, the path the answer must name, and what it must say of what is allowed. */
+/** Field, an invalid value, the path of the error, and a pattern of its message. */
 const BAD: readonly (readonly [string, unknown, string, RegExp])[] = [
   ['name', '', 'name', /1 to 255/],
   ['name', ' \t\n', 'name', /must not be blank/],
@@ -131,7 +129,7 @@ interface Errors {
   readonly errors: { path: string; message: string }[];
 }
 
-test('the table names every field', () => {
+test('the table contains every field', () => {
   const named = new Set(BAD.map(([field]) => field));
   expect(Object.keys(createMonitorSchema.shape).filter((field) => !named.has(field))).toEqual([]);
 });
@@ -139,7 +137,7 @@ test('the table names every field', () => {
 describe.each(BAD)('%s = %j', (field, value, path, rule) => {
   const expected = expect.objectContaining({ path, message: expect.stringMatching(rule) });
 
-  test('on create: 400 that names the field and what is allowed', async () => {
+  test('on create: 400 with the field and the allowed values', async () => {
     const body = { name: 'a', url: 'http://a.example', [field]: value };
     const response = await api.as().post(MONITORS).send(body);
     expect([response.status, response.type]).toEqual([400, 'application/problem+json']);
@@ -156,8 +154,8 @@ describe.each(BAD)('%s = %j', (field, value, path, rule) => {
   });
 });
 
-describe('all that is wrong', () => {
-  test('is said at once', async () => {
+describe('invalid fields', () => {
+  test('are all reported at once', async () => {
     const body = {
       name: ' ',
       interval: 1,
@@ -183,7 +181,7 @@ describe('all that is wrong', () => {
     );
   });
 
-  test('is bounded, however many invalid fields a body has', async () => {
+  test('are limited in number, however many a body has', async () => {
     const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, 1]));
     const response = await api.as().post(MONITORS).send(body);
     expect(response.status).toBe(400);
@@ -191,7 +189,7 @@ describe('all that is wrong', () => {
     expect(response.text.length).toBeLessThan(100_000);
   });
 
-  test('no body: 400 that names what is missing', async () => {
+  test('without a body: 400 with the missing fields', async () => {
     for (const request of [api.as().post(MONITORS), api.as().post(MONITORS).send({})]) {
       const response = await request;
       expect(response.status).toBe(400);
@@ -206,7 +204,7 @@ describe('all that is wrong', () => {
 describe('rules between fields', () => {
   const rule = { path: 'assertions.bodyContains', message: expect.stringContaining('HEAD') };
 
-  test('bodyContains with HEAD, on create: 400, also beside other errors', async () => {
+  test('bodyContains with HEAD, on create: 400, also together with other errors', async () => {
     const body = { name: 'a', url: 'http://a.example', method: 'HEAD', assertions: { bodyContains: 'a' } };
     for (const more of [{}, { interval: 1 }]) {
       const response = await api
@@ -218,7 +216,7 @@ describe('rules between fields', () => {
     }
   });
 
-  test('an update is validated with the merged monitor', async () => {
+  test('are applied to the merged monitor of an update', async () => {
     const { id } = await newMonitor(api, { assertions: { bodyContains: 'a' } });
     const response = await api.as().put(`${MONITORS}/${id}`).send({ method: 'HEAD' });
     expect(response.status).toBe(400);
@@ -228,7 +226,7 @@ describe('rules between fields', () => {
   });
 });
 
-test('nothing of all this was written', async () => {
+test('refused requests write nothing', async () => {
   const { rows } = await api.database.pool.query<{ count: number }>('select count(*)::int from monitors');
   expect(rows).toEqual([{ count: 2 }]);
   const response = await api.as().get(`${MONITORS}/${monitor.id}`);

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorSchema } from '@tocsin/contracts/monitors/monitor';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { type Monitor, monitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { accounts } from '@tocsin/db/users/table';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -22,7 +20,7 @@ async function get(id: string, key: string = api.account.key): Promise<Monitor> 
 }
 
 describe('create', () => {
-  test('with name and url only: 201, the stated defaults, PENDING, Location', async () => {
+  test('with name and url only: 201, the defaults, PENDING, Location', async () => {
     const response = await api.as().post(MONITORS).send({ name: '  Shop ', url: 'HTTPS://shop.example' });
     expect(response.status).toBe(201);
     const { monitor } = response.body as { monitor: Monitor };
@@ -55,7 +53,7 @@ describe('create', () => {
     expect(found.body).toEqual({ monitor, events: [] });
   });
 
-  test('what is read back equals what was written, secrets in clear to any valid key', async () => {
+  test('returns on reading what was written, with secrets in clear to any valid key', async () => {
     const monitor = await newMonitor(api, FULL_MONITOR);
     expect(monitor).toMatchObject(FULL_MONITOR);
     expect(await get(monitor.id)).toEqual(monitor);
@@ -64,7 +62,7 @@ describe('create', () => {
     expect(JSON.stringify(rows)).not.toMatch(/secret-token|päng/);
   });
 
-  test('null is the same as absent where it clears', async () => {
+  test('treats null as absent for fields that it clears', async () => {
     const nulls = {
       headers: null,
       body: null,
@@ -76,14 +74,14 @@ describe('create', () => {
     expect(await newMonitor(api, nulls)).toMatchObject(nulls);
   });
 
-  test('the bounds themselves are allowed', async () => {
+  test('accepts the minimum and the maximum', async () => {
     const edge = { interval: 5, timeout: 60, failureThreshold: 100, name: 'a'.repeat(255) };
     expect(await newMonitor(api, edge)).toMatchObject(edge);
     const other = { interval: 86_400, timeout: 1, failureThreshold: 1, body: 'a'.repeat(65_536) };
     expect(await newMonitor(api, other)).toMatchObject(other);
   });
 
-  test('an externalId that the account has already: 409; another account may have it', async () => {
+  test('an existing externalId of the account: 409; another account may have it', async () => {
     const body = { externalId: 'unique' };
     await newMonitor(api, body);
     const response = await api
@@ -98,7 +96,7 @@ describe('create', () => {
     await newMonitor(api, body, api.other.key);
   });
 
-  test('of the same externalId at the same time one is made', async () => {
+  test('creates one of several monitors with the same externalId at the same time', async () => {
     const requests = Array.from({ length: 8 }, () =>
       api.as().post(MONITORS).send({ name: 'a', url: 'http://a.example', externalId: 'race' }),
     );
@@ -106,7 +104,7 @@ describe('create', () => {
     expect(statuses.toSorted((one, other) => one - other)).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
   });
 
-  test('its schedule is applied in each of its regions, the default one where it names none', async () => {
+  test('applies the schedule in each of its regions, or in the default region', async () => {
     const named = await newMonitor(api, { regions: ['a', 'b'] });
     const unnamed = await newMonitor(api);
     expect(api.touched).toContainEqual({ monitorId: named.id, regions: ['a', 'b'] });
@@ -122,7 +120,7 @@ async function newAccountKey(): Promise<string> {
 }
 
 describe('list', () => {
-  test('every monitor of the account, newest first, and nothing else', async () => {
+  test('returns every monitor of the account only, newest first', async () => {
     const [key, otherKey] = [await newAccountKey(), await newAccountKey()];
     expect((await api.as(key).get(MONITORS)).body).toEqual({ monitors: [] });
     const made: Monitor[] = [];
@@ -140,7 +138,7 @@ describe('list', () => {
 });
 
 describe('delete', () => {
-  test('204 without a body; the monitor, its events and its incidents are gone for good', async () => {
+  test('returns 204 without a body, and removes the monitor with its events and incidents', async () => {
     const { id } = await newMonitor(api, { regions: ['a', 'b'] });
     const failure = { status: 'DOWN', errorReason: 'TIMEOUT', statusCode: null } as const;
     await recordChecks(api.context.db, [checkOf(id, { ...failure, region: 'a' })]);
@@ -179,21 +177,21 @@ describe("another account's monitor", () => {
     ['delete', ''],
     ['post', '/trigger'],
     ['get', '/events'],
-  ] as const)('%s …%s: 404, exactly as an unknown one', async (method, suffix) => {
+  ] as const)('%s …%s: 404, exactly as for an unknown one', async (method, suffix) => {
     const { id } = await newMonitor(api, {}, api.other.key);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [id, '0190b5f0-0000-7000-8000-000000000000'].map((each) =>
         api.as()[method](`${MONITORS}/${each}${suffix}`).set('X-Request-Id', 'same'),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual([404, 404]);
-    expect(answers[0]?.text).toBe(answers[1]?.text);
+    expect(responses.map(({ status }) => status)).toEqual([404, 404]);
+    expect(responses[0]?.text).toBe(responses[1]?.text);
     expect((await api.as(api.other.key).get(`${MONITORS}/${id}`)).status).toBe(200);
   });
 });
 
 describe('the setting REGIONS', () => {
-  test('allows its codes only, with the field and the codes named', async () => {
+  test('allows its codes only; the error contains the field and the codes', async () => {
     const strict = await openTestApi({
       settings: { regions: ['eu-west-1', 'us-east-1'], defaultRegion: 'eu-west-1' },
     });

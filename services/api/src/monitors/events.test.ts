@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventSchema } from '@tocsin/contracts/monitors/events';
-import type { Event } from '@tocsin/contracts/monitors/events';
+import { type Event, eventSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let id: string;
@@ -30,7 +28,7 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index);
 
 describe('get a monitor', () => {
-  test('has its 10 most recent events, newest first', async () => {
+  test('returns its 10 latest events, newest first', async () => {
     const response = await api.as().get(`${MONITORS}/${id}`);
     expect(Object.keys(response.body as object)).toEqual(['monitor', 'events']);
     expect(response.body).toMatchObject({
@@ -41,7 +39,7 @@ describe('get a monitor', () => {
 });
 
 describe('list events', () => {
-  test('an event has its whole record', () => {
+  test('returns the complete record of an event', () => {
     expect(eventSchema.parse(all[0])).toEqual({
       id: expect.any(String),
       monitorId: id,
@@ -64,12 +62,12 @@ describe('list events', () => {
     expect(latencies(await events(''))).toEqual(range(10, 60));
   });
 
-  test('stamps are strictly increasing', () => {
+  test('timestamps strictly increase', () => {
     const stamps = all.map(({ timestamp }) => timestamp);
     expect(stamps).toEqual([...new Set(stamps)].toSorted());
   });
 
-  test('limit: the latest so many; above 500 it is capped', async () => {
+  test('limit: the latest ones; above 500 it is capped', async () => {
     expect(latencies(await events('?limit=3'))).toEqual([57, 58, 59]);
     expect(latencies(await events('?limit=1'))).toEqual([59]);
     const { id: busy } = await newMonitor(api);
@@ -101,7 +99,7 @@ describe('list events', () => {
     },
   );
 
-  test('since: exclusive, the first so many after it', async () => {
+  test('since: exclusive, the first ones after it', async () => {
     expect(latencies(await events(`?since=${all[20]?.timestamp}&limit=5`))).toEqual(range(21, 26));
     expect(latencies(await events(`?since=${all[58]?.timestamp}`))).toEqual([59]);
     expect(await events(`?since=${all[59]?.timestamp}`)).toEqual([]);
@@ -109,7 +107,7 @@ describe('list events', () => {
     expect(await events('?since=2999-01-01T00:00:00Z')).toEqual([]);
   });
 
-  test('since: any offset, digits beyond milliseconds truncated', async () => {
+  test('since: any offset; digits beyond milliseconds are cut off', async () => {
     const at = all[20]?.timestamp ?? '';
     const east = new Date(Date.parse(at) + 7_200_000).toISOString().replace('Z', '%2B02:00');
     for (const since of [east, at.replace('Z', '999Z'), at.toLowerCase(), at.replace('.', ',')]) {
@@ -138,7 +136,7 @@ describe('list events', () => {
     });
   });
 
-  test('a parameter given twice: 400; both wrong: both named', async () => {
+  test('a duplicate parameter: 400; two invalid parameters: both are reported', async () => {
     for (const query of ['?limit=1&limit=2', '?since=2026-01-31T12:00:00Z&since=2026-01-31T12:00:00Z']) {
       expect((await api.as().get(`${MONITORS}/${id}/events${query}`)).status).toBe(400);
     }

@@ -1,34 +1,27 @@
 import type { FieldError } from '@tocsin/contracts/errors';
-import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import {
   createMonitorSchema,
+  type MonitorInput,
   updateMonitorSchema,
   validateMonitor,
 } from '@tocsin/contracts/monitors/monitor';
-import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
-import type {
-  dashboardMonitorRoutes,
-  monitorRoutes,
-  monitorViewRoutes,
-} from '@tocsin/contracts/monitors/routes';
+import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
-import { listEvents } from '@tocsin/db/events/read-events';
-import { listRecentChecks } from '@tocsin/db/events/read-events';
+import { listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createMonitor, createMonitorOnce } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { getMonitor } from '@tocsin/db/monitors/read-monitors';
-import { listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
-import { invalidFields } from '../http/errors.ts';
-import type { Handlers } from '../http/implement.ts';
+import { invalidFields, parseFields } from '../http/errors.ts';
+import { type Handlers, implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 import { triggerCheck } from './trigger.ts';
 
-export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
+function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
   const { db, settings, schedules } = context;
   const { defaultRegion, regions } = settings;
   return {
@@ -58,7 +51,7 @@ export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRou
       return { body, headers: { ETag: etagOf(version) } };
     },
     updateMonitor: {
-      parseBody: (body) => parseUpdate(body, regions),
+      parseBody: (body) => parseFields(updateMonitorSchema, body, findUnknownRegions(body, regions)),
       handle: async ({ caller, id, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
         const updated = await updateMonitor(context, caller.accountId, id, body, defaultRegion, versions);
@@ -76,34 +69,28 @@ export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRou
   };
 }
 
+export const monitorApi = implement(monitorRoutes, monitorHandlers);
+
 /** The same handlers for signed-in users. */
-export function dashboardMonitorHandlers(context: ApiContext): Handlers<typeof dashboardMonitorRoutes> {
-  const entries = Object.entries(monitorHandlers(context)).map(([id, handler]) => [
-    `${id}InDashboard`,
-    handler,
-  ]);
-  return Object.fromEntries(entries) as Handlers<typeof dashboardMonitorRoutes>;
-}
+export const dashboardMonitorApi = implement(dashboardMonitorRoutes, (context) => {
+  const handlers = Object.entries(monitorHandlers(context));
+  const renamed = handlers.map(([id, handler]) => [`${id}InDashboard`, handler]);
+  return Object.fromEntries(renamed) as Handlers<typeof dashboardMonitorRoutes>;
+});
 
-export function monitorViewHandlers({ db }: ApiContext): Handlers<typeof monitorViewRoutes> {
-  return {
-    listRecentChecks: async ({ caller, query }) => ({
-      recentChecks: await listRecentChecks(db, caller.accountId, query.monitorIds),
-    }),
-    listMonitorRegions: async ({ caller, id }) => ({
-      regions: await listMonitorRegions(db, caller.accountId, id),
-    }),
-    getMonitorStats: async ({ caller, id, query }) => ({
-      stats: await getMonitorStats(db, caller.accountId, id, query.window),
-    }),
-  };
-}
+export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
+  listRecentChecks: async ({ caller, query }) => ({
+    recentChecks: await listRecentChecks(db, caller.accountId, query.monitorIds),
+  }),
+  listMonitorRegions: async ({ caller, id }) => ({
+    regions: await listMonitorRegions(db, caller.accountId, id),
+  }),
+  getMonitorStats: async ({ caller, id, query }) => ({
+    stats: await getMonitorStats(db, caller.accountId, id, query.window),
+  }),
+}));
 
-/**
- * A new monitor with its defaults.
- * @param regions the only codes allowed; null: any
- * @throws AppError validation_failed, with all invalid fields
- */
+/** Parses a new monitor. @throws AppError validation_failed, with all invalid fields */
 function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorInput {
   const { input, errors } = validateMonitor(createMonitorSchema, body);
   errors.push(...findUnknownRegions(body, regions));
@@ -111,18 +98,7 @@ function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorI
   return input;
 }
 
-/** An update; rules between fields are checked on the merged monitor. @throws AppError validation_failed, with all invalid fields */
-function parseUpdate(body: RawBody, regions: readonly string[] | null): MonitorUpdate {
-  const result = updateMonitorSchema.safeParse(body);
-  const errors = [
-    ...(result.success ? [] : toFieldErrors(result.error.issues, updateMonitorSchema)),
-    ...findUnknownRegions(body, regions),
-  ];
-  if (!result.success || errors.length > 0) throw invalidFields(errors);
-  return result.data;
-}
-
-/** The codes that are well-formed but not in the setting `REGIONS`. */
+/** The well-formed codes that `REGIONS` does not contain. @param allowed null: all codes */
 export function findUnknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
   const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
   if (allowed === null || !Array.isArray(given)) return [];

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorRegionSchema } from '@tocsin/contracts/monitors/events';
-import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import { type MonitorRegion, monitorRegionSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { browser, signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard/monitors';
 const FAILED = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
@@ -35,7 +33,7 @@ async function record(id: string, fields: Partial<CheckRecord>): Promise<void> {
 }
 
 describe('GET /api/dashboard/monitors/:id/regions', () => {
-  test('the latest result of each region, by code', async () => {
+  test('returns the latest result of each region, by code', async () => {
     const { id } = await newMonitor(api, { regions: ['us', 'eu', 'ap'], failureThreshold: 2 });
     await record(id, { region: 'us', ...FAILED });
     await record(id, { region: 'us', ...FAILED });
@@ -74,7 +72,7 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     ]);
   });
 
-  test('the certificate is the last that was seen of what the monitor checks', async () => {
+  test('returns the certificate last seen of the current check', async () => {
     const monitor = await newMonitor(api);
     const { id } = monitor;
     const seen = async (): Promise<string | null | undefined> =>
@@ -85,7 +83,7 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     const [first, second] = [new Date('2027-01-02T03:04:05Z'), new Date('2028-01-02T03:04:05Z')];
     await record(id, { certificateExpiresAt: first });
     expect(await seen()).toBe(first.toISOString());
-    // A check that failed before TLS says nothing of it.
+    // A check that failed before TLS has no certificate.
     await record(id, { ...FAILED, statusCode: null, errorReason: 'CONNECTION_REFUSED' });
     expect(await seen()).toBe(first.toISOString());
     const urlOverride = 'https://preview.example';
@@ -97,21 +95,21 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     expect(await seen()).toBe(second.toISOString());
     await update({ url: 'http://shop.example/health' });
     expect(await seen()).toBeNull();
-    // A late result of the target before.
+    // A late result of the previous target.
     await record(id, { revision: 1, certificateExpiresAt: first });
     expect(await seen()).toBeNull();
     await record(id, { revision: 3 });
     expect(await seen()).toBeNull();
   });
 
-  test("an unknown monitor, another account's, no id at all: 404", async () => {
-    const { id: foreign } = await newMonitor(api, {}, api.other.key);
-    for (const other of [randomUUID(), foreign, 'x']) {
+  test("an unknown monitor, another account's, a malformed id: 404", async () => {
+    const { id: othersMonitorId } = await newMonitor(api, {}, api.other.key);
+    for (const other of [randomUUID(), othersMonitorId, 'x']) {
       expect((await member.get(`${DASHBOARD}/${other}/regions`)).status).toBe(404);
     }
   });
 
-  test('is the dashboard’s: with a session, and no method but GET', async () => {
+  test('needs a session, and supports GET only', async () => {
     const { id } = await newMonitor(api);
     expect((await browser(api).get(`${DASHBOARD}/${id}/regions`)).status).toBe(401);
     const response = await member.post(`${DASHBOARD}/${id}/regions`).send({});

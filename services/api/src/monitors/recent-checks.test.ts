@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { recentChecksSchema } from '@tocsin/contracts/monitors/events';
-import type { RecentChecks } from '@tocsin/contracts/monitors/events';
+import { type RecentChecks, recentChecksSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';
 import { checkOf, newMonitor } from '../testing/monitors.ts';
 import { browser, signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const PATH = '/api/dashboard/monitors/recent-checks';
 const answerSchema = z.strictObject({ recentChecks: z.array(recentChecksSchema) });
@@ -28,7 +26,7 @@ async function ask(ids: readonly string[], agent: TestAgent = member): Promise<R
 }
 
 describe('GET /api/dashboard/monitors/recent-checks', () => {
-  test('the latest 30 checks of each monitor, oldest first, in the order of the ids', async () => {
+  test('returns the latest 30 checks of each monitor, oldest first, in the order of the ids', async () => {
     const [busy, idle, quiet] = [await newMonitor(api), await newMonitor(api), await newMonitor(api)];
     for (let latencyMs = 1; latencyMs <= 32; latencyMs += 1) {
       await recordChecks(api.context.db, [checkOf(busy.id, { latencyMs })]);
@@ -48,7 +46,7 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     expect(stamps).toEqual(stamps.toSorted());
   });
 
-  test('no check of another URL, and none older than 14 days', async () => {
+  test('leaves out checks of another URL and those older than 14 days', async () => {
     const { id } = await newMonitor(api);
     await recordChecks(api.context.db, [checkOf(id, { latencyMs: 1 })]);
     const urlOverride = 'https://preview.example';
@@ -68,13 +66,13 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     expect(recent?.checks.map(({ latency }) => latency)).toEqual([13, 1, 3]);
   });
 
-  test("another account's monitor, and one that is not there, are left out", async () => {
-    const [own, foreign] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
-    expect(await ask([foreign.id, own.id, randomUUID()])).toEqual([{ monitorId: own.id, checks: [] }]);
+  test('leaves out unknown monitors and those of another account', async () => {
+    const [own, othersMonitor] = [await newMonitor(api), await newMonitor(api, {}, api.other.key)];
+    expect(await ask([othersMonitor.id, own.id, randomUUID()])).toEqual([{ monitorId: own.id, checks: [] }]);
     expect(await ask([own.id], await signIn(api, { accountId: api.other.id }))).toEqual([]);
   });
 
-  test('200 monitors at once', async () => {
+  test('accepts 200 monitors at once', async () => {
     const { id } = await newMonitor(api);
     const ids = [...Array.from({ length: 199 }, () => randomUUID()), id];
     expect(await ask(ids)).toEqual([{ monitorId: id, checks: [] }]);
@@ -85,7 +83,7 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     ['?monitorIds=', 'must be 1 to 200 ids of monitors, separated by commas'],
     ['?monitorIds=x', 'must be 1 to 200 ids of monitors, separated by commas'],
     [`?monitorIds=${randomUUID()},`, 'must be 1 to 200 ids of monitors, separated by commas'],
-    [`?monitorIds=${randomUUID()}&monitorIds=${randomUUID()}`, 'must be given once'],
+    [`?monitorIds=${randomUUID()}&monitorIds=${randomUUID()}`, 'must be given only once'],
     [`?monitorIds=${Array.from({ length: 201 }, () => randomUUID()).join(',')}`, 'must be 1 to 200 ids'],
   ])('%.60s: 400', async (query, message) => {
     const response = await member.get(PATH + query);
@@ -96,7 +94,7 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     expect(errors[0]?.message).toContain(message);
   });
 
-  test('is for who is signed in, and for GET', async () => {
+  test('needs a session, and supports GET only', async () => {
     expect((await browser(api).get(PATH)).status).toBe(401);
     const response = await member.post(PATH).send({});
     expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorStatsSchema } from '@tocsin/contracts/monitors/stats';
-import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
+import { type MonitorStats, monitorStatsSchema } from '@tocsin/contracts/monitors/stats';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type TestAgent from 'supertest/lib/agent.js';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard/monitors';
 
@@ -33,11 +31,11 @@ async function stats(query = ''): Promise<MonitorStats> {
 
 describe('GET /api/dashboard/monitors/:id/stats', () => {
   test('returns the statistics of the last 24 hours', async () => {
-    const answer = await stats();
+    const result = await stats();
     const figures = { checks: 3, failures: 1, uptime: 2 / 3, latency: { p50: 12, p95: 298, p99: 298 } };
-    expect(answer).toMatchObject({ window: '24h', ...figures, regions: [{ region: 'default', ...figures }] });
-    expect(answer.series).toHaveLength(24);
-    expect(answer.series.reduce((sum, { checks }) => sum + checks, 0)).toBe(3);
+    expect(result).toMatchObject({ window: '24h', ...figures, regions: [{ region: 'default', ...figures }] });
+    expect(result.series).toHaveLength(24);
+    expect(result.series.reduce((sum, { checks }) => sum + checks, 0)).toBe(3);
   });
 
   test.each(['24h', '7d', '30d', '90d'])('window=%s', async (window) => {
@@ -52,16 +50,16 @@ describe('GET /api/dashboard/monitors/:id/stats', () => {
     });
   });
 
-  test("an unknown monitor, another account's, no id at all: 404, before any other error", async () => {
-    const { id: foreign } = await newMonitor(api, {}, api.other.key);
-    for (const other of [randomUUID(), foreign, 'x']) {
+  test("an unknown monitor, another account's, a malformed id: 404, before any other error", async () => {
+    const { id: othersMonitorId } = await newMonitor(api, {}, api.other.key);
+    for (const other of [randomUUID(), othersMonitorId, 'x']) {
       for (const query of ['', '?window=x']) {
         expect((await member.get(`${DASHBOARD}/${other}/stats${query}`)).status).toBe(404);
       }
     }
   });
 
-  test('is the dashboard’s: no method but GET, and nothing of it under the keys’ API', async () => {
+  test('supports GET only, and does not exist under /api/cli', async () => {
     const response = await member.post(`${DASHBOARD}/${id}/stats`).send({});
     expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);
     expect((await api.as().get(`${MONITORS}/${id}/stats`)).status).toBe(404);

@@ -43,7 +43,7 @@ describe('TriggerLimits', () => {
     expect(refusalOf(program('d', 'other'))).toBeNull();
     expect(refusalOf(program('e', 'third'))).toEqual([
       'unavailable',
-      'This server runs 4 triggered checks already. Try again soon.',
+      'This server runs 4 triggered checks already. Try again later.',
       '5',
     ]);
   });
@@ -57,7 +57,7 @@ describe('TriggerLimits', () => {
     ]);
   });
 
-  test('a check that has ended counts no more, and ends once', () => {
+  test('a check that has ended no longer counts, and ends once', () => {
     const end = limits.acquire(program('a'), 1_000);
     limits.acquire(program('a'), 1_000);
     end();
@@ -66,7 +66,7 @@ describe('TriggerLimits', () => {
     expect(refusalOf(program('a'))).not.toBeNull();
   });
 
-  test('a check without a waiting client counts from its start until it must have ended', () => {
+  test('a check without a waiting client counts for its maximum duration', () => {
     limits.acquire(program('a'), 1_000);
     clock.advance(600);
     limits.acquire(program('a'), 1_000);

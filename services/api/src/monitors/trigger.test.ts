@@ -1,7 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { eventSchema } from '@tocsin/contracts/monitors/events';
-import type { Event } from '@tocsin/contracts/monitors/events';
+import { type Event, eventSchema } from '@tocsin/contracts/monitors/events';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
@@ -9,12 +8,9 @@ import { waitFor } from '../http/wait-for.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { stopClock } from '../testing/stopped-clock.ts';
-import type { StoppedClock } from '../testing/stopped-clock.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 
 let api: TestApi;
 let queue: TestQueue;
@@ -77,7 +73,7 @@ async function setNotAfter(triggerId: string, interval: string): Promise<void> {
   ]);
 }
 
-/** How often a request that waits has looked for its event since then. */
+/** How often a waiting request has polled for its event since then. */
 function countLooks(): { looks: () => number; restore: () => void } {
   const asked = jest.spyOn(api.database.pool, 'query');
   return {
@@ -94,7 +90,7 @@ async function eventsOf(id: string): Promise<Event[]> {
 }
 
 describe('trigger', () => {
-  test('returns the event, which is stored as a regular one and ends PENDING', async () => {
+  test('returns the event, which is stored like any other and ends PENDING', async () => {
     const { id } = await newMonitor(api);
     const response = await api.as().post(trigger(id));
     expect(response.status).toBe(200);
@@ -130,7 +126,7 @@ describe('trigger', () => {
     });
   });
 
-  test('with a URL override: the event has the URL, the status does not move', async () => {
+  test('with a URL override: the event has the URL, the status does not change', async () => {
     const { id } = await newMonitor(api);
     const url = 'https://preview-42.shop.example/health';
     const response = await api.as().post(trigger(id)).send({ url });
@@ -141,7 +137,7 @@ describe('trigger', () => {
     });
   });
 
-  test('a URL override without write: 403, however bad or unknown the rest', async () => {
+  test('a URL override without the scope write: 403, before any other error', async () => {
     const { id } = await newMonitor(api);
     const unknown = '0190b5f0-0000-7000-8000-000000000000';
     for (const [each, body] of [
@@ -186,7 +182,7 @@ describe('trigger', () => {
     const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
     const { looks, restore } = countLooks();
     let isAnswered = false;
-    const answer = api
+    const pending = api
       .as()
       .post(trigger(id))
       .then((response) => {
@@ -199,14 +195,14 @@ describe('trigger', () => {
     await until('the request waits on', () => looks() > before + 2);
     expect(isAnswered).toBe(false);
     clock.advance(1);
-    const response = await answer;
+    const response = await pending;
     restore();
     expect(response.status).toBe(504);
     expect(response.body).toMatchObject({
       type: 'urn:tocsin:problem:check-not-answered',
-      detail: 'No checker of region nowhere gave a result within 6 seconds.',
+      detail: 'No checker of region nowhere returned a result within 6 seconds.',
     });
-    // This limit is by Postgres' clock, which is not stopped: a trigger that has not started by then never starts.
+    // This limit is by the clock of Postgres, which is not stopped: a trigger that has not started by then never starts.
     const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(
       `select id, not_after <= created_at + interval '5001 milliseconds' as ended from triggers where monitor_id = $1`,
       [id],
@@ -221,7 +217,7 @@ describe('trigger', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
-  test('a key runs 25 checks at the same time and gets 429 with Retry-After beyond that, other keys do not', async () => {
+  test('an API key runs 25 checks at the same time and gets 429 with Retry-After beyond that; other keys do not', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
     const waiting = Array.from({ length: 25 }, () => api.as().post(trigger(id)).then());
     await until('25 triggers wait for a checker', async () => {
@@ -255,7 +251,7 @@ describe('trigger', () => {
     acquire.mockRestore();
   });
 
-  test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {
+  test('the queue is unavailable: 503 with Retry-After, and other routes continue to work', async () => {
     const { id } = await newMonitor(api, { regions: ['dark'] });
     const response = await api.as().post(trigger(id));
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
@@ -267,14 +263,14 @@ describe('trigger', () => {
   test('the monitor is deleted while its check runs: 404', async () => {
     const { id } = await newMonitor(api, { regions: ['slow'] });
     slow.started = false;
-    const answer = api.as().post(trigger(id)).then();
+    const pending = api.as().post(trigger(id)).then();
     await until('the check has begun', () => slow.started);
     await deleteMonitor(api.context.db, api.account.id, id);
-    expect((await answer).status).toBe(404);
+    expect((await pending).status).toBe(404);
     slow.finish();
   });
 
-  test('a client that has gone is waited for no longer', async () => {
+  test('stops waiting when the client has disconnected', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
     const outgoing = request({
       port: api.port,
@@ -287,7 +283,7 @@ describe('trigger', () => {
     outgoing.on('error', () => undefined).end();
     await until('the request waits', () => looks() > 2);
     outgoing.destroy();
-    // The clock is stopped, so no deadline ends the looks, which are 0.1 s apart: only the client's leaving does.
+    // The clock is stopped, so only the disconnect of the client ends the polling.
     let [seen, since] = [0, Date.now()];
     await until('half a second without a look', () => {
       if (looks() !== seen) [seen, since] = [looks(), Date.now()];
@@ -298,29 +294,29 @@ describe('trigger', () => {
 
   test('the service stops: 503 at once', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
-    const answer = api.as().post(trigger(id)).then();
+    const pending = api.as().post(trigger(id)).then();
     await until('the trigger waits for a checker', async () => {
       return (await queue.producers.queue('trigger', 'void').count()) > 0;
     });
     shutdown.abort();
-    const response = await answer;
+    const response = await pending;
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
   });
 });
 
 describe('waitFor', () => {
-  test('looks until there is a stamp', async () => {
+  test('polls until there is a result', async () => {
     const stamp = new Date();
-    const answers = [null, null, stamp];
+    const results = [null, null, stamp];
     const found = await waitFor({
-      find: () => Promise.resolve(answers.shift()),
+      find: () => Promise.resolve(results.shift()),
       forMs: 60_000,
       isWanted: () => true,
     });
     expect(found).toBe(stamp);
   });
 
-  test('looks once more when the time is over', async () => {
+  test('polls once more when the time is over', async () => {
     let looks = 0;
     const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
     const passTheTime = (): boolean => {
@@ -331,7 +327,7 @@ describe('waitFor', () => {
     expect(looks).toBe(3);
   });
 
-  test('stops if the client has left, or if nothing will come', async () => {
+  test('stops if the client has disconnected, or if there will be no result', async () => {
     let looks = 0;
     const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
     expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();

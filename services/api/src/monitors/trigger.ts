@@ -9,9 +9,8 @@ import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
-import { unavailable } from '../http/errors.ts';
-import { SENT } from '../http/implement.ts';
-import type { ApiRequest } from '../http/implement.ts';
+import { stopping, unavailable } from '../http/errors.ts';
+import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 
 /** A checker that would start a triggered check later than this drops it. */
@@ -44,7 +43,7 @@ export async function triggerCheck(
   }
 }
 
-/** Reports at once what no checker could decrypt. @throws AppError conflict */
+/** @throws AppError conflict if no key decrypts the monitor */
 function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
   try {
     toInput(monitor, secrets);
@@ -52,7 +51,7 @@ function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
     if (!(error instanceof UnreadableMonitorError)) throw error;
     throw new AppError(
       'conflict',
-      'No key of this server opens the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+      'No key of this server decrypts the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
       { cause: error },
     );
   }
@@ -70,14 +69,14 @@ async function requestCheck(
   url: string | null,
 ): Promise<string> {
   const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
-    // A missing monitor was deleted just now.
+    // The monitor may have been deleted meanwhile.
     if (isDataError(error)) await findMonitorRow(db, monitor.accountId, monitor.id);
     throw error;
   });
   try {
     await producers.addTrigger(trigger.region, { triggerId: trigger.id });
   } catch (error) {
-    throw unavailable('The check cannot be queued now. Try again soon.', error);
+    throw unavailable('The check could not be queued. Try again later.', error);
   }
   return trigger.id;
 }
@@ -100,11 +99,11 @@ async function awaitEvent(
   }
   if (timestamp !== null) throw monitorNotFound();
   if (res.destroyed) return null;
-  if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
+  if (shutdown.aborted) throw stopping();
   throw new AppError('check_not_answered', noResult(monitor));
 }
 
 function noResult({ regions, timeoutSeconds }: MonitorRow): string {
   const region = regions[0] === undefined ? 'the default region' : `region ${regions[0]}`;
-  return `No checker of ${region} gave a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
+  return `No checker of ${region} returned a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
 }

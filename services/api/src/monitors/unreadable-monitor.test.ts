@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
-/** A monitor whose header values and body no key opens. */
+/** A monitor whose header values and body no key decrypts. */
 let broken: Monitor;
 beforeAll(async () => {
   api = await openTestApi();
@@ -35,8 +34,8 @@ async function sealedOf(id: string): Promise<unknown> {
   return rows[0];
 }
 
-describe('a monitor that no key opens', () => {
-  test('does not take a list with it', async () => {
+describe('a monitor that no key decrypts', () => {
+  test('does not break lists', async () => {
     const other = await newMonitor(api);
     const response = await api.as().get(MONITORS);
     expect(response.status).toBe(200);
@@ -45,7 +44,7 @@ describe('a monitor that no key opens', () => {
     expect(monitors.find(({ id }) => id === broken.id)).toEqual({ ...broken, ...shown });
   });
 
-  test('is shown', async () => {
+  test('is returned with placeholders', async () => {
     const response = await api.as().get(`${MONITORS}/${broken.id}`);
     expect([response.status, response.body]).toEqual([
       200,
@@ -54,7 +53,7 @@ describe('a monitor that no key opens', () => {
   });
 
   test.each([{ name: 'New' }, { headers: { Authorization: 'new' } }, { body: 'new' }])(
-    'is not updated by %j, which would lose what is sealed: 409',
+    'is not updated by %j, which would lose encrypted values: 409',
     async (update) => {
       const sealed = await sealedOf(broken.id);
       const response = await api.as().put(`${MONITORS}/${broken.id}`).send(update);
@@ -71,7 +70,7 @@ describe('a monitor that no key opens', () => {
   });
 
   test.each([shown, { ...shown, name: 'New' }, { headers: { A: 'b' }, body: '(unreadable)' }])(
-    'is not updated with the placeholder that stands for its secrets: 400 for %j',
+    'is not updated with the placeholder of its secrets: 400 for %j',
     async (update) => {
       const sealed = await sealedOf(broken.id);
       const response = await api.as().put(`${MONITORS}/${broken.id}`).send(update);
@@ -82,7 +81,7 @@ describe('a monitor that no key opens', () => {
     },
   );
 
-  test('is not replaced by a set that has the placeholder: 400', async () => {
+  test('is not replaced by a set with the placeholder: 400', async () => {
     const sealed = await sealedOf(broken.id);
     const { externalId, url } = broken;
     const monitors = [{ name: 'Shop', url, externalId, method: 'POST', ...shown }];
@@ -108,7 +107,7 @@ describe('a monitor that no key opens', () => {
     expect([response.status, response.body]).toMatchObject([200, { monitor: { body: '(unreadable)' } }]);
   });
 
-  test('is replaced by a set that has it', async () => {
+  test('is replaced by a set with its headers and body', async () => {
     const { externalId } = broken;
     const monitors = [
       { name: 'Shop', url: broken.url, externalId, method: 'POST', headers: { A: 'b' }, body: 'c' },

@@ -3,8 +3,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const addStatusChanges = jest.fn((_ids: readonly string[]) => Promise.resolve());
 let api: TestApi;
@@ -33,7 +32,7 @@ async function revisionOf(id: string): Promise<number> {
 }
 
 describe('update', () => {
-  test('changes the given fields, and nothing else', async () => {
+  test('changes the given fields only', async () => {
     const before = await newMonitor(api, { ...FULL_MONITOR, externalId: 'update' });
     const response = await api.as().put(`${MONITORS}/${before.id}`).send({ name: 'New', interval: 45 });
     expect(response.status).toBe(200);
@@ -60,7 +59,7 @@ describe('update', () => {
   });
 
   test.each(['headers', 'body', 'assertions', 'runbookUrl', 'externalId', 'source'])(
-    'null clears %s',
+    'with null clears %s',
     async (field) => {
       const before = await newMonitor(api, { ...FULL_MONITOR, externalId: `clears ${field}` });
       const response = await api
@@ -73,7 +72,7 @@ describe('update', () => {
     },
   );
 
-  test('that changes nothing: 200, no revision, no new schedule', async () => {
+  test('without changes: 200, no revision, no new schedule', async () => {
     const before = await newMonitor(api, { ...FULL_MONITOR, externalId: 'same' });
     const touches = api.touched.length;
     const { id, status, statusSince, lastCheckedAt, createdAt, updatedAt, ...input } = before;
@@ -87,7 +86,7 @@ describe('update', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
-  test('to an externalId that is taken: 409, nothing changed', async () => {
+  test('to an existing externalId: 409, nothing changed', async () => {
     await newMonitor(api, { externalId: 'taken' });
     const before = await newMonitor(api);
     const response = await api.as().put(`${MONITORS}/${before.id}`).send({ name: 'x', externalId: 'taken' });
@@ -95,7 +94,7 @@ describe('update', () => {
     expect(await get(before.id)).toEqual(before);
   });
 
-  test('its schedule is applied in its regions', async () => {
+  test('applies the schedule in its regions', async () => {
     const { id } = await newMonitor(api, { regions: ['a', 'b'] });
     await api
       .as()
@@ -104,7 +103,7 @@ describe('update', () => {
     expect(api.touched.at(-1)).toEqual({ monitorId: id, regions: ['b', 'c'] });
   });
 
-  test('whose threshold brings a status change about hints at its alert', async () => {
+  test('with a threshold that causes a status change hints at its alert', async () => {
     const { id } = await newMonitor(api, { failureThreshold: 3 });
     await createChannel(api.context, {
       accountId: api.account.id,

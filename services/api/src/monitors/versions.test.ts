@@ -18,7 +18,7 @@ async function etagOf(id: string): Promise<string> {
 }
 
 describe('ETag and If-Match', () => {
-  test('an ETag changes with the fields, not with checks, and every response with a monitor has it', async () => {
+  test('an ETag changes with the fields, not with checks, and is in every response with a monitor', async () => {
     const created = await api.as().post(MONITORS).send({ name: 'a', url: 'https://a.example' });
     const { id } = (created.body as { monitor: Monitor }).monitor;
     const first = created.get('etag') ?? '';
@@ -32,7 +32,7 @@ describe('ETag and If-Match', () => {
     expect(await etagOf(id)).toBe(changed.get('etag'));
   });
 
-  test('a write of something older than it is: 412, and nothing is written', async () => {
+  test('a write to an older version: 412, and nothing is written', async () => {
     const { id } = await newMonitor(api, { name: 'old' });
     const stale = await etagOf(id);
     await api.as().put(`${MONITORS}/${id}`).set('If-Match', stale).send({ name: 'new' }).expect(200);
@@ -53,7 +53,7 @@ describe('ETag and If-Match', () => {
     expect((await api.as().delete(`${MONITORS}/${id}`).set('If-Match', current)).status).toBe(404);
   });
 
-  test('a version that a proxy made weak, as one does that compresses, is the same version', async () => {
+  test('a version that a compressing proxy made weak is the same version', async () => {
     const { id } = await newMonitor(api, { name: 'weak' });
     const put = (ifMatch: string) => api.as().put(`${MONITORS}/${id}`).set('If-Match', ifMatch);
     const weak = `W/${await etagOf(id)}`;
@@ -90,32 +90,35 @@ describe('Idempotency-Key', () => {
     return rows[0]?.count ?? 0;
   };
 
-  test('the same request again: the same response, whatever has become of the monitor, and no second one', async () => {
+  test('the same request again: the same response, whatever happened to the monitor, and no second monitor', async () => {
     const first = await create('again', { name: 'again' });
     const { id } = (first.body as { monitor: Monitor }).monitor;
     await api.as().put(`${MONITORS}/${id}`).send({ name: 'renamed' });
     const second = await create('"again"', { name: ' again ' });
     expect([second.status, second.body]).toEqual([201, first.body]);
     for (const header of ['location', 'etag']) expect(second.get(header)).toBe(first.get(header));
-    expect([first, second].map((answer) => answer.get('idempotency-replayed'))).toEqual([undefined, 'true']);
+    expect([first, second].map((response) => response.get('idempotency-replayed'))).toEqual([
+      undefined,
+      'true',
+    ]);
     await api.as().delete(`${MONITORS}/${id}`);
     expect((await create('again', { name: 'again' })).body).toEqual(first.body);
     expect(await countOf('again')).toBe(0);
     const { rows } = await api.database.pool.query<{ hash: string }>(
       "select request_hash as hash from idempotency_keys where key = 'again'",
     );
-    // By the key that seals: what was asked for holds headers, which nobody may guess from a copy of the table.
+    // By the current key: a request contains headers, which must not be guessable from a copy of the table.
     expect(rows[0]?.hash).toMatch(new RegExp(`^${api.context.secrets.currentKeyId}[.]`));
   });
 
-  test('many at once: one monitor; the others get a 409', async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => create('crowd', { name: 'crowd' })));
+  test('many requests at once: one monitor; the others get a 409', async () => {
+    const responses = await Promise.all(Array.from({ length: 8 }, () => create('crowd', { name: 'crowd' })));
     expect(await countOf('crowd')).toBe(1);
-    const ids = answers
+    const ids = responses
       .filter(({ status }) => status === 201)
       .map(({ body }) => (body as { monitor: Monitor }).monitor.id);
     expect(new Set(ids).size).toBe(1);
-    for (const { status, body, headers } of answers.filter((answer) => answer.status !== 201)) {
+    for (const { status, body, headers } of responses.filter((response) => response.status !== 201)) {
       expect([status, body, headers]).toEqual([
         409,
         expect.objectContaining({ type: 'urn:tocsin:problem:request-in-flight' }),
@@ -124,7 +127,7 @@ describe('Idempotency-Key', () => {
     }
   });
 
-  test('for another body: 422; of another account: its own', async () => {
+  test('another body: 422; another account: its own monitor', async () => {
     await create('other', { name: 'other' });
     const other = await create('other', { name: 'something else' });
     expect([other.status, other.body]).toEqual([
@@ -135,14 +138,14 @@ describe('Idempotency-Key', () => {
     expect((await create('other', { name: 'theirs' }, api.other.key)).status).toBe(201);
   });
 
-  test('a refused request may be sent again with the same key once it is right', async () => {
+  test('a refused request may be corrected and sent again with the same key', async () => {
     expect((await create('refused', { name: '' })).status).toBe(400);
     await newMonitor(api, { externalId: 'refused' });
     expect((await create('refused', { externalId: 'refused' })).status).toBe(409);
     expect((await create('refused', { externalId: 'refused-2' })).status).toBe(201);
   });
 
-  test('holds for 24 hours, and housekeeping forgets it', async () => {
+  test('lasts 24 hours, then housekeeping removes it', async () => {
     await create('day', { name: 'day' });
     const age = 'update idempotency_keys set created_at = created_at - $1::interval where key = $2';
     await api.database.pool.query(age, ['23 hours', 'day']);
@@ -164,7 +167,7 @@ describe('Idempotency-Key', () => {
     expect(rows).toEqual([]);
   });
 
-  test('keeps no secret', async () => {
+  test('stores no secret', async () => {
     await create('secret', { name: 'secret' });
     const { rows } = await api.database.pool.query(
       "select answer::text as answer from idempotency_keys where key = 'secret'",

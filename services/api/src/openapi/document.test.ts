@@ -3,8 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
 import { listRoutes } from '../testing/list-routes.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { buildDocument } from './document.ts';
 
 const PATH = '/api/cli/openapi.json';
@@ -17,14 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-async function faultsOf(document: object): Promise<string[]> {
+async function problemsOf(document: object): Promise<string[]> {
   const config = await createConfig({
     extends: ['recommended-strict'],
     rules: {
-      // What needs no key and takes nothing refuses nothing; who comes back from single sign-on is sent on.
+      // Some public routes cannot fail, and single sign-on responds with a redirect.
       'operation-4xx-response': 'off',
       'operation-2xx-response': 'off',
-      // The messages of the live stream stand in an extension, which is not read.
+      // The linter does not read the extension with the messages of the live stream.
       'no-unused-components': 'off',
     },
   });
@@ -33,12 +32,12 @@ async function faultsOf(document: object): Promise<string[]> {
   return problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`);
 }
 
-describe('the document', () => {
-  test('is valid OpenAPI 3.1, its examples and references too', async () => {
-    expect(await faultsOf(DOCUMENT)).toEqual([]);
+describe('the OpenAPI document', () => {
+  test('is valid OpenAPI 3.1, including its examples and references', async () => {
+    expect(await problemsOf(DOCUMENT)).toEqual([]);
   });
 
-  test('would not be with a schema that is none, and an example that its schema does not allow', async () => {
+  test('fails the linter with an invalid schema or an example that does not match its schema', async () => {
     const { components, paths, ...document } = DOCUMENT as unknown as {
       components: { schemas: Record<string, object> };
       paths: Record<string, object>;
@@ -50,16 +49,31 @@ describe('the document', () => {
       Me: { ...Me, required: ['nothing'] },
     };
     const me = '/api/dashboard/me';
-    const faults = await faultsOf({
+    const problems = await problemsOf({
       ...document,
       paths: { [me]: paths[me] },
       components: { ...components, schemas },
     });
-    expect(faults.join('\n')).toMatch(/^struct #\/components\/schemas\/Monitor\/type/m);
-    expect(faults.join('\n')).toMatch(/^no-invalid-media-type-examples #\/paths\/~1api~1dashboard~1me/m);
+    expect(problems.join('\n')).toMatch(/^struct #\/components\/schemas\/Monitor\/type/m);
+    expect(problems.join('\n')).toMatch(/^no-invalid-media-type-examples #\/paths\/~1api~1dashboard~1me/m);
   });
 
-  test('has every route, and none else', () => {
+  test('says what every field and list entry is: zod writes {} for what it cannot express', () => {
+    const meaningful = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const'];
+    const meaningless: string[] = [];
+    const visit = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { properties = {}, items } = value as { properties?: object; items?: object };
+      for (const [name, part] of Object.entries({ ...properties, ...(items && { '[]': items }) })) {
+        if (!meaningful.some((key) => key in part)) meaningless.push(`${path}.${name}`);
+      }
+      for (const [key, part] of Object.entries(value)) visit(part, `${path}.${key}`);
+    };
+    visit({ paths: DOCUMENT.paths, components: DOCUMENT['components'] }, '');
+    expect(meaningless).toEqual([]);
+  });
+
+  test('has every route and no other', () => {
     const { identity } = api.context;
     const routes = listRoutes({ ...api.context, identity: { ...identity, hasSingleSignOn: true } });
     const written = Object.entries(DOCUMENT.paths).flatMap(([path, methods]) =>
@@ -87,13 +101,13 @@ describe('GET /api/cli/openapi.json', () => {
     expect((await api.as(null).get(PATH).set('If-None-Match', 'W/"other"')).status).toBe(200);
   });
 
-  test('takes nothing else', async () => {
+  test('refuses other methods', async () => {
     const response = await api.as(null).post(PATH).send({});
     expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);
   });
 });
 
-test('GET /schemas/tocsin.json shows anybody what a file of monitors may hold', async () => {
+test('GET /schemas/tocsin.json returns the schema of a monitor file without authentication', async () => {
   const response = await api.as(null).get('/schemas/tocsin.json');
   expect([response.status, response.type]).toEqual([200, 'application/json']);
   expect(response.body).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));

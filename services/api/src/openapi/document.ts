@@ -1,16 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
-import type { Route, Routes } from '@tocsin/contracts/routes/route';
+import { methodOf, pathOf, type Routes, TAGS } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
-import { TAGS } from '@tocsin/contracts/routes/tags';
-import { ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
-import type { ErrorCode } from '@tocsin/contracts/errors';
+import { type ErrorCode, ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import { API_KEY_PREFIX, LIMITS } from '@tocsin/contracts/limits';
 import { writeAuthOperation, writeOperation } from './operation.ts';
-import type { Shared } from './operation.ts';
-import { ErrorResponses, HEADERS, headersWith } from './responses.ts';
-import { SchemaBook } from './schemas.ts';
-import type { JsonObject } from './schemas.ts';
+import { HEADERS, headersWith } from './responses.ts';
+import { type JsonObject, SchemaBook } from './schemas.ts';
 import { writeWebhooks } from './webhooks.ts';
 
 const errorRows = Object.keys(ERRORS).map((code) => {
@@ -18,16 +13,15 @@ const errorRows = Object.keys(ERRORS).map((code) => {
   return `| ${status} | \`${problemType(code as ErrorCode)}\` | ${title} |`;
 });
 
-/** What applies to every request. */
 const description = `Tocsin checks URLs on a schedule from one or more regions, records every result, and turns status changes into webhooks.
 
-**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. Resources of another account are not found: 404.
+**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. Resources of another account return 404.
 
-Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields are refused. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. A method that a path does not support gets 405 with \`Allow\`. Requests may be limited for each key and session: 429 with \`Retry-After\`.
+Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields are refused. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. An unsupported method returns 405 with \`Allow\`. Each key and session may have a rate limit: 429 with \`Retry-After\`.
 
 ## Errors
 
-Every error is \`application/problem+json\` (RFC 9457), except those of signing in.
+Every error is \`application/problem+json\` (RFC 9457), except errors of signing in.
 
 | status | type | meaning |
 | ------ | ---- | ------- |
@@ -68,20 +62,23 @@ export interface OpenApiDocument extends JsonObject {
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
-/**
- * Derives the OpenAPI 3.1 document of the whole API from the contracts.
- * @param publicUrl without a trailing slash
- */
+/** Derives the OpenAPI 3.1 document of the whole API from the contracts. @param publicUrl without a trailing slash */
 export function buildDocument(publicUrl: string): OpenApiDocument {
-  const shared: Shared = { schemas: new SchemaBook(), errors: new ErrorResponses() };
-  const { schemas, errors } = shared;
-  const paths = {
-    ...writePaths(API_ROUTES, (id, route) => writeOperation(id, route, shared)),
-    ...writePaths(AUTH_ROUTES, (id, route) => writeAuthOperation(id, route, shared)),
+  const schemas = new SchemaBook();
+  const responses: Record<string, JsonObject> = { SignInRefused: SIGN_IN_REFUSED };
+  const paths: Record<string, JsonObject> = {};
+  const add = (routes: Routes, write: typeof writeOperation): void => {
+    for (const [id, route] of Object.entries(routes)) {
+      const template = pathOf(route).replaceAll(/:(\w+)/g, '{$1}');
+      const operation = write(id, route, { schemas, responses });
+      paths[template] = { ...paths[template], [methodOf(route).toLowerCase()]: operation };
+    }
   };
+  add(API_ROUTES, writeOperation);
+  add(AUTH_ROUTES, writeAuthOperation);
   const webhooks = writeWebhooks(schemas);
   schemas.write(problemSchema, 'output');
-  return {
+  const document = {
     openapi: '3.1.1',
     info: info(readVersion()),
     servers: [{ url: publicUrl }],
@@ -89,21 +86,28 @@ export function buildDocument(publicUrl: string): OpenApiDocument {
     paths,
     webhooks,
     components: {
-      schemas: schemas.named,
-      responses: { ...errors.named, SignInRefused: SIGN_IN_REFUSED },
+      schemas: sortByName(schemas.named),
+      responses: sortByName(responses),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };
+  return JSON.parse(
+    JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  ) as OpenApiDocument;
+}
+
+function sortByName(components: Readonly<Record<string, JsonObject>>): JsonObject {
+  return Object.fromEntries(Object.entries(components).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 const WEBHOOKS_TAG = {
   name: 'Webhooks',
-  description: 'What receivers get. Each webhook is a `POST` to the URL of a channel.',
+  description: 'Requests to receivers. Each webhook is a `POST` to the URL of a channel.',
 };
 
 const SIGN_IN_REFUSED: JsonObject = {
-  description: 'Refused, by better-auth or by the checks before it.',
+  description: 'Refused by better-auth, or before the request reaches it.',
   headers: headersWith(),
   content: {
     'application/json': {
@@ -115,18 +119,6 @@ const SIGN_IN_REFUSED: JsonObject = {
     'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
   },
 };
-
-function writePaths(
-  routes: Routes,
-  write: (id: string, route: Route) => JsonObject,
-): Record<string, JsonObject> {
-  const paths: Record<string, JsonObject> = {};
-  for (const [id, route] of Object.entries(routes)) {
-    const template = pathOf(route).replaceAll(/:(\w+)/g, '{$1}');
-    paths[template] = { ...paths[template], [methodOf(route).toLowerCase()]: write(id, route) };
-  }
-  return paths;
-}
 
 /** The version of this package. */
 function readVersion(): string {

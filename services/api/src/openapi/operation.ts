@@ -1,26 +1,20 @@
-import { errorsOf, statusOf } from '@tocsin/contracts/routes/route';
-import type { Access, ResourceKind, Route } from '@tocsin/contracts/routes/route';
+import {
+  type Access,
+  errorsOf,
+  RESOURCES,
+  type ResourceKind,
+  type Route,
+  statusOf,
+} from '@tocsin/contracts/routes/route';
 import type { z } from 'zod';
-import { headersWith } from './responses.ts';
-import type { ErrorResponses } from './responses.ts';
+import { errorResponses, headersWith } from './responses.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
 /** Components that operations share. */
-export interface Shared {
+export interface Components {
   readonly schemas: SchemaBook;
-  readonly errors: ErrorResponses;
+  readonly responses: Record<string, JsonObject>;
 }
-
-const RESOURCE_NAMES: Readonly<Record<ResourceKind, string>> = {
-  monitor: 'the monitor',
-  channel: 'the channel',
-  delivery: 'the delivery',
-  incident: 'the incident',
-  maintenanceWindow: 'the maintenance window',
-  apiKey: 'the API key',
-  user: 'the user',
-  invitation: 'the invitation',
-};
 
 const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {
   anyone: [],
@@ -39,33 +33,30 @@ const SUCCESS: Readonly<Record<number, string>> = {
 };
 
 /** The Operation Object of a route. @param id its operation id */
-export function writeOperation(id: string, route: Route, shared: Shared): JsonObject {
+export function writeOperation(id: string, route: Route, components: Components): JsonObject {
   return {
-    ...describeOperation(id, route, shared.schemas),
+    ...describeOperation(id, route, components.schemas),
     responses: {
-      ...writeSuccess(route, shared.schemas),
-      ...writeOtherResponses(route, shared.schemas),
-      ...shared.errors.write(errorsOf(route)),
+      ...successResponse(route, components.schemas),
+      ...otherResponses(route, components.schemas),
+      ...errorResponses(errorsOf(route), components.responses),
     },
   };
 }
 
 /** The same for a route that better-auth handles, whose errors are not declared one by one. */
-export function writeAuthOperation(id: string, route: Route, shared: Shared): JsonObject {
+export function writeAuthOperation(id: string, route: Route, { schemas }: Components): JsonObject {
+  const refused = { $ref: '#/components/responses/SignInRefused' };
   return {
-    ...describeOperation(id, route, shared.schemas),
-    responses: {
-      ...writeSuccess(route, shared.schemas),
-      '4XX': { $ref: '#/components/responses/SignInRefused' },
-      '5XX': { $ref: '#/components/responses/SignInRefused' },
-    },
+    ...describeOperation(id, route, schemas),
+    responses: { ...successResponse(route, schemas), '4XX': refused, '5XX': refused },
   };
 }
 
 function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonObject {
-  const { tag, summary, description, access, query, headers } = route;
+  const { tag, summary, description, access, resource, query, headers, body, bodyExample } = route;
   const parameters = [
-    ...pathParameters(route),
+    ...(resource === undefined ? [] : [idParameter(resource)]),
     ...(query === undefined ? [] : fieldParameters('query', query, schemas)),
     ...(headers === undefined ? [] : fieldParameters('header', headers, schemas)),
   ];
@@ -73,20 +64,26 @@ function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonO
     operationId: id,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    description,
     security: SECURITY[access],
-    ...(parameters.length > 0 && { parameters }),
-    ...requestBody(route, schemas),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: body && {
+      // A missing body is the same as one without fields.
+      required: !body.safeParse({}).success,
+      content: { 'application/json': { schema: schemas.write(body, 'input'), example: bodyExample } },
+    },
   };
 }
 
-function pathParameters(route: Route): JsonObject[] {
-  const { resource } = route;
-  if (resource === undefined) return [];
-  const description = `The id of ${RESOURCE_NAMES[resource]}.`;
-  return [
-    { name: 'id', in: 'path', required: true, description, schema: { type: 'string', format: 'uuid' } },
-  ];
+function idParameter(resource: ResourceKind): JsonObject {
+  const schema = { type: 'string', format: 'uuid' };
+  return {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: `The id of the ${RESOURCES[resource]}.`,
+    schema,
+  };
 }
 
 function fieldParameters(place: 'query' | 'header', fields: z.ZodObject, schemas: SchemaBook): JsonObject[] {
@@ -94,67 +91,37 @@ function fieldParameters(place: 'query' | 'header', fields: z.ZodObject, schemas
     properties?: Readonly<Record<string, JsonObject>>;
     required?: readonly string[];
   };
-  return Object.entries(properties).map(([name, field]) =>
-    fieldParameter(place, name, field, required.includes(name)),
-  );
+  return Object.entries(properties).map(([name, { description, ...schema }]) => {
+    return { name, in: place, required: required.includes(name), description, schema };
+  });
 }
 
-/** A parameter takes over the description of its field. */
-function fieldParameter(place: string, name: string, field: JsonObject, required: boolean): JsonObject {
-  const { description, ...schema } = field;
-  return { name, in: place, required, ...(description !== undefined && { description }), schema };
-}
-
-function requestBody({ body, bodyExample }: Route, schemas: SchemaBook): JsonObject {
-  if (body === undefined) return {};
-  const content = {
-    schema: schemas.write(body, 'input'),
-    ...(bodyExample !== undefined && { example: bodyExample }),
-  };
-  // A missing body is read as one without fields.
-  const required = !body.safeParse({}).success;
-  return { requestBody: { required, content: { 'application/json': content } } };
-}
-
-function writeSuccess(route: Route, schemas: SchemaBook): JsonObject {
-  const { response, responseExample, responseHeaders = [], messages, access } = route;
+function successResponse(route: Route, schemas: SchemaBook): JsonObject {
+  const { response, responseExample, responseHeaders = [], messages = {}, access } = route;
   const limited = access === 'anyone' ? [] : (['RateLimit', 'RateLimit-Policy'] as const);
   const status = statusOf(route);
-  const mediaType = typeof response === 'string' ? response : 'application/json';
+  const events = Object.entries(messages).map(([event, schema]) => [event, schemas.write(schema, 'output')]);
+  const isText = typeof response === 'string';
   return {
     [status]: {
       description: SUCCESS[status],
       headers: headersWith(...responseHeaders, ...limited),
-      ...(response !== undefined && {
-        content: {
-          [mediaType]: {
-            schema: typeof response === 'string' ? { type: 'string' } : schemas.write(response, 'output'),
-            ...(responseExample !== undefined && { example: responseExample }),
-            ...(messages !== undefined && { 'x-messages': writeEach(messages, schemas) }),
-          },
+      content: response && {
+        [isText ? response : 'application/json']: {
+          schema: isText ? { type: 'string' } : schemas.write(response, 'output'),
+          example: responseExample,
+          'x-messages': events.length > 0 ? Object.fromEntries(events) : undefined,
         },
-      }),
+      },
     },
   };
 }
 
-function writeEach(messages: Readonly<Record<string, z.ZodType>>, schemas: SchemaBook): JsonObject {
-  return Object.fromEntries(
-    Object.entries(messages).map(([event, schema]) => [event, schemas.write(schema, 'output')]),
-  );
-}
-
-function writeOtherResponses({ otherResponses = [] }: Route, schemas: SchemaBook): JsonObject {
-  return Object.fromEntries(
-    otherResponses.map(({ status, description, response }) => [
-      status,
-      {
-        description,
-        headers: headersWith(),
-        ...(response !== null && {
-          content: { 'application/json': { schema: schemas.write(response, 'output') } },
-        }),
-      },
-    ]),
-  );
+function otherResponses({ otherResponses = [] }: Route, schemas: SchemaBook): JsonObject {
+  const responses = otherResponses.map(({ status, description, response }) => {
+    const schema = response && schemas.write(response, 'output');
+    const content = schema === null ? undefined : { 'application/json': { schema } };
+    return [status, { description, headers: headersWith(), content }];
+  });
+  return Object.fromEntries(responses) as JsonObject;
 }

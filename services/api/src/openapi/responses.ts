@@ -1,5 +1,4 @@
-import { ERRORS, problemType } from '@tocsin/contracts/errors';
-import type { ErrorCode, Problem } from '@tocsin/contracts/errors';
+import { AppError, type ErrorCode, ERRORS, type Problem, toProblem } from '@tocsin/contracts/errors';
 import type { ResponseHeader } from '@tocsin/contracts/routes/route';
 import type { JsonObject } from './schemas.ts';
 
@@ -19,15 +18,15 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
   Location: { description: 'URL of the created resource, or of the redirect.', required: true, schema: text },
   ETag: {
     description:
-      'The version of what is returned. That of a monitor changes with its fields, not with checks. That of a set identifies the plan.',
+      'Version of the resource. For a monitor, it changes with the fields, not with checks. For a set, it identifies the plan.',
     required: true,
     schema: text,
   },
   'Idempotency-Replayed': {
-    description: '`true` if the response is that of an earlier identical request.',
+    description: '`true` if this repeats the response to an earlier identical request.',
     schema: { type: 'string', const: 'true' },
   },
-  'Set-Cookie': { description: 'The session cookie, if a session began.', schema: text },
+  'Set-Cookie': { description: 'The session cookie, if a session was started.', schema: text },
   'Retry-After': {
     description: 'Seconds to wait before retrying.',
     required: true,
@@ -39,7 +38,8 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
     schema: { type: 'string', pattern: '^Bearer' },
   },
   RateLimit: {
-    description: 'What remains of the limit, and for how many seconds. Present if requests are limited.',
+    description:
+      'The remaining requests, and the seconds until the limit resets. Present if requests are limited.',
     schema: text,
   },
   'RateLimit-Policy': {
@@ -55,51 +55,38 @@ export function headersWith(...names: readonly HeaderName[]): JsonObject {
   );
 }
 
-const PROBLEM = { $ref: '#/components/schemas/Problem' };
-
 /** Temporary errors, which have `Retry-After`. */
-const WAITING: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'request_in_flight']);
+const TEMPORARY: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'request_in_flight']);
 
 const FIELD_ERRORS = [{ path: 'interval', message: 'must be an integer from 5 to 86400 (seconds)' }];
 
-/** Error responses that several operations share, under `components.responses`. */
-export class ErrorResponses {
-  readonly #named = new Map<string, JsonObject>();
-
-  /** @returns by status, references to the responses with these errors */
-  write(codes: readonly ErrorCode[]): JsonObject {
-    const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
-    return Object.fromEntries(
-      statuses.map((status) => [
-        status,
-        { $ref: this.#note(codes.filter((code) => ERRORS[code].status === status)) },
-      ]),
-    );
+/** References to the responses with these errors, by status. @param named `components.responses`, to which they are added */
+export function errorResponses(codes: readonly ErrorCode[], named: Record<string, JsonObject>): JsonObject {
+  const byStatus: Record<number, JsonObject> = {};
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    const same = codes.filter((code) => ERRORS[code].status === status).toSorted();
+    const name = same.map(pascalCase).join('Or');
+    named[name] = errorResponse(same);
+    byStatus[status] = { $ref: `#/components/responses/${name}` };
   }
-
-  get named(): JsonObject {
-    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
-  }
-
-  #note(codes: readonly ErrorCode[]): string {
-    const sorted = codes.toSorted();
-    const name = sorted.map(pascalCase).join('Or');
-    this.#named.set(name, toResponse(sorted));
-    return `#/components/responses/${name}`;
-  }
+  return byStatus;
 }
 
-function toResponse(codes: readonly ErrorCode[]): JsonObject {
-  const waiting = codes.filter((code) => WAITING.has(code));
+function errorResponse(codes: readonly ErrorCode[]): JsonObject {
+  const temporary = codes.filter((code) => TEMPORARY.has(code));
+  const retryAfter =
+    temporary.length === codes.length
+      ? { $ref: '#/components/headers/Retry-After' }
+      : { ...HEADERS['Retry-After'], required: false };
   return {
     description: codes.map((code) => `${ERRORS[code].title}.`).join(' '),
     headers: {
       ...headersWith(...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : [])),
-      ...(waiting.length > 0 && { 'Retry-After': retryAfter(waiting.length === codes.length) }),
+      'Retry-After': temporary.length > 0 ? retryAfter : undefined,
     },
     content: {
       'application/problem+json': {
-        schema: PROBLEM,
+        schema: { $ref: '#/components/schemas/Problem' },
         examples: Object.fromEntries(
           codes.map((code) => [code, { summary: ERRORS[code].title, value: example(code) }]),
         ),
@@ -108,24 +95,11 @@ function toResponse(codes: readonly ErrorCode[]): JsonObject {
   };
 }
 
-/** @param always false: only some errors of the response have it */
-function retryAfter(always: boolean): JsonObject {
-  return always
-    ? { $ref: '#/components/headers/Retry-After' }
-    : { ...HEADERS['Retry-After'], required: false };
-}
-
 function example(code: ErrorCode): Problem {
-  const { status, title } = ERRORS[code];
   const isOfFields = code === 'validation_failed';
-  return {
-    type: problemType(code),
-    title,
-    status,
-    detail: isOfFields ? 'These fields are not valid: interval.' : `${title}.`,
-    instance: '5c1f4d1b-2a3c-4e2d-8f5a-019a9f0e5d2e',
-    ...(isOfFields && { errors: FIELD_ERRORS }),
-  };
+  const detail = isOfFields ? 'These fields are invalid: interval.' : `${ERRORS[code].title}.`;
+  const error = new AppError(code, detail, isOfFields ? { errors: FIELD_ERRORS } : {});
+  return toProblem(error, '5c1f4d1b-2a3c-4e2d-8f5a-019a9f0e5d2e');
 }
 
 function pascalCase(code: string): string {

@@ -36,7 +36,7 @@ const header = (name: string, description: string, schema: JsonObject = { type: 
 });
 
 const SIGNATURE_HEADERS = [
-  header('webhook-id', 'The same on every attempt of a delivery.'),
+  header('webhook-id', 'Identifies the delivery: the same on every attempt.'),
   header('webhook-timestamp', 'When this attempt was made, in Unix seconds.', {
     type: 'string',
     pattern: String.raw`^\d+$`,
@@ -54,7 +54,7 @@ const RESPONSES = {
   '410': { description: 'Gone: the channel is disabled.' },
   default: {
     description:
-      'Anything else is a failure, including a redirect. It is retried for up to 72 hours with growing pauses. `Retry-After` of a 429 or 503 is honoured, up to an hour.',
+      'Any other response is a failure, including a redirect. The delivery is retried for up to 72 hours with increasing delays. The `Retry-After` of a 429 or 503 is honored, up to an hour.',
   },
 } as const;
 

@@ -1,16 +1,16 @@
-import type { peopleRoutes } from '@tocsin/contracts/people/routes';
-import { acceptInvitation, findOpenInvitation } from '@tocsin/db/users/invitations';
-import { createInvitation } from '@tocsin/db/users/invitations';
-import { deleteInvitation } from '@tocsin/db/users/invitations';
-import { listInvitations } from '@tocsin/db/users/invitations';
-import { deleteUser } from '@tocsin/db/users/change-users';
-import { findUserWithAccount } from '@tocsin/db/users/users';
-import { listUsers } from '@tocsin/db/users/users';
-import { setUserRole } from '@tocsin/db/users/change-users';
-import type { ApiContext } from '../context.ts';
-import type { Handlers } from '../http/implement.ts';
+import { peopleRoutes } from '@tocsin/contracts/people/routes';
+import {
+  acceptInvitation,
+  createInvitation,
+  deleteInvitation,
+  findOpenInvitation,
+  listInvitations,
+} from '@tocsin/db/users/invitations';
+import { deleteUser, setUserRole } from '@tocsin/db/users/change-users';
+import { findUserWithAccount, listUsers } from '@tocsin/db/users/users';
+import { implement } from '../http/implement.ts';
 
-export function peopleHandlers(context: ApiContext): Handlers<typeof peopleRoutes> {
+export const peopleApi = implement(peopleRoutes, (context) => {
   const { db, identity, settings, logger } = context;
   return {
     getMe: async ({ caller }) => {
@@ -37,7 +37,7 @@ export function peopleHandlers(context: ApiContext): Handlers<typeof peopleRoute
       await findOpenInvitation(db, token);
       const passwordHash = await identity.hashPassword(password);
       const user = await acceptInvitation(db, { token, name, email, passwordHash });
-      // The user exists by now and the invitation is spent. Without a session, the user can sign in as usual.
+      // The user exists by now. Without a session, the user can sign in as usual.
       const cookies = await identity.signIn(req, user.email, password).catch((error: unknown) => {
         logger.warn('Could not sign in the user of an accepted invitation', { userId: user.id, error });
         return [];
@@ -45,4 +45,4 @@ export function peopleHandlers(context: ApiContext): Handlers<typeof peopleRoute
       return { body: { user }, headers: { 'Set-Cookie': [...cookies] } };
     },
   };
-}
+});

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import type { Invitation } from '@tocsin/contracts/people/user';
 import type TestAgent from 'supertest/lib/agent.js';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 
 const INVITATIONS = '/api/dashboard/invitations';
 const ACCEPT = `${INVITATIONS}/accept`;
@@ -33,7 +32,7 @@ async function invite(body: object = { role: 'member' }, agent: TestAgent = owne
 const newEmail = (): string => `${randomUUID()}@example.com`;
 
 describe('inviting', () => {
-  test('shows token and link once, and keeps a hash only', async () => {
+  test('returns token and link once, and stores only a hash', async () => {
     const { invitation, token, url } = await invite({ role: 'owner', email: ' New.One@Example.com ' });
     expect(invitation).toEqual({
       id: expect.any(String),
@@ -59,7 +58,7 @@ describe('inviting', () => {
     [{ role: 'admin' }, ['role']],
     [{ role: 'member', email: 'no address' }, ['email']],
     [{ role: 'member', email: 5, extra: 1 }, ['email', 'extra']],
-  ])('%j: 400 that names the fields', async (body, paths) => {
+  ])('%j: 400 with the fields', async (body, paths) => {
     const response = await owner.post(INVITATIONS).send(body);
     expect(response.status).toBe(400);
     const { errors } = response.body as { errors: { path: string }[] };
@@ -69,13 +68,15 @@ describe('inviting', () => {
   test('a user of the account: 409; of another account: not revealed', async () => {
     const { email } = await newUser(api);
     expect((await owner.post(INVITATIONS).send({ role: 'member', email })).status).toBe(409);
-    const foreign = await newUser(api, { accountId: api.other.id });
-    expect((await owner.post(INVITATIONS).send({ role: 'member', email: foreign.email })).status).toBe(201);
+    const othersUser = await newUser(api, { accountId: api.other.id });
+    expect((await owner.post(INVITATIONS).send({ role: 'member', email: othersUser.email })).status).toBe(
+      201,
+    );
   });
 });
 
 describe('accepting', () => {
-  test('makes a user of the account with the role, and signs in', async () => {
+  test('creates a user of the account with the role, and signs in', async () => {
     const { token, invitation } = await invite({ role: 'member', email: newEmail() });
     const agent = browser(api);
     const response = await agent.post(ACCEPT).send({ ...PERSON, token, email: 'other@example.com' });
@@ -98,7 +99,7 @@ describe('accepting', () => {
     expect((await again.post('/api/auth/sign-in/email').send(credentials)).status).toBe(200);
   });
 
-  test('an invitation without an address takes the given one, and requires one', async () => {
+  test('requires an address if the invitation has none', async () => {
     const { token } = await invite();
     const without = await browser(api)
       .post(ACCEPT)
@@ -114,7 +115,7 @@ describe('accepting', () => {
     expect(response.body).toMatchObject({ user: { email } });
   });
 
-  test('where no session can be started: the user is made, and can sign in later', async () => {
+  test('creates the user even if no session can be started', async () => {
     const { token } = await invite();
     jest.spyOn(api.context.identity, 'signIn').mockRejectedValueOnce(new Error('connection terminated'));
     const email = newEmail();
@@ -129,19 +130,19 @@ describe('accepting', () => {
 
   test('works once, for one of many at the same time', async () => {
     const { token } = await invite();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 4 }, () =>
         browser(api)
           .post(ACCEPT)
           .send({ ...PERSON, token, email: newEmail() }),
       ),
     );
-    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    const statuses = responses.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([201, 410, 410, 410]);
-    expect(answers.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
+    expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
   });
 
-  test('an unknown token: 404; a used or expired one: 410; one taken back: 404', async () => {
+  test('an unknown token: 404; a used or expired one: 410; one of a deleted invitation: 404', async () => {
     const accept = async (token: string): Promise<number> =>
       (
         await browser(api)
@@ -161,7 +162,7 @@ describe('accepting', () => {
     expect(await accept(deleted.token)).toBe(404);
   });
 
-  test('an address that is taken, in any case: 409, and the invitation stays open', async () => {
+  test('an existing address, in any case: 409, and the invitation stays open', async () => {
     const { email } = await newUser(api, { accountId: api.other.id });
     const { token } = await invite();
     const taken = await browser(api)
@@ -183,7 +184,7 @@ describe('accepting', () => {
     [{ name: ' ' }, 'name'],
     [{ token: undefined }, 'token'],
     [{ role: 'owner' }, 'role'],
-  ])('%j: 400 that names the field', async (fields, path) => {
+  ])('%j: 400 with the field', async (fields, path) => {
     const { token } = await invite();
     const response = await browser(api)
       .post(ACCEPT)
@@ -198,8 +199,8 @@ describe('accepting', () => {
   });
 });
 
-describe('an owner who is none any more', () => {
-  test.each(['removed', 'made a member'])('%s: open links of that person stop working', async (how) => {
+describe('a user who is no longer an owner', () => {
+  test.each(['removed', 'made a member'])('%s: open links of this user stop working', async (how) => {
     const { agent, id } = await newSignedInUser(api);
     const { token } = await invite({ role: 'owner' }, agent);
     const path = `/api/dashboard/users/${id}`;

@@ -4,10 +4,8 @@ import type { User } from '@tocsin/contracts/people/user';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
-import { newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { newSignedInUser, newUser, signIn, type TestUser } from '../testing/sign-in.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const USERS = '/api/dashboard/users';
 
@@ -28,7 +26,7 @@ afterAll(() => api.close());
 const statusOf = async (request: PromiseLike<{ status: number }>): Promise<number> => (await request).status;
 
 describe('users', () => {
-  test('are listed, the longest-standing first, those of the account only', async () => {
+  test('are listed by age, for the account only', async () => {
     const member = await newUser(api, { accountId, role: 'member' });
     await newUser(api, { accountId: api.other.id });
     const response = await owner.agent.get(USERS);
@@ -38,7 +36,7 @@ describe('users', () => {
     ]);
   });
 
-  test('get another role, which counts with their next request', async () => {
+  test('get another role with their next request', async () => {
     const member = await newSignedInUser(api, { accountId, role: 'member' });
     expect(await statusOf(member.agent.get(USERS))).toBe(403);
     const response = await owner.agent.patch(`${USERS}/${member.id}`).send({ role: 'owner' });
@@ -48,7 +46,7 @@ describe('users', () => {
     expect(await statusOf(member.agent.get(USERS))).toBe(403);
   });
 
-  test('who is removed is signed out everywhere at once', async () => {
+  test('are signed out everywhere at once when they are removed', async () => {
     const member = await newSignedInUser(api, { accountId, role: 'member' });
     expect(await statusOf(member.agent.get('/api/dashboard/me'))).toBe(200);
     expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}`))).toBe(204);
@@ -58,7 +56,7 @@ describe('users', () => {
     expect(rows).toEqual([]);
   });
 
-  describe('who is removed takes the API keys along that they created', () => {
+  describe('API keys of a removed user', () => {
     const KEYS = '/api/dashboard/api-keys';
 
     async function createKey({ agent }: TestUser): Promise<{ id: string; key: string }> {
@@ -70,7 +68,7 @@ describe('users', () => {
     const works = async (key: string): Promise<boolean> =>
       (await statusOf(api.as(key).get('/api/cli/monitors'))) === 200;
 
-    test.each(['', '?revokeApiKeys=true'])('for good, and no others: %s', async (query) => {
+    test.each(['', '?revokeApiKeys=true'])('are deleted permanently, and no others: %s', async (query) => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const [own, other] = [await createKey(member), await createKey(owner)];
       const second = await createKey(member);
@@ -84,7 +82,7 @@ describe('users', () => {
       expect(await ensureApiKey(api.context.db, again)).toBe('refused');
     });
 
-    test('unless they are kept, with their creator', async () => {
+    test('are kept on request, with their creator', async () => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const { id, key } = await createKey(member);
       expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}?revokeApiKeys=false`))).toBe(204);
@@ -98,20 +96,20 @@ describe('users', () => {
       ]);
     });
 
-    test('only together with the person: the last owner keeps all of them', async () => {
+    test('are kept if the user cannot be removed: the last owner keeps all of them', async () => {
       const { key } = await createKey(owner);
       expect(await statusOf(owner.agent.delete(`${USERS}/${owner.id}`))).toBe(409);
       expect(await works(key)).toBe(true);
     });
 
-    test('one that is created at the same moment, too', async () => {
+    test('are deleted also if they are created at the same moment', async () => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const { pool } = api.database;
       const holder = await pool.connect();
       try {
         await holder.query('set idle_in_transaction_session_timeout = 0');
         await holder.query('begin');
-        // Whoever creates a key waits here, with the session looked up.
+        // The request that creates a key waits here, after its session was looked up.
         await holder.query('lock table api_keys in exclusive mode');
         const created = member.agent
           .post(KEYS)
@@ -126,7 +124,7 @@ describe('users', () => {
         });
         const removed = statusOf(owner.agent.delete(`${USERS}/${member.id}`));
         await until('the removal waits, or is done', async () => {
-          // Not by the holder: in a transaction, the sessions are those of the first look.
+          // Not on the locking connection: a transaction sees the sessions of its first look.
           const { rows } = await pool.query<{ count: string }>(
             `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
              union all select count(*) from users where id = $1`,
@@ -143,7 +141,7 @@ describe('users', () => {
       expect(rowCount).toBe(0);
     });
 
-    test('bad input: 404 before 400', async () => {
+    test('invalid input: 404 before 400', async () => {
       const member = await newUser(api, { accountId, role: 'member' });
       for (const query of ['?revokeApiKeys=no', '?revokeApiKeys=', '?revokeKeys=true']) {
         expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}${query}`))).toBe(400);
@@ -153,7 +151,7 @@ describe('users', () => {
     });
   });
 
-  test('the last owner stays one, also where two owners remove each other at the same time', async () => {
+  test('the last owner stays, also if two owners remove each other at the same time', async () => {
     await newUser(api, { accountId, role: 'member' });
     await newUser(api, { accountId: api.other.id });
     const path = `${USERS}/${owner.id}`;
@@ -172,9 +170,9 @@ describe('users', () => {
     expect([rows[0]?.count, statuses.filter((status) => status < 300)]).toEqual(['1', [expect.any(Number)]]);
   });
 
-  test('bad input: 404 before 400, nothing but a role', async () => {
-    const foreign = await newUser(api, { accountId: api.other.id });
-    for (const id of [foreign.id, 'no-id', '00000000-0000-7000-8000-000000000000']) {
+  test('invalid input: 404 before 400, and a role is the only field', async () => {
+    const othersUser = await newUser(api, { accountId: api.other.id });
+    for (const id of [othersUser.id, 'no-id', '00000000-0000-7000-8000-000000000000']) {
       expect(await statusOf(owner.agent.patch(`${USERS}/${id}`).send({ role: 5 }))).toBe(404);
       expect(await statusOf(owner.agent.delete(`${USERS}/${id}`))).toBe(404);
     }

@@ -1,11 +1,10 @@
-import type { Region } from '@tocsin/contracts/regions/region';
-import type { regionRoutes } from '@tocsin/contracts/regions/routes';
+import { regionRoutes } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
-import type { ApiContext } from '../context.ts';
-import type { Handlers } from '../http/implement.ts';
+import { implement } from '../http/implement.ts';
 
-export function regionHandlers(context: ApiContext): Handlers<typeof regionRoutes> {
+export const regionApi = implement(regionRoutes, (context) => {
   const { db, regionLoads, settings } = context;
   return {
     listRegions: async ({ caller }) => {
@@ -18,7 +17,7 @@ export function regionHandlers(context: ApiContext): Handlers<typeof regionRoute
       };
     },
   };
-}
+});
 
 function toRegion(region: string, monitors: number, load: RegionLoad | null): Region {
   return {

@@ -13,22 +13,16 @@ export interface RegionLoadsOptions {
   readonly now?: () => number;
 }
 
-interface Reading {
-  readonly at: number;
-  /** Null: the store did not respond. */
-  readonly load: Promise<RegionLoad | null>;
-}
-
 /** The loads of regions, at most five seconds old. */
 export class RegionLoads {
   readonly #options: RegionLoadsOptions;
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<string, { readonly at: number; readonly load: Promise<RegionLoad | null> }>();
 
   constructor(options: RegionLoadsOptions) {
     this.#options = options;
   }
 
-  /** The loads of these regions; null if a region's store does not respond. Never rejects. */
+  /** Null if a region's store does not respond. Never rejects. */
   async read(regions: readonly string[]): Promise<Map<string, RegionLoad | null>> {
     const now = (this.#options.now ?? Date.now)();
     for (const [region, { at }] of this.#readings) {

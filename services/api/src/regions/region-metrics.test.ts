@@ -14,7 +14,7 @@ import { RegionLoads } from './region-loads.ts';
 import { type RegionMetricsOptions, registerRegionMetrics } from './region-metrics.ts';
 
 const logger = createSilentLogger();
-/** Nothing listens there. */
+/** No server listens on this port. */
 const DEAD_STORE = 'redis://127.0.0.1:1';
 
 let api: TestApi;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   api = await openTestApi();
   stores = openQueueStores((await createTestRedis()).url, new Map([['dead', DEAD_STORE]]), () => undefined);
   producers = new Producers(stores, ENQUEUE_WITHIN_MS);
-  await until('the store answers', () =>
+  await until('the store responds', () =>
     stores.main.ping().then(
       () => true,
       () => false,
@@ -53,8 +53,8 @@ async function scrape(override: Partial<RegionMetricsOptions> = {}): Promise<str
 }
 
 /**
- * Scrapes, each time as a process that has just started, until all of these samples are there: a reading that takes too long on a
- * slow machine is left out of a scrape.
+ * Scrapes, each time as a process that has just started, until all of these samples are there: a reading that takes too long on a slow
+ * machine is left out of a scrape.
  * @param before done before each scrape
  */
 async function scrapeShowing(
@@ -86,7 +86,7 @@ describe('overdue checks', () => {
     );
   });
 
-  test('are also those that were assigned and never checked, where no worker serves the region', async () => {
+  test('include monitors that were never checked because no worker serves the region', async () => {
     const { id } = await newMonitor(api, { interval: 60, timeout: 10, regions: ['empty', 'default'] });
     await newMonitor(api, { interval: 3_600, regions: ['empty'] });
     const recently = (): Promise<unknown> => resultAgo(id, 5);
@@ -103,7 +103,7 @@ describe('overdue checks', () => {
   });
 });
 
-test('jobs by queue, region and state, and how long the oldest check has waited', async () => {
+test('jobs are counted by queue, region and state, with the lag of the oldest check', async () => {
   const { id } = await newMonitor(api);
   await producers.addFirstCheck('default', { monitorId: id, revision: 1 }, Date.now() - 60_000);
   await producers.addDeliveries([id]);
@@ -119,7 +119,7 @@ test('jobs by queue, region and state, and how long the oldest check has waited'
 });
 
 describe('an unavailable store', () => {
-  test('leaves out what only it knows: a region’s own Redis', async () => {
+  test('omits only its own values: a region’s own Redis', async () => {
     await newMonitor(api, { regions: ['dead', 'default'] });
     const samples = await scrapeShowing([
       'tocsin_region_monitors{region="dead"} 1',
@@ -131,7 +131,7 @@ describe('an unavailable store', () => {
   test.each<[string, () => Promise<never>]>([
     ['Postgres refuses', () => Promise.reject(new Error('connection refused'))],
     ['Postgres hangs', () => new Promise(() => undefined)],
-  ])('%s: the scrape answers nevertheless, with what is known', async (_, watch) => {
+  ])('%s: the scrape still returns the other values', async (_, watch) => {
     let asked = 0;
     const samples = await scrapeShowing(
       ['tocsin_queue_jobs{queue="deliveries",region="",state="active"} 0'],

@@ -1,16 +1,18 @@
+import { type JobKind, JOBS } from '@tocsin/contracts/jobs';
 import type { WatchedRegion } from '@tocsin/db/monitor-regions/read-regions';
 import type { QueueDepth, RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createReading, registerReadGauge } from '@tocsin/runtime/metrics';
-import type { Metrics, Reading, Sample } from '@tocsin/runtime/metrics';
+import {
+  createReading,
+  type Metrics,
+  type Reading,
+  registerReadGauge,
+  type Sample,
+} from '@tocsin/runtime/metrics';
 import type { RegionLoads } from './region-loads.ts';
 
 /** Regions in each gauge, those with the most monitors first. */
 const MAX_REGIONS = 100;
-
-const REGION_QUEUES = { check: 'checks', trigger: 'triggers' } as const;
-const MAIN_QUEUES = { statusChange: 'status-changes', delivery: 'deliveries' } as const;
-type QueueKind = keyof typeof REGION_QUEUES | keyof typeof MAIN_QUEUES;
 
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
@@ -18,14 +20,11 @@ export interface RegionMetricsOptions {
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
   readonly loads: Pick<RegionLoads, 'read'>;
   /** Rejects, in bounded time, if the queue's store does not respond. Region null: queues without a region. */
-  readonly readDepth: (kind: QueueKind, region: string | null) => Promise<QueueDepth>;
+  readonly readDepth: (kind: JobKind, region: string | null) => Promise<QueueDepth>;
   readonly logger: Logger;
 }
 
-/**
- * Exports what no checker checks, from both sides: monitors without a recent result in Postgres, and jobs waiting in queues without workers.
- * A value that cannot be read is left out and never breaks or delays the scrape.
- */
+/** Exports monitors without a recent result and jobs in queues without workers. A value that cannot be read is left out. */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
   const { registry, watchRegions, loads, logger } = options;
   const regions = createReading({
@@ -80,31 +79,29 @@ function registerQueueDepths(
   { registry, readDepth, logger }: RegionMetricsOptions,
   regions: Reading<ReadonlyMap<string, WatchedRegion>>,
 ): void {
-  type QueueSample = Sample<'queue' | 'region' | 'state'>;
-  const read = async (kind: QueueKind, queue: string, region: string | null): Promise<QueueSample[]> => {
+  const read = async (
+    kind: JobKind,
+    region: string | null,
+  ): Promise<Sample<'queue' | 'region' | 'state'>[]> => {
     const depth = await readDepth(kind, region).catch(() => null);
     if (depth === null) return [];
-    const labels = { queue, region: region ?? '' };
+    const labels = { queue: JOBS[kind].queue, region: region ?? '' };
     return [
       { labels: { ...labels, state: 'waiting' }, value: depth.waiting },
       { labels: { ...labels, state: 'active' }, value: depth.active },
     ];
   };
-  // Separate from those of regions: these must be readable while Postgres hangs.
+  // Separate from the queues of regions: these must be readable while Postgres hangs.
   const mainDepths = createReading({
     what: 'the depth of the queues',
-    read: async () =>
-      (await Promise.all(entriesOf(MAIN_QUEUES).map(([kind, queue]) => read(kind, queue, null)))).flat(),
+    read: async () => Promise.all([read('statusChange', null), read('delivery', null)]),
     logger,
   });
   const regionDepths = createReading({
     what: 'the depth of the queues of regions',
     read: async () => {
-      const codes = [...((await regions()) ?? [])].map(([region]) => region);
-      const samples = entriesOf(REGION_QUEUES).flatMap(([kind, queue]) =>
-        codes.map((code) => read(kind, queue, code)),
-      );
-      return (await Promise.all(samples)).flat();
+      const codes = [...((await regions())?.keys() ?? [])];
+      return Promise.all(codes.flatMap((code) => [read('check', code), read('trigger', code)]));
     },
     logger,
   });
@@ -113,10 +110,6 @@ function registerQueueDepths(
     help: 'Jobs of a queue that wait to be run, or run; absent if the queue does not respond.',
     labelNames: ['queue', 'region', 'state'],
     samples: async () =>
-      (await Promise.all([mainDepths(), regionDepths()])).flatMap((samples) => samples ?? []),
+      (await Promise.all([mainDepths(), regionDepths()])).flatMap((samples) => samples?.flat() ?? []),
   });
-}
-
-function entriesOf<Kind extends string>(queues: Readonly<Record<Kind, string>>): [Kind, string][] {
-  return Object.entries(queues) as [Kind, string][];
 }

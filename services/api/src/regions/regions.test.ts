@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { regionSchema } from '@tocsin/contracts/regions/region';
+import { regionSchema } from '@tocsin/contracts/regions/routes';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { RegionLoads } from './region-loads.ts';
 
 const REGIONS = '/api/dashboard/regions';
@@ -25,7 +24,7 @@ function makeLoads(): RegionLoads {
     read: async (region) => {
       reads.push(region);
       const load = loads[region];
-      if (load === undefined) throw new Error('the store does not answer');
+      if (load === undefined) throw new Error('the store does not respond');
       return load;
     },
   });
@@ -42,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('regions', () => {
-  test('who serves what, and who is not known', async () => {
+  test('are returned with their workers, and without figures if the queue does not respond', async () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
     const { regions } = body as { regions: unknown[] };
@@ -53,15 +52,15 @@ describe('regions', () => {
     ]);
   });
 
-  test("another account's monitors are not counted", async () => {
-    const stranger = await signIn(api, { accountId: api.other.id });
-    const { body } = await stranger.get(REGIONS);
+  test('do not count monitors of another account', async () => {
+    const otherUser = await signIn(api, { accountId: api.other.id });
+    const { body } = await otherUser.get(REGIONS);
     expect((body as { regions: { monitors: number }[] }).regions.map(({ monitors }) => monitors)).toEqual([
       0, 0, 0,
     ]);
   });
 
-  test('the queue is read once in five seconds, even if it does not respond', async () => {
+  test('are read once in five seconds, even if the queue does not respond', async () => {
     reads = [];
     now = 100_000;
     const shared = makeLoads();
@@ -74,7 +73,7 @@ describe('regions', () => {
     expect(reads).toHaveLength(3);
   });
 
-  test('of very many regions, a hundred are read', async () => {
+  test('beyond a hundred are not read', async () => {
     reads = [];
     const codes = Array.from({ length: 150 }, (_, index) => `region-${index}`);
     expect((await makeLoads().read(codes)).size).toBe(100);

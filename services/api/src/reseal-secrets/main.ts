@@ -1,14 +1,13 @@
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { openDatabase } from '@tocsin/db/database/open';
-import { resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
-import type { ResealReport } from '@tocsin/db/secrets/reseal-secrets';
+import { type ResealReport, resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
 import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { createLogger } from '@tocsin/runtime/logger';
 import { secretValues, settings } from '@tocsin/runtime/settings';
 
 const MAX_ROWS = 20;
 
-/** What an operator must know after a run, in sentences; `done` where nothing but dropping old keys is left to do. */
+/** Describes a run to an operator; `done` if no secret needs the other keys any more. */
 export function describeReseal(
   report: ResealReport,
   keyIds: readonly string[],

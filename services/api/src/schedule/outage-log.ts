@@ -1,6 +1,6 @@
 import type { Logger } from '@tocsin/runtime/logger';
 
-/** Logs once when something begins to fail in a region and once when it works again. */
+/** Logs once when work begins to fail in a region and once when it works again. */
 export class OutageLog {
   readonly #logger: Logger;
   readonly #what: string;

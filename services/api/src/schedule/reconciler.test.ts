@@ -6,10 +6,8 @@ import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { Producers } from '@tocsin/queue/producers';
-import { createLogger } from '@tocsin/runtime/logger';
-import type { Logger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { createLogger, type Logger } from '@tocsin/runtime/logger';
+import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
 import {
   commitMonitor,
   commitWave,
@@ -17,10 +15,8 @@ import {
   storedJobs,
   storedSchedules,
 } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import { Reconciler } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
 
@@ -71,18 +67,18 @@ function reconcilerWith(
   });
 }
 
-/** The real producers, but for one region, whose store answers everything with `answer`. */
-function withStoreOf(region: string, answer: () => Promise<never>): Producers {
+/** The real producers, except that the store of one region responds to every request with `respond`. */
+function withStoreOf(region: string, respond: () => Promise<never>): Producers {
   const queueOf: Producers['queue'] = (kind, of) =>
     of === region ? (broken as unknown as ReturnType<Producers['queue']>) : queue.producers.queue(kind, of);
-  const broken = { getJobScheduler: answer, backend: { getJobSchedulersRange: answer } };
+  const broken = { getJobScheduler: respond, backend: { getJobSchedulersRange: respond } };
   return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { queue: queueOf });
 }
 
 const ids = async (region: string): Promise<string[]> =>
   (await storedSchedules(queue, region)).map((schedule) => schedule.id);
 
-/** Monitors that only Postgres knows of. */
+/** Monitors that are only in Postgres. */
 async function insertUnscheduled(regions: string, region: string, count: number): Promise<void> {
   const { pool } = api.database;
   await pool.query(
@@ -97,7 +93,7 @@ async function insertUnscheduled(regions: string, region: string, count: number)
 }
 
 describe('a crash between commit and enqueue', () => {
-  test('of a create: scheduled, and checked at once', async () => {
+  test('of a create: the monitor is scheduled and checked at once', async () => {
     const monitor = await commitMonitor(api, { interval: 86_400 });
     await reconcilerWith().run(never);
     expect(await storedSchedules(queue, 'default')).toMatchObject([
@@ -109,7 +105,7 @@ describe('a crash between commit and enqueue', () => {
     expect(await scheduledRevision(api, monitor.id, 'default')).toBe(1);
   });
 
-  test('of an update: the new interval; of a change of regions: moved', async () => {
+  test('of an update: the new interval and the new regions are scheduled', async () => {
     const { id } = await commitMonitor(api, { regions: ['a', 'b'] });
     const reconciler = reconcilerWith();
     await reconciler.run(never);
@@ -122,7 +118,7 @@ describe('a crash between commit and enqueue', () => {
     }
   });
 
-  test('of a delete: its wave ends with the last monitor of it', async () => {
+  test('of a delete: the wave ends with its last monitor', async () => {
     const [one = '', other = ''] = await commitWave(api, 2);
     const wave = waveId(waveOf(one, 5));
     const reconciler = reconcilerWith();
@@ -136,7 +132,7 @@ describe('a crash between commit and enqueue', () => {
     expect((await storedJobs(queue, 'default')).filter((job) => job.startsWith('repeat'))).toEqual([]);
   });
 
-  test('more than fits one chunk: all of them in one run', async () => {
+  test('more schedules than fit one chunk are applied in one run', async () => {
     await insertUnscheduled('{}', 'default', 1_100);
     await reconcilerWith().run(never);
     const wanted = (await listWaves(api.context.db)).get('default') ?? [];
@@ -153,10 +149,10 @@ describe('a crash between commit and enqueue', () => {
 
 describe('regions', () => {
   test('a region whose store is unavailable blocks no other, is logged once, and catches up', async () => {
-    await insertUnscheduled('{away}', 'away', 1_100);
+    await insertUnscheduled('{broken}', 'broken', 1_100);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     const reconciler = reconcilerWith(
-      withStoreOf('away', () => Promise.reject(new Error('the store is away'))),
+      withStoreOf('broken', () => Promise.reject(new Error('the store is unavailable'))),
     );
     for (let run = 0; run < 3; run += 1) await reconciler.run(never);
     expect(await ids('near')).toEqual([waveId(waveOf(id, 60))]);
@@ -165,7 +161,7 @@ describe('regions', () => {
     await reconciler.settle();
   });
 
-  test('one whose store hangs is waited for briefly, and not at all by the next run', async () => {
+  test('a region whose store hangs delays one run briefly, and the next run not at all', async () => {
     await commitMonitor(api, { regions: ['hung'] });
     let release: ((error: Error) => void) | undefined;
     const gate = new Promise<never>((_, reject) => (release = reject));
@@ -175,17 +171,17 @@ describe('regions', () => {
       withStoreOf('hung', () => gate),
       patience,
     );
-    // The hung store does not answer before the end of the test: a run that waited for it would not end.
+    // The hung store does not respond before the end of the test: a run that waited for it would not end.
     await reconciler.run(never);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     patience.ms = LONG_MS;
     await reconciler.run(never);
     expect(await ids('near')).toEqual([waveId(waveOf(id, 60))]);
-    release?.(new Error('the store answers at last'));
+    release?.(new Error('the store responds at last'));
     await reconciler.settle();
   });
 
-  test('a new default region: monitors without regions move there', async () => {
+  test('monitors without regions move to a new default region', async () => {
     const { id } = await commitMonitor(api);
     await reconcilerWith().run(never);
     const moved = new Reconciler({

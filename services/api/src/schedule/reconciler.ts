@@ -1,40 +1,38 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/core/schedule/slots';
 import { acquireLeaderLease, ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { readClock } from '@tocsin/db/database/sql';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listUnappliedSchedules, listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { createLeaderLoop } from '@tocsin/runtime/leader';
-import type { LeaderLoop } from '@tocsin/runtime/leader';
+import { createLeaderLoop, type LeaderLoop } from '@tocsin/runtime/leader';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
+import { withTimeout } from '@tocsin/runtime/timeout';
 import { OutageLog } from './outage-log.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
-import { syncSchedules } from './sync-schedules.ts';
-import type { ScheduleStores } from './sync-schedules.ts';
+import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 
 const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
 export const AUDIT_EVERY_MS = 5_000;
-/** How long a run waits for a region. A slower one continues beside the next runs. */
+/** How long a run waits for a region. A slower region continues beside the next runs. */
 export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;
-  /** Regions to audit even without monitors, since stray schedulers may be left there. */
+  /** Regions to audit even without monitors, because they may have stray schedulers. */
   readonly regions: Iterable<string>;
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
-  /** How long a run waits for a region. Default 2 s. */
+  /** Default: `REGION_TIMEOUT_MS`. */
   readonly regionTimeoutMs?: number;
 }
 
 /**
- * Keeps the queue's store as Postgres wants it, whatever happens to the store: applies what is not applied yet, and compares the schedulers
- * with the waves of all monitors. Regions run in parallel, so that a store that fails or hangs blocks no other.
+ * Keeps the queue's store as Postgres wants it: applies unapplied schedules, and compares the schedulers with the waves of all monitors.
+ * Regions run in parallel, so that a store that fails or hangs blocks no other.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -50,13 +48,13 @@ export class Reconciler {
     this.#regions = new Set(options.regions);
   }
 
-  /** Called when this process becomes the leader: the next run does everything, whatever the previous leader did. */
+  /** Called when this process becomes the leader: the next run does everything. */
   begin(): void {
     this.#aligned = false;
     this.#auditedAt = -Infinity;
   }
 
-  /** Called when another process may lead: what this one measured is no longer valid. */
+  /** Called when another process may lead: the metrics of this one are no longer valid. */
   end(): void {
     this.#options.metrics.forgetAudits();
   }
@@ -99,13 +97,13 @@ export class Reconciler {
     this.#options.metrics.unapplied(found);
   }
 
-  /** Reads Postgres before the stores. What changes in between is read again before it is repaired. */
+  /** Reads Postgres before the stores. Changes in between are read again before a repair. */
   async #auditAll(signal: AbortSignal): Promise<void> {
     const { db } = this.#options;
     const wanted = await listWaves(db);
     const { aheadMs, behindMs } = await measureClockOffset(() => readClock(db));
     const now = Date.now() - aheadMs + behindMs;
-    // With a wrong clock of its own, this process would plan them wrongly again.
+    // A process with a wrong clock would plan them wrongly again.
     const restarts = Math.max(aheadMs, behindMs) < MAX_CLOCK_OFFSET_MS;
     for (const region of wanted.keys()) this.#regions.add(region);
     await Promise.all(
@@ -145,8 +143,8 @@ export class Reconciler {
   }
 
   /**
-   * Removes only what Postgres, read again, still does not want. Another api may rely on a wave that is about to be removed for a new
-   * monitor, so what is wanted by then is restored.
+   * Removes what Postgres, read again, still does not want. Meanwhile another api may have added a monitor to a wave that is removed, so
+   * waves that are wanted by then are restored.
    */
   async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
     const wanted = new Set(await this.#wantedIds(region));
@@ -173,12 +171,9 @@ export class Reconciler {
   /** Runs the work of one region; never rejects. @returns whether it succeeded in time */
   async #inRegion(region: string, work: () => Promise<void>): Promise<boolean> {
     if (this.#busy.has(region)) return false;
-    const timer = new AbortController();
-    const running = this.#tryInRegion(region, work).finally(() => timer.abort());
+    const running = this.#tryInRegion(region, work);
     this.#busy.set(region, running);
-    const waitMs = this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS;
-    const late = delay(waitMs, false, { signal: timer.signal }).catch(() => false);
-    return Promise.race([running, late]);
+    return withTimeout(running, this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS, false);
   }
 
   async #tryInRegion(region: string, work: () => Promise<void>): Promise<boolean> {
@@ -199,10 +194,7 @@ export const EVERY_MS = 2_500;
 /** With the run and the audit after it, another process takes over from a dead leader well within 15 s. */
 export const TAKE_OVER_EVERY_MS = 3_000;
 
-/**
- * Runs the reconciler in one api process at a time.
- * @param databaseUrl a direct connection, not a transaction pooler's
- */
+/** Runs the reconciler in one api process at a time. @param databaseUrl a direct connection, not a transaction pooler's */
 export function startReconciler(reconciler: Reconciler, databaseUrl: string, logger: Logger): LeaderLoop {
   const loop = createLeaderLoop({
     name: 'the schedule reconciler',

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import { createLogger } from '@tocsin/runtime/logger';
-import type { Logger } from '@tocsin/runtime/logger';
+import { createLogger, type Logger } from '@tocsin/runtime/logger';
 import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';
@@ -58,7 +57,7 @@ async function call(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => store.calls[index]);
 }
 
-/** What is touched while a batch fails is left to the reconciler with it: so it is touched until it is not. */
+/** Touches a monitor until it is applied: a change during a failing batch is left to the reconciler. */
 async function touchUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => {
     applier.touch(`m${index}`, ['eu']);
@@ -67,7 +66,7 @@ async function touchUntilCalled(index: number): Promise<(typeof store.calls)[num
 }
 
 describe('the applier', () => {
-  test('gathers what comes at once, and what comes while a batch is under way', async () => {
+  test('collects changes of the same moment, and those during a batch', async () => {
     applier.touch('a', ['eu']);
     applier.touch('b', ['eu']);
     applier.touch('a', ['eu']);
@@ -78,7 +77,7 @@ describe('the applier', () => {
     expect((await call(1)).ids).toEqual(['c', 'd', 'a']);
   });
 
-  test('has regions go side by side', async () => {
+  test('applies regions in parallel', async () => {
     applier.touch('a', ['hung', 'eu', 'us']);
     await call(2);
     expect(store.calls.map(({ region }) => region)).toEqual(['hung', 'eu', 'us']);
@@ -95,7 +94,7 @@ describe('the applier', () => {
     expect((await call(1)).ids).toHaveLength(200);
   });
 
-  test('keeps the trace of the request with each monitor, and drops it with a batch that failed', async () => {
+  test('keeps the trace of the request with each monitor, and drops it with a failed batch', async () => {
     const stopTracing = await startTracingWithoutExport();
     const [firstRequest, secondRequest, lostRequest, setRequest] = [1, 2, 3, 4].map(
       (request) => `00-4bf92f3577b34da6a3ce929d0e0e4736-000000000000000${request}-01`,
@@ -108,8 +107,8 @@ describe('the applier', () => {
       ['b', secondRequest],
     ]);
     continueTrace(lostRequest, () => applier.touch('c', ['eu']));
-    first.end(new Error('the store is away'));
-    await until('the failure is logged', () => log.includes('the store is away'));
+    first.end(new Error('the store is unavailable'));
+    await until('the failure is logged', () => log.includes('the store is unavailable'));
     const next = await touchUntilCalled(1);
     expect([...next.touched.values()]).toEqual([undefined]);
     expect(next.ids).not.toContain('c');
@@ -126,16 +125,16 @@ describe('the applier', () => {
     await stopTracing();
   });
 
-  test('leaves what fails to the reconciler and logs it once', async () => {
+  test('leaves failed batches to the reconciler and logs the failure once', async () => {
     for (let round = 0; round < 3; round += 1) {
-      (await touchUntilCalled(round)).end(new Error('the store is away'));
+      (await touchUntilCalled(round)).end(new Error('the store is unavailable'));
     }
     (await touchUntilCalled(3)).end();
     await until('the recovery is logged', () => log.includes('works again'));
     expect(log.match(/"level":"warn"/g)).toHaveLength(1);
   });
 
-  test('holds a bounded number: beyond it the reconciler does everything', async () => {
+  test('keeps a bounded number of changes, and leaves the rest to the reconciler', async () => {
     for (let index = 0; index <= 1_500; index += 1) applier.touch(`m${index}`, ['eu']);
     expect(log).toContain('leaving them to the reconciler');
     const first = await call(0);
@@ -143,7 +142,7 @@ describe('the applier', () => {
     expect(first.ids.length + (store.calls[1]?.ids.length ?? 0)).toBeLessThanOrEqual(1_000);
   });
 
-  test('stop applies what is left', async () => {
+  test('applies the rest when it stops', async () => {
     applier.touch('a', ['eu', 'us']);
     const stopped = applier.stop();
     await call(1);
@@ -152,7 +151,7 @@ describe('the applier', () => {
     expect(store.calls.map(({ ids }) => ids)).toEqual([['a'], ['a']]);
   });
 
-  test('stop does not wait for a store that hangs', async () => {
+  test('does not wait for a store that hangs when it stops', async () => {
     const hasty = new ScheduleApplier({ sync: store.sync, logger, stopWithinMs: 10 });
     hasty.touch('a', ['hung']);
     await call(0);

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withTimeout } from '@tocsin/runtime/timeout';
 import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { OutageLog } from './outage-log.ts';
 
@@ -23,7 +23,7 @@ export interface ScheduleApplierOptions {
 
 /**
  * Applies schedules right after a commit, without delaying the request. Changes of a region are collected while an earlier batch is in
- * progress. Whatever fails or does not fit is left to the reconciler, which finds it in Postgres.
+ * progress. The reconciler handles schedules that fail or do not fit.
  */
 export class ScheduleApplier {
   readonly #options: ScheduleApplierOptions;
@@ -54,11 +54,8 @@ export class ScheduleApplier {
 
   /** Applies the rest; waits at most `stopWithinMs`. */
   async stop(): Promise<void> {
-    const timer = new AbortController();
-    const withinMs = this.#options.stopWithinMs ?? STOP_WITHIN_MS;
-    const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(this.#running.values()), late]);
-    timer.abort();
+    const running = Promise.all(this.#running.values());
+    await withTimeout(running, this.#options.stopWithinMs ?? STOP_WITHIN_MS, null);
     this.#pending.clear();
   }
 

@@ -1,6 +1,5 @@
 import type { Leadership } from '@tocsin/runtime/leader';
-import { registerReadGauge } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { type Metrics, registerReadGauge } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
 
 /** Why a wave was added to the store or (`stray`) removed: a commit, or what the reconciler found. */
@@ -22,7 +21,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   const auditedAt = new Map<string, number>();
   const synced = new Counter({
     name: 'tocsin_schedules_synced_total',
-    help: 'Waves put into and taken out of the queue, by cause: commit, unapplied, missing, lost, ahead or stray.',
+    help: 'Waves added to and removed from the queue, by cause: commit, unapplied, missing, lost, ahead or stray.',
     labelNames: ['region', 'cause', 'action'],
     registers,
   });
@@ -33,7 +32,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   });
   const auditAge = new Gauge({
     name: 'tocsin_schedule_audit_age_seconds',
-    help: "Time since a region's schedules were last compared with the monitors; only where the reconciler leads.",
+    help: "Time since a region's schedules were last compared with the monitors; exported by the leader only.",
     labelNames: ['region'],
     registers: [],
     collect() {
@@ -55,7 +54,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   };
 }
 
-/** Shows whether this process leads; nothing while it cannot find out who does. */
+/** Exports whether this process leads; nothing while it cannot determine the leader. */
 export function registerLeadership(registry: Metrics, leadership: () => Leadership): void {
   registerReadGauge<never>(registry, {
     name: 'tocsin_leader',

@@ -10,10 +10,8 @@ import type { LeaderLoop } from '@tocsin/runtime/leader';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { checkOnce, commitMonitor, storedJobs, storedSchedules } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import {
   AUDIT_EVERY_MS,
   EVERY_MS,
@@ -42,17 +40,17 @@ const ids = async (region: string): Promise<string[]> =>
 
 interface Candidate {
   readonly loop: LeaderLoop;
-  /** How often it began to lead. */
+  /** How often it became the leader. */
   readonly leads: () => number;
-  /** How many runs it has made since then. */
+  /** The number of its runs since then. */
   readonly runs: () => number;
-  /** Whether it knows of an audit of the default region. */
+  /** Whether it exports an audit of the default region. */
   readonly audited: () => Promise<boolean>;
-  /** Does `work` between two of its runs: however slow the machine, it mends nothing meanwhile. */
+  /** Does `work` between two of its runs: however slow the machine, it repairs nothing meanwhile. */
   readonly betweenRuns: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** @param auditEveryMs not given: as often as the api does */
+/** @param auditEveryMs default: as in the api */
 function newCandidate(auditEveryMs?: number): Candidate {
   const registry = createMetrics();
   const reconciler = new Reconciler({
@@ -62,7 +60,7 @@ function newCandidate(auditEveryMs?: number): Candidate {
     regions: [],
     metrics: createScheduleMetrics(registry),
     logger,
-    // Each run is waited for to its end, however slow the machine.
+    // Each run is awaited, however slow the machine.
     regionTimeoutMs: 600_000,
     ...(auditEveryMs !== undefined && { auditEveryMs }),
   });
@@ -103,7 +101,7 @@ function newCandidate(auditEveryMs?: number): Candidate {
   };
 }
 
-/** Ways in which the store comes to differ from what Postgres wants of a monitor, checked once, whose wave is in the store. */
+/** Ways in which the store can differ from what Postgres wants, for a monitor that was checked once and whose wave is in the store. */
 const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][] = [
   ['a flushed store', () => queue.redis.flushdb()],
   [
@@ -116,27 +114,27 @@ const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][]
     },
   ],
   [
-    'a scheduler of a foreign name',
+    'a scheduler with an unknown name',
     () =>
-      queue.producers.queue('check', 'default').upsertJobScheduler('foreign', { every: 60_000, offset: 1 }),
+      queue.producers.queue('check', 'default').upsertJobScheduler('unknown', { every: 60_000, offset: 1 }),
   ],
   [
     'a wave without monitors',
     () => new RegionSchedules(queue.producers, 'default').apply([{ intervalSeconds: 60, phaseMs: 30_001 }]),
   ],
   [
-    'an interval that no api told the store of',
+    'an interval that is missing in the store',
     (id) => updateMonitor(api.context, api.account.id, id, { interval: 30 }, 'default'),
   ],
   [
-    'a region that no api told the store of',
+    'a region that is missing in the store',
     (id) => updateMonitor(api.context, api.account.id, id, { regions: ['eu'] }, 'default'),
   ],
   ['a deleted monitor', (id) => deleteMonitor(api.context.db, api.account.id, id)],
 ];
 
 /** Whether the waves in the store are those that Postgres wants, and each has its next job. */
-async function isMended(): Promise<boolean> {
+async function isRepaired(): Promise<boolean> {
   const wanted = await listWaves(api.context.db);
   for (const region of ['default', 'eu']) {
     const jobs = await storedJobs(queue, region);
@@ -155,14 +153,14 @@ async function isMended(): Promise<boolean> {
   return true;
 }
 
-/** Flushes the store and ends the lead of `leader` by `end`, and waits for the first run of whoever leads next. */
+/** Flushes the store, ends the leadership of `leader` by `end`, and waits for the first run of the next leader. */
 async function nextLeader(
   leader: Candidate,
   end: () => Promise<void> | void,
   candidates: readonly Candidate[],
 ): Promise<Candidate> {
   const former = new Map(candidates.map((candidate) => [candidate, candidate.leads()]));
-  // The former leader mends nothing in between.
+  // The former leader repairs nothing in between.
   await leader.betweenRuns(async () => {
     await queue.redis.flushdb();
     await end();
@@ -183,14 +181,14 @@ describe('the store is repaired after', () => {
     try {
       const { id } = await commitMonitor(api);
       await checkOnce(api, id);
-      await until('the wave is in the store', isMended);
+      await until('the wave is in the store', isRepaired);
       await betweenRuns(async () => {
         await harm(id, waveId(waveOf(id, 60)));
-        expect(await isMended()).toBe(false);
+        expect(await isRepaired()).toBe(false);
       });
-      // Another test holds how soon it runs by itself.
+      // Another test covers how soon it runs by itself.
       loop.wake();
-      await until('the store is mended', isMended);
+      await until('the store is repaired', isRepaired);
     } finally {
       await loop.stop();
       await api.database.pool.query('delete from monitors');
@@ -200,14 +198,14 @@ describe('the store is repaired after', () => {
 });
 
 describe('leadership', () => {
-  test('leaves a flushed store unmended for no more than 15 s, whatever ends it', () => {
+  test('restores a flushed store within 15 s, however the leadership ends', () => {
     // The store is flushed right after an audit, and the leader ends right before the next one. The first run of the next leader audits.
     const untilNextAudit = AUDIT_EVERY_MS + EVERY_MS + REGION_TIMEOUT_MS;
     const untilNextLeader = TAKE_OVER_EVERY_MS;
     expect(untilNextAudit + untilNextLeader).toBeLessThanOrEqual(15_000);
   });
 
-  test('is with one process; whatever ends it, the first run of the next leader mends a flushed store', async () => {
+  test('belongs to one process; the first run of the next leader restores a flushed store', async () => {
     const candidates = [newCandidate(), newCandidate()];
     try {
       const { id: monitorId } = await commitMonitor(api);

@@ -15,13 +15,10 @@ import {
   storedJobs,
   storedSchedules,
 } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';
-import { syncSchedules } from './sync-schedules.ts';
-import type { ScheduleStores } from './sync-schedules.ts';
+import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 
 let api: TestApi;
 let queue: TestQueue;
@@ -45,7 +42,7 @@ async function update(id: string, fields: MonitorUpdate): Promise<void> {
   await updateMonitor(api.context, api.account.id, id, fields, 'default');
 }
 
-/** Producers that do something else just before a scheduler is first written: they are late. */
+/** Producers that do something else just before a scheduler is first written. */
 function producersWith(region: string, before: () => Promise<void>): Producers {
   const real = queue.producers.queue('check', region);
   let first = true;
@@ -70,7 +67,7 @@ async function scheduledAs(revision: number, id: string, region: string): Promis
   );
 }
 
-/** Every key of the store with what it holds. */
+/** Every key of the store with its value. */
 async function storeDump(): Promise<Map<string, string>> {
   const keys = (await queue.redis.keys('*')).toSorted();
   const dumps = await Promise.all(keys.map((key) => queue.redis.dumpBuffer(key)));
@@ -94,7 +91,7 @@ describe('after a request', () => {
     }
   });
 
-  test('update: the wave of the new interval, in the regions it has now', async () => {
+  test('update: the wave of the new interval, in its current regions', async () => {
     const { id } = await newMonitor(api, { regions: ['u1', 'u2'] });
     await scheduledAs(1, id, 'u2');
     await api
@@ -108,7 +105,7 @@ describe('after a request', () => {
     expect(await ids('u1')).not.toContain(waveId(waveOf(id, 120)));
   });
 
-  test('update of what is probed, and delete: nothing in the store is touched', async () => {
+  test('update of the probe, and delete: the store is unchanged', async () => {
     const { id } = await newMonitor(api, { regions: ['e1'], interval: 86_400 });
     await scheduledAs(1, id, 'e1');
     await checkOnce(api, id, { region: 'e1' });
@@ -118,14 +115,14 @@ describe('after a request', () => {
     await scheduledAs(2, id, 'e1');
     expect(await storeDump()).toEqual(before);
     await api.as().delete(`${MONITORS}/${id}`);
-    // The applier is through with whatever came before.
+    // The applier has finished all earlier changes.
     const { id: next } = await newMonitor(api, { regions: ['e2'] });
     await scheduledAs(1, next, 'e2');
     const after = await storeDump();
     expect(new Map([...before.keys()].map((key) => [key, after.get(key)]))).toEqual(before);
   });
 
-  test('there are no URLs, headers or secrets in the store', async () => {
+  test('the store contains no URLs, headers or secrets', async () => {
     const { id } = await newMonitor(api, {
       headers: { 'X-Token': 'hidden-value' },
       url: 'https://hidden.example',
@@ -139,7 +136,7 @@ describe('after a request', () => {
 });
 
 describe('syncSchedules', () => {
-  test('applying the same again changes nothing: same next run, one job', async () => {
+  test('is idempotent: same next run, one job', async () => {
     const { id } = await commitMonitor(api, { regions: ['same'] });
     await checkOnce(api, id, { region: 'same' });
     expect(await syncSchedules(stores, 'same', [id])).toBe(1);
@@ -151,7 +148,7 @@ describe('syncSchedules', () => {
     expect(await storedJobs(queue, 'same')).toEqual([`repeat:${before[0]?.id}:${before[0]?.next}`]);
   });
 
-  test('two monitors of one wave: one scheduler, two first checks', async () => {
+  test('adds one scheduler and two first checks for two monitors of one wave', async () => {
     const members = await commitWave(api, 2, { regions: ['shared'] });
     expect(await syncSchedules(stores, 'shared', members)).toBe(1);
     expect(await ids('shared')).toEqual([waveId(waveOf(members[0] ?? '', 5))]);
@@ -159,7 +156,7 @@ describe('syncSchedules', () => {
     expect(firsts.map((job) => job.slice('first-'.length, 'first-'.length + 36))).toEqual(members.toSorted());
   });
 
-  test('a monitor with a result gets no further first check; one without keeps one', async () => {
+  test('adds no first check for a monitor that has a result', async () => {
     const { id } = await commitMonitor(api, { regions: ['first'] });
     await syncSchedules(stores, 'first', [id]);
     await syncSchedules(stores, 'first', [id]);
@@ -172,7 +169,7 @@ describe('syncSchedules', () => {
     expect(await firsts()).toEqual([]);
   });
 
-  test('a monitor that is gone, or of another region, brings nothing into the store', async () => {
+  test('adds nothing for a deleted monitor or one of another region', async () => {
     const gone = await commitMonitor(api, { regions: ['gone'] });
     const elsewhere = await commitMonitor(api, { regions: ['elsewhere'] });
     await deleteMonitor(api.context.db, api.account.id, gone.id);
@@ -181,7 +178,7 @@ describe('syncSchedules', () => {
     expect(await ids('gone')).toEqual([]);
   });
 
-  test('a monitor that changes while its former wave is written: the new one is in the store, and that is noted', async () => {
+  test('adds and records the new wave of a monitor that changes meanwhile', async () => {
     const { id } = await commitMonitor(api, { regions: ['between'] });
     const late = producersWith('between', () => update(id, { interval: 77 }));
     await syncSchedules({ ...stores, producers: late }, 'between', [id]);
@@ -189,7 +186,7 @@ describe('syncSchedules', () => {
     expect(await scheduledRevision(api, id, 'between')).toBe(2);
   });
 
-  test('one that changes at every read is not recorded as applied: the reconciler continues', async () => {
+  test('does not record a monitor that changes at every read: the reconciler continues', async () => {
     const { id } = await commitMonitor(api, { regions: ['restless'] });
     const real = queue.producers.queue('check', 'restless');
     let interval = 100;
@@ -206,7 +203,7 @@ describe('syncSchedules', () => {
     expect(await scheduledRevision(api, id, 'restless')).toBeNull();
   });
 
-  test('however late and often it runs, the wave that Postgres wants is in the store', async () => {
+  test('adds the wave that Postgres wants, however late and often it runs', async () => {
     const { id } = await commitMonitor(api, { regions: ['race'] });
     const running: Promise<number>[] = [];
     for (let round = 0; round < 12; round += 1) {

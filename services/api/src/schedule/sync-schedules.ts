@@ -1,13 +1,12 @@
 import { type Wave, waveId, waveOf } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
-import { findSchedules, markScheduled } from '@tocsin/db/monitor-regions/schedules';
-import type { RegionSchedule } from '@tocsin/db/monitor-regions/schedules';
+import { findSchedules, markScheduled, type RegionSchedule } from '@tocsin/db/monitor-regions/schedules';
 import type { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';
 import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
-/** How often a monitor that changes meanwhile is read again at once. After that, the reconciler handles it. */
+/** How often a monitor that changes meanwhile is read again. After that, the reconciler handles it. */
 const ROUNDS = 3;
 
 export interface ScheduleStores {
@@ -16,9 +15,8 @@ export interface ScheduleStores {
 }
 
 /**
- * Schedules these monitors in one region as Postgres wants now: ensures that their waves are in the store, queues the first check of new
- * monitors, and records both. Monitors that the region does not check are skipped. Safe to run twice, late, and by several processes at
- * once, because Postgres is read again after the store was written.
+ * Adds the missing waves of these monitors in one region to the store, queues first checks, and records both. Safe to run twice, late, and
+ * by several processes at once, because Postgres is read again after the store was written.
  * @param traceparents for the traces of first checks, by monitor
  * @returns how many waves were added
  */
@@ -77,21 +75,18 @@ async function addFirstChecks(
 /** A span has no more links. */
 const MAX_LINKS = 128;
 
-/**
- * Applies schedules within a span, where requests that are traced asked for it: in the trace of the first of them, with links to
- * the others. First checks are in the trace of the request that asked for their monitor.
- */
+/** Applies schedules in the trace of the first request that is traced, with links to the others. */
 export function traceSync(stores: ScheduleStores): ScheduleApplierOptions['sync'] {
   return (region, touched) => {
     const requests = new Set([...touched.values()].filter((traceparent) => traceparent !== undefined));
     const [parent, ...others] = requests;
     const monitorIds = [...touched.keys()];
-    // A batch runs in the context of the request that started it, whose trace need not be one of these.
+    // A batch runs in the context of the request that started it, which may have another trace.
     if (parent === undefined) return continueTrace(null, () => syncSchedules(stores, region, monitorIds));
     const links = others.slice(0, MAX_LINKS);
     const attributes = { 'tocsin.region': region, 'tocsin.monitors': touched.size };
     return withSpan('schedule', { parent, links, attributes }, () => {
-      // The checks of the request whose trace this is are children of this span.
+      // First checks of the first request are children of this span.
       const own = currentTraceparent();
       const traceparents = new Map(
         [...touched].map(([id, traceparent]) => [id, traceparent === parent ? own : traceparent]),

@@ -1,19 +1,17 @@
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
-import type { serviceRoutes } from '@tocsin/contracts/service/routes';
+import { serviceRoutes } from '@tocsin/contracts/service/routes';
 import { createHealthHandler } from '@tocsin/runtime/health';
 import type { Request, Response } from 'express';
-import type { ApiContext } from '../context.ts';
-import { SENT } from '../http/implement.ts';
-import type { Handlers } from '../http/implement.ts';
+import { type Handlers, implement, SENT } from '../http/implement.ts';
 import { publicDocument } from '../http/public-document.ts';
 import { buildDocument } from '../openapi/document.ts';
 
 type Exchange = Readonly<{ req: Request; res: Response }>;
 
-export function serviceHandlers(context: ApiContext): Handlers<typeof serviceRoutes> {
+export const serviceApi = implement(serviceRoutes, (context): Handlers<typeof serviceRoutes> => {
   const { ready, metrics, settings, identity } = context;
   const health = createHealthHandler({ ready, metrics });
-  /** @param path as the health handler knows it, however the client spelt it, such as with a slash at the end */
+  /** @param path of the health handler; the client may have added a trailing slash */
   const sendHealth =
     (path: string) =>
     async ({ req, res }: Exchange): Promise<typeof SENT> => {
@@ -34,7 +32,7 @@ export function serviceHandlers(context: ApiContext): Handlers<typeof serviceRou
     getReadiness: sendHealth('/readyz'),
     getMetrics: sendHealth('/metrics'),
   };
-}
+});
 
 function documentHandler(build: () => object): (exchange: Exchange) => typeof SENT {
   const send = publicDocument('json', () => JSON.stringify(build()));

@@ -10,7 +10,7 @@ import type { TestApi } from './test-api.ts';
 /** A thing of `api.account`. */
 export interface Resource {
   readonly id: string;
-  /** Stands in its fields; no answer to a stranger may show it. */
+  /** Part of its fields; no response to another account may contain it. */
   readonly marker: string;
 }
 
@@ -23,8 +23,8 @@ export interface AccessRow {
   /** With its question mark. */
   readonly query?: (resource: Resource) => string;
   /** The status for another account, where it is not 404 with an `:id` and that of success without. */
-  readonly foreign?: number;
-  /** The answer has no end: its beginning is looked at. */
+  readonly statusForOther?: number;
+  /** The response has no end: only its beginning is checked. */
   readonly isEndless?: true;
 }
 
@@ -146,7 +146,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/maintenance-windows`]: {
     kind: 'monitor',
     body: ({ id }) => windowOf('New', id),
-    foreign: 400,
+    statusForOther: 400,
   },
   [`POST ${D}/maintenance-windows/preview`]: {
     kind: 'monitor',

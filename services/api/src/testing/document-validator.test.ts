@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { EVENT, MONITOR } from '@tocsin/contracts/routes/examples';
 import { buildDocument } from '../openapi/document.ts';
-import { DocumentValidator } from './document-validator.ts';
-import type { Exchange } from './document-validator.ts';
+import { DocumentValidator, type Exchange } from './document-validator.ts';
 import { signIn } from './sign-in.ts';
 import { openTestApi } from './test-api.ts';
 
@@ -16,19 +15,19 @@ describe('contradictions between the document and', () => {
     text: JSON.stringify({ monitor: MONITOR, events: [EVENT] }),
   };
   const validator = new DocumentValidator(buildDocument('https://tocsin.example'));
-  const answered = (value: object): Pick<Exchange, 'text'> => ({ text: JSON.stringify(value) });
+  const withBody = (value: object): Pick<Exchange, 'text'> => ({ text: JSON.stringify(value) });
   const changed = (fields: object): Pick<Exchange, 'text'> =>
-    answered({ monitor: { ...MONITOR, ...fields }, events: [] });
+    withBody({ monitor: { ...MONITOR, ...fields }, events: [] });
   const created = {
     method: 'POST',
     path: MONITORS,
     status: 201,
     headers: { ...good.headers, location: '/a' },
     sent: { name: 'a', url: 'https://a.example' },
-    ...answered({ monitor: MONITOR }),
+    ...withBody({ monitor: MONITOR }),
   };
 
-  test('nothing, where all is well', () => {
+  test('accepts a valid exchange', () => {
     validator.validate(good);
     validator.validate({ ...good, method: 'HEAD', text: '' });
     validator.validate({ ...good, ...created });
@@ -56,7 +55,7 @@ describe('contradictions between the document and', () => {
     ['no request', { ...created, sent: undefined }, 'requires a body'],
     [
       'a parameter',
-      { path: `${MONITORS}/${MONITOR.id}/events?limit=0`, ...answered({ events: [] }) },
+      { path: `${MONITORS}/${MONITOR.id}/events?limit=0`, ...withBody({ events: [] }) },
       'otherwise of limit',
     ],
   ])('%s', (_, exchange, message) => {

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import type { JsonObject } from '../openapi/schemas.ts';
 
-/** A request and its answer. */
+/** A request and its response. */
 export interface Exchange {
   readonly method: string;
   /** With its query. */
@@ -16,7 +16,7 @@ export interface Exchange {
   readonly text: string;
 }
 
-/** What answers where the document has no such path, or the path no such method. */
+/** The statuses of requests with a path or a method that the document does not have. */
 const REFUSALS_OF_UNKNOWN = new Set([401, 403, 404, 405, 429, 503]);
 /** Most schemas are used a few times in a test file: to compile one quickly counts for more than to make it fast. */
 const COMMON = { strict: false, validateSchema: false, code: { optimize: false } } as const;
@@ -29,11 +29,11 @@ interface Parameter {
   readonly schema: { readonly type?: string };
 }
 
-/** Holds what an api was asked and answered against an OpenAPI document. */
+/** Validates the requests and responses of an api by an OpenAPI document. */
 export class DocumentValidator {
   readonly #document: OpenApiDocument;
   readonly #templates: readonly (readonly [string, RegExp])[];
-  /** Formats count in answers. In requests more is taken than they allow, such as a timestamp without seconds. */
+  /** Formats are validated in responses only: requests may differ, such as in a timestamp without seconds. */
   readonly #responses = new Ajv2020({ ...COMMON, allErrors: true });
   readonly #requests = new Ajv2020({ ...COMMON, validateFormats: false });
 
@@ -54,7 +54,7 @@ export class DocumentValidator {
     const [pathname = '', query = ''] = path.split('?');
     if (!OURS.test(pathname)) return;
     const demand: Demand = (holds, fault) => {
-      if (!holds) throw new Error(`${method} ${path} answered ${status}, and the OpenAPI document ${fault}`);
+      if (!holds) throw new Error(`${method} ${path} returned ${status}, and the OpenAPI document ${fault}`);
     };
     const template = this.#templates.find(([, pattern]) => pattern.test(pathname))?.[0];
     const verb = (method === 'HEAD' ? 'GET' : method).toLowerCase();

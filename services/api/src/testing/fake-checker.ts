@@ -2,12 +2,11 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { Database } from '@tocsin/db/database/open';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
-import { startJobWorker } from '@tocsin/queue/job-worker';
-import type { JobWorker } from '@tocsin/queue/job-worker';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import { checkOf } from './monitors.ts';
 
-/** A checker that answers triggers of a region without probing anything. */
+/** A checker that handles triggers of a region without probing anything. */
 export function startFakeChecker(
   stores: QueueStores,
   db: Database,

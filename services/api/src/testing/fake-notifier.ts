@@ -21,7 +21,7 @@ export async function attempt(
       startedAt: new Date(),
       durationMs: 12,
       statusCode,
-      error: delivered ? null : `answered ${statusCode}`,
+      error: delivered ? null : `responded with ${statusCode}`,
       responseExcerpt: 'thanks',
       outcome: { kind: delivered ? 'delivered' : 'failed' },
     });

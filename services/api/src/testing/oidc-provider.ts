@@ -1,7 +1,6 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -12,15 +11,15 @@ export interface Claims extends Record<string, unknown> {
   readonly name?: string;
 }
 
-/** An OpenID Connect provider on loopback, which believes whatever person it is told. */
+/** An OpenID Connect provider on loopback that authenticates any given person. */
 export interface OidcProvider {
   readonly issuer: string;
   /** Signs the person in who came with this authorization URL. @returns where the browser is sent back to */
   authorize(url: string, claims: Claims): string;
   /** An ID token that was made for no sign-in of ours: it has no nonce. */
   idToken(claims: Claims): string;
-  /** A provider that answers nothing, until it is told to again. */
-  setAway(away: boolean): void;
+  /** Makes the provider respond with 503. */
+  setUnavailable(unavailable: boolean): void;
   close(): Promise<void>;
 }
 
@@ -30,7 +29,7 @@ export const OIDC_CLIENT = { clientId: CLIENT.id, clientSecret: CLIENT.secret } 
 export async function startOidcProvider(): Promise<OidcProvider> {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const grants = new Map<string, { claims: Claims; nonce: string | null; challenge: string | null }>();
-  let away = false;
+  let unavailable = false;
   let issuer = '';
 
   function idToken(claims: Claims, nonce: string | null): string {
@@ -61,7 +60,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     return { access_token: randomUUID(), token_type: 'Bearer', id_token: idToken(grant.claims, grant.nonce) };
   }
 
-  const answers: Record<string, (req: IncomingMessage) => unknown> = {
+  const responses: Record<string, (req: IncomingMessage) => unknown> = {
     '/.well-known/openid-configuration': () => ({
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
@@ -75,9 +74,9 @@ export async function startOidcProvider(): Promise<OidcProvider> {
     '/token': token,
   };
   const server = createServer((req, res) => {
-    const answer = away ? undefined : answers[req.url ?? ''];
-    if (answer === undefined) return void res.writeHead(503).end();
-    void Promise.resolve(answer(req)).then((body) => {
+    const respond = unavailable ? undefined : responses[req.url ?? ''];
+    if (respond === undefined) return void res.writeHead(503).end();
+    void Promise.resolve(respond(req)).then((body) => {
       const status = typeof body === 'object' && body !== null && 'error' in body ? 400 : 200;
       res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
     });
@@ -99,7 +98,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       return `${searchParams.get('redirect_uri')}?${new URLSearchParams({ code, state }).toString()}`;
     },
     idToken: (claims) => idToken(claims, null),
-    setAway: (now) => void (away = now),
+    setUnavailable: (now) => void (unavailable = now),
     close: async () => {
       server.close();
       server.closeAllConnections();

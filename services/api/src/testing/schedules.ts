@@ -1,5 +1,4 @@
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';

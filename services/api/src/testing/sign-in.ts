@@ -4,8 +4,7 @@ import { sessions } from '@tocsin/db/users/table';
 import { createUser } from '@tocsin/db/users/users';
 import type TestAgent from 'supertest/lib/agent.js';
 import { validatedAgent } from './validated-agent.ts';
-import { ORIGIN } from './test-api.ts';
-import type { TestApi } from './test-api.ts';
+import { ORIGIN, type TestApi } from './test-api.ts';
 
 export const PASSWORD = 'correct horse battery';
 /** An output of `hashPassword` for it, stored because each hash takes some 0.1 s. */

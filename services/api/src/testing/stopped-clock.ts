@@ -7,10 +7,7 @@ export interface StoppedClock {
   restore(): void;
 }
 
-/**
- * Stops the clock by which the api measures how long it waits: a deadline passes when a test says so, and on a slow machine no
- * earlier.
- */
+/** Stops the clock by which the api measures how long it waits: a deadline passes when a test says so, and on a slow machine no earlier. */
 export function stopClock(): StoppedClock {
   let now = performance.now();
   const spy = jest.spyOn(performance, 'now').mockImplementation(() => now);

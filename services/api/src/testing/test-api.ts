@@ -1,13 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { createApiKey } from '@tocsin/db/api-keys/api-keys';
-import type { ApiKeyScopes } from '@tocsin/db/api-keys/api-keys';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { OpenDatabase } from '@tocsin/db/database/open';
+import { type ApiKeyScopes, createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { accounts } from '@tocsin/db/users/table';
 import { createEgress } from '@tocsin/egress/create-egress';
 import type { LookupAll } from '@tocsin/egress/dns/name-resolver';
@@ -16,13 +13,14 @@ import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type TestAgent from 'supertest/lib/agent.js';
 import { createApp } from '../app.ts';
-import type { ApiContext, ApiSettings } from '../context.ts';
+import type { ApiContext } from '../context.ts';
 import { authSecret } from '../identity/auth-options.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
 import { LiveStreams } from '../live-stream/live-streams.ts';
 import type { StreamLimits } from '../live-stream/stream-limits.ts';
 import { TriggerLimits } from '../monitors/trigger-limits.ts';
+import type { ApiSettings } from '../settings.ts';
 import { validatedAgent } from './validated-agent.ts';
 
 export const ORIGIN = 'http://localhost:3000';
@@ -33,7 +31,6 @@ const SETTINGS: ApiSettings = {
   rateLimitPerMinute: 0,
   trustProxy: false,
   publicUrl: ORIGIN,
-  trustedOrigins: [ORIGIN],
   hstsIncludeSubDomains: false,
   dashboardDir: null,
 };
@@ -101,7 +98,6 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     db,
     secret: sessionSecret,
     publicUrl: settings.publicUrl,
-    trustedOrigins: settings.trustedOrigins,
     limitSignIn,
     oidc,
     logger,
@@ -183,7 +179,6 @@ function lateIdentity(options: IdentityOptions): Identity {
   return {
     hasSingleSignOn: options.oidc !== null,
     handle: async (request) => (await load()).handle(request),
-    handleSingleSignOn: async (request) => (await load()).handleSingleSignOn(request),
     find: async (req) => (await load()).find(req),
     isSignedIn: async (req) => (await load()).isSignedIn(req),
     signIn: async (req, email, password) => (await load()).signIn(req, email, password),

@@ -1,8 +1,7 @@
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
-import type { QueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
 
 /** Longer than any test takes: on a slow machine no job comes too late. */
@@ -22,7 +21,7 @@ export async function openTestQueue(): Promise<TestQueue> {
   const producers = new Producers(stores, ENQUEUE_WITHIN_MS);
   const redis = new Redis(url);
   // A producer fails fast until it is connected.
-  await until('the store answers', () =>
+  await until('the store responds', () =>
     stores.ping().then(
       () => true,
       () => false,

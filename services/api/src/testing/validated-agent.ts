@@ -3,20 +3,19 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { buildDocument } from '../openapi/document.ts';
-import type { OpenApiDocument } from '../openapi/document.ts';
+import { buildDocument, type OpenApiDocument } from '../openapi/document.ts';
 import { DocumentValidator } from './document-validator.ts';
 
 let validator: DocumentValidator | undefined;
 
-/** Where superagent keeps what was asked. */
-interface Asked {
+/** Where superagent keeps the request. */
+interface SentRequest {
   readonly req: { readonly method: string; readonly path: string };
   readonly request: { readonly _data?: unknown };
 }
 
 /**
- * An agent whose every request and answer is held against the OpenAPI document: one that is not as it says fails, and its test with it.
+ * An agent that validates every request and response by the OpenAPI document, and fails the test otherwise.
  * @param origin such as `http://127.0.0.1:3000`
  */
 export function validatedAgent(origin: string): TestAgent {
@@ -26,7 +25,7 @@ export function validatedAgent(origin: string): TestAgent {
 }
 
 function validateResponse(response: supertest.Response): void {
-  const { req, request } = response as unknown as Asked;
+  const { req, request } = response as unknown as SentRequest;
   const { _data: sent } = request;
   validator ??= new DocumentValidator(readDocument());
   validator.validate({

@@ -139,7 +139,7 @@ describe('targets that hang', () => {
     expect(running.size).toBe(1 + SLOW_LIMIT / 2);
   });
 
-  test('beyond the limits of their account delay the checks of this account alone', async () => {
+  test('delay only the checks of their own account beyond its limits', async () => {
     await hang(['remembered'], { account: 'two' });
     await finish('remembered');
     await hang(many(SLOW_LIMIT + CONCURRENCY, 'hanging'));
@@ -155,7 +155,7 @@ describe('targets that hang', () => {
     expect(running.has('shop')).toBe(true);
   });
 
-  test('wait in a line that always has room for another account', async () => {
+  test('wait in a queue with room for another account', async () => {
     const hanging = many(SLOW_LIMIT + SLOW_LIMIT / 2 + 2, 'hanging');
     for (let at = 0; at < hanging.length; at += CONCURRENCY) {
       const some = hanging.slice(at, at + CONCURRENCY);
@@ -166,7 +166,7 @@ describe('targets that hang', () => {
     expect(refused).toEqual([[`hanging-${SLOW_LIMIT + SLOW_LIMIT / 2 + 1}`, 'throttled']]);
   });
 
-  test('are notified once of each check that only waits', async () => {
+  test('report each check that only waits once', async () => {
     await hang(['shop', 'blog']);
     await start('fast');
     expect(slow).toEqual(['shop', 'blog']);
@@ -189,7 +189,7 @@ describe('targets that hang', () => {
     },
   );
 
-  test('wait for their turn, and give up when it does not come in time', async () => {
+  test('wait for their turn, and are refused when it does not come in time', async () => {
     const hanging = many(SLOW_LIMIT + 10, 'hanging');
     await hang(hanging);
     await finish(...hanging);
@@ -203,7 +203,7 @@ describe('targets that hang', () => {
   });
 });
 
-test('a monitor is a fast one again after three fast checks', async () => {
+test('a monitor counts as fast again after three fast checks', async () => {
   const hanging = many(SLOW_LIMIT, 'hanging');
   await hang(['shop']);
   await finish('shop');
@@ -249,7 +249,7 @@ test('a slow check that ends before its probe has a result is remembered as slow
   expect(capacity.isSlow('hangs')).toBe(true);
 });
 
-test('a fast check that waits in vain is late', async () => {
+test('a fast check that gets no permit in time is late', async () => {
   await startAll(many(CONCURRENCY, 'fast'));
   await start('waits', { withinMs: 500 });
   await pass(500);

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { parseUrl } from '@tocsin/contracts/parse-url';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 
@@ -24,13 +25,10 @@ const HOST_SHARE = 1 / 2;
 const MAX_WAITING = 10_000;
 
 /** The properties of a check that fairness depends on. */
-export interface CapacityClaim {
-  readonly monitorId: string;
-  readonly accountId: string;
-  readonly url: string;
-  readonly intervalSeconds: number;
-  readonly timeoutSeconds: number;
-}
+export type CapacityClaim = Pick<
+  CheckTarget,
+  'monitorId' | 'accountId' | 'url' | 'intervalSeconds' | 'timeoutSeconds'
+>;
 
 export interface CheckCapacityOptions {
   /** Checks that run at the same time, apart from those that only wait for a slow target. */
@@ -43,32 +41,28 @@ export interface CheckCapacityOptions {
   readonly isBusy?: () => boolean;
   /** Called when this process should stop taking jobs, because it cannot keep up, and when it should take them again. */
   readonly onBacklog?: (isBehind: boolean) => void;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** Allows one check to run. */
+/** Allows one check to run. Its functions are called once each, in this order. */
 export interface Permit {
   /** How long the check waited for it. */
   readonly waitedMs: number;
-  /** To be called when the probe begins. */
+  /** The probe begins. */
   readonly begin: () => void;
-  /** To be called once, when the probe has ended. It frees the permit, because recording takes no time of this process. */
+  /** The probe has ended. This frees the permit, because recording takes no time of this process. */
   readonly probed: () => void;
-  /** To be called once, when the check is over. */
+  /** The check is over, with or without a probe. */
   readonly release: () => void;
 }
 
-/** Why there was no permit: the process shuts down, too many fast checks were waiting, or the limits of slow checks. */
+/** Why there was no permit: the process shuts down, no fast permit was free in time, or the limits of slow checks. */
 export type NoPermit = 'closed' | 'late' | 'throttled';
 
 /**
- * Decides which checks of a region run. A check whose probe has not ended after a second becomes a slow one and frees its fast permit,
- * and a monitor that was slow the last time starts as a slow one. So targets that hang never keep checks of fast monitors from running.
- * The slow checks of one account and of one host are limited, and those that wait take turns by account and host.
- *
- * A check that becomes slow when no slow permit is left for it is charged to the fast permits of its account: it delays this account
- * alone.
+ * Decides which checks of a region run (docs/adr/0014-fair-shares.md). A check whose probe has not ended after a second becomes a slow one
+ * and frees its fast permit, and a monitor that was slow the last time starts as a slow one. So targets that hang never keep checks of
+ * fast monitors from running. A check that becomes slow when no slow permit is left is charged to the fast permits of its account.
  */
 export class CheckCapacity {
   readonly #options: Required<CheckCapacityOptions>;
@@ -92,18 +86,11 @@ export class CheckCapacity {
       ...options,
     };
     const { slowLimit, now } = this.#options;
-    this.#fast = new FairLimiter({
-      limit: concurrency,
-      limits: { account: concurrency },
-      sharedBy: 'account',
-    });
-    this.#slow = new FairLimiter({
-      limit: slowLimit,
-      limits: { account: Math.ceil(slowLimit * ACCOUNT_SHARE), host: Math.ceil(slowLimit * HOST_SHARE) },
-      sharedBy: 'account',
-      soleOwnerMayUseAll: true,
-    });
-    this.#slowMonitors = new ExpiringMap(now);
+    const fast = { limit: concurrency, limits: { account: concurrency } };
+    this.#fast = new FairLimiter({ ...fast, sharedBy: 'account' });
+    const limits = { account: Math.ceil(slowLimit * ACCOUNT_SHARE), host: Math.ceil(slowLimit * HOST_SHARE) };
+    this.#slow = new FairLimiter({ limit: slowLimit, limits, sharedBy: 'account', soleOwnerMayUseAll: true });
+    this.#slowMonitors = new ExpiringMap(now, MAX_SLOW_MONITORS);
   }
 
   /** Whether the next check of this monitor starts as a slow one. */
@@ -111,11 +98,7 @@ export class CheckCapacity {
     return this.#slowMonitors.get(monitorId) !== undefined;
   }
 
-  /**
-   * Waits for a permit.
-   * @param withinMs how long, in milliseconds
-   * @param onSlow called once if the check only waits from then on: for a slow target, or for a permit of a slow check
-   */
+  /** Waits for a permit, for at most `withinMs` ms. @param onSlow called once if the check only waits: for a target or a slow permit */
   async acquire(
     claim: CapacityClaim,
     withinMs: number,
@@ -131,29 +114,18 @@ export class CheckCapacity {
     const release = await (isSlow
       ? this.#slow.acquire(slowOwners(claim), withinMs)
       : this.#acquireFast(claim, withinMs));
-    if (release === null) {
-      if (this.#closed) return 'closed';
-      return isSlow ? 'throttled' : 'late';
-    }
-    const waitedMs = this.#options.now() - requestedAt;
-    return isSlow
-      ? this.#permit(claim, waitedMs, release, null)
-      : this.#permit(claim, waitedMs, release, onSlow);
+    if (release === null) return this.#closed ? 'closed' : isSlow ? 'throttled' : 'late';
+    return this.#permit(claim, this.#options.now() - requestedAt, release, isSlow ? null : onSlow);
   }
 
-  /**
-   * Whether one more check of this account may wait for a slow permit. Its job runs meanwhile, and a process runs a limited number of
-   * jobs. So an account may have as many checks waiting as all accounts together leave free.
-   */
+  /** Jobs run while their checks wait, and are limited: an account may have as many checks waiting as all accounts leave free. */
   #mayWaitForSlow(accountId: string): boolean {
     return this.#slow.waitingOf('account', accountId) <= this.#options.slowLimit - this.#slow.waiting;
   }
 
   async #acquireFast({ accountId }: CapacityClaim, withinMs: number): Promise<Release | null> {
-    const owners = { account: accountId };
-    const free = this.#fast.tryAcquire(owners);
-    if (free !== null) return free;
-    const waiting = this.#fast.acquire(owners, withinMs);
+    const waiting = this.#fast.acquire({ account: accountId }, withinMs);
+    if (this.#fast.waiting === 0) return waiting;
     this.#noteBacklog();
     const release = await waiting;
     this.#noteBacklog();
@@ -202,13 +174,9 @@ export class CheckCapacity {
 
   #noteSpeed({ monitorId, intervalSeconds, timeoutSeconds }: CapacityClaim, wasSlow: boolean): void {
     const left = wasSlow ? FAST_CHECKS_TO_RECOVER : (this.#slowMonitors.get(monitorId) ?? 1) - 1;
-    if (left === 0) {
-      this.#slowMonitors.delete(monitorId);
-      return;
-    }
+    if (left === 0) return this.#slowMonitors.delete(monitorId);
     const keepMs = (REMEMBERED_INTERVALS * intervalSeconds + timeoutSeconds) * 1_000 + REMEMBERED_RESERVE_MS;
     this.#slowMonitors.set(monitorId, left, keepMs);
-    if (this.#slowMonitors.size > MAX_SLOW_MONITORS) this.#slowMonitors.deleteOldest();
   }
 
   /** Refuses all waiting and later checks. */
@@ -241,10 +209,7 @@ const SAMPLE_EVERY_MS = 500;
 /** Share of the time that the event loop may work before the process counts as short of CPU time. */
 const MAX_UTILIZATION = 0.95;
 
-/**
- * Whether this process is short of CPU time: its event loop was hardly idle since the last sample. Cheap enough to call for each check.
- * @param now milliseconds of a monotonic clock
- */
+/** Whether this process is short of CPU time: its event loop was hardly idle since the last sample. Cheap enough for each check. */
 export function watchLoopLoad(
   now: () => number = () => performance.now(),
   read: typeof performance.eventLoopUtilization = performance.eventLoopUtilization,

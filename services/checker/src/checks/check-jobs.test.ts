@@ -47,10 +47,10 @@ function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly Wav
   });
 }
 
-/** Lets everything run that waits for nothing. */
+/** Lets all pending promises settle. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Checks that run until they are let go. */
+/** Checks that run until they are released. */
 class Gate {
   readonly #waiting: (() => void)[] = [];
 
@@ -60,7 +60,7 @@ class Gate {
     return this.#waiting.length;
   }
 
-  async letGo(count: number): Promise<void> {
+  async release(count: number): Promise<void> {
     for (const resolve of this.#waiting.splice(0, count)) resolve();
     await settle();
   }
@@ -91,9 +91,9 @@ describe('a wave', () => {
     const running = checkJobs({ members: membersOf(3), runCheck: gate.pass }).run(WAVE, JOB, FIRST);
     void running.then(() => (done = true));
     await settle();
-    await gate.letGo(2);
+    await gate.release(2);
     expect([gate.size, done]).toEqual([1, false]);
-    await gate.letGo(1);
+    await gate.release(1);
     await running;
   });
 
@@ -119,9 +119,9 @@ test('a single check runs without listing members of a wave', async () => {
 
 describe('while Postgres cannot list the members of a wave', () => {
   test.each([
-    ['it is away', () => Promise.reject(new Error('away'))],
+    ['it is unavailable', () => Promise.reject(new Error('unavailable'))],
     ['it hangs', () => new Promise<never>(() => undefined)],
-  ])('the members of last time are checked, and none if they are not known: %s', async (_, down) => {
+  ])('the known members are checked, or none if there are none: %s', async (_, down) => {
     const members = membersOf(3);
     let up = true;
     const jobs = checkJobs({
@@ -139,12 +139,12 @@ describe('while Postgres cannot list the members of a wave', () => {
   });
 
   test('monitors that left the wave earlier are not checked', async () => {
-    let answer: () => Promise<WaveMember[]> = async () => membersOf(2);
-    const jobs = checkJobs({ listMembers: () => answer() });
+    let list: () => Promise<WaveMember[]> = async () => membersOf(2);
+    const jobs = checkJobs({ listMembers: () => list() });
     await jobs.run(WAVE, JOB, FIRST);
-    answer = async () => [];
+    list = async () => [];
     await jobs.run(WAVE, JOB, FIRST);
-    answer = () => Promise.reject(new Error('away'));
+    list = () => Promise.reject(new Error('unavailable'));
     await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toThrow(JobPostponedError);
     expect(ran).toHaveLength(2);
   });
@@ -153,7 +153,7 @@ describe('while Postgres cannot list the members of a wave', () => {
 describe.each([
   ['returned', new JobReturnedError('shutting down')],
   ['postponed', new JobPostponedError('not now')],
-])('a wave of which a check is %s', (_, error) => {
+])('a wave with a check that is %s', (_, error) => {
   test('returns to the queue when all have ended, and its next run skips checks that are done or failed', async () => {
     const members = membersOf(4);
     const [again, , broken] = idsOf(members);
@@ -175,7 +175,7 @@ describe.each([
     expect(idsOf(ran)).toEqual([again, again]);
   });
 
-  test('skips nothing in its next slot, nor in a later run of the same slot', async () => {
+  test('skips no check in its next slot, or in a later run of the same slot', async () => {
     const members = membersOf(3);
     let refuse = true;
     const jobs = checkJobs({
@@ -199,14 +199,14 @@ describe.each([
 describe('a wave that runs again', () => {
   const AGAIN = { stalls: 1, again: true };
 
-  test('checks those of which its slot is not recorded, and remembers no less of the wave', async () => {
+  test('checks members whose slot is not recorded, and keeps the known members', async () => {
     const members = membersOf(3);
     const asked: (number | undefined)[] = [];
     let up = true;
     const jobs = checkJobs({
       listMembers: async (_, unrecordedSlot) => {
         asked.push(unrecordedSlot);
-        if (!up) throw new Error('away');
+        if (!up) throw new Error('unavailable');
         return unrecordedSlot === undefined ? members : members.slice(1);
       },
     });
@@ -220,7 +220,7 @@ describe('a wave that runs again', () => {
     expect(ran).toEqual(members);
   });
 
-  test('too late, skips only unrecorded checks', async () => {
+  test('skips only unrecorded checks if it is too late', async () => {
     const members = membersOf(3);
     const jobs = checkJobs({
       listMembers: async (_, slot) => (slot === undefined ? members : members.slice(2)),
@@ -234,7 +234,8 @@ describe('a wave that runs again', () => {
   test('waits until Postgres lists them, and skips none if it is too late by then', async () => {
     const members = membersOf(3);
     const jobs = checkJobs({
-      listMembers: async (_, slot) => (slot === undefined ? members : Promise.reject(new Error('away'))),
+      listMembers: async (_, slot) =>
+        slot === undefined ? members : Promise.reject(new Error('unavailable')),
     });
     await jobs.run(WAVE, JOB, FIRST);
     ran = [];
@@ -261,7 +262,7 @@ test('a slot that is too late is skipped for the known members, without a query'
   expect([asked, ran]).toEqual([1, members]);
 });
 
-test('waves of which no job comes any more are forgotten', async () => {
+test('waves without jobs are forgotten', async () => {
   let now = 0;
   const jobs = checkJobs({ members: membersOf(1), now: () => now });
   for (let minute = 1; minute <= 100; minute += 1) {
@@ -306,7 +307,7 @@ describe('a job only waits', () => {
     expect(waiting).toBe(0);
   });
 
-  test('not where its last check ends without waiting', async () => {
+  test('but not if its last check ends without waiting', async () => {
     const running = jobs.run(WAVE, JOB, FIRST);
     await settle();
     for (const { end } of checks) end();

@@ -2,7 +2,7 @@ import type { performance } from 'node:perf_hooks';
 import { expect, test } from '@jest/globals';
 import { watchLoopLoad } from './check-capacity.ts';
 
-test('a process is busy while its event loop waits for nothing', () => {
+test('a process is busy while its event loop is never idle', () => {
   let now = 0;
   const total = { idle: 0, active: 0, utilization: 0 };
   const read = ((current?: typeof total, last?: typeof total) => {

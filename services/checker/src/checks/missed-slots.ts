@@ -5,10 +5,7 @@ import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.t
 const MAX_MONITORS = 10_000;
 const MAX_SLOTS_PER_MONITOR = 100;
 
-/**
- * Counts the planned slots of a region that passed without a check. A slot that this process skipped shows as a gap when a later one is
- * recorded. It is remembered until then, so that it counts once. A slot that another process skipped counts as `no_job` here as well.
- */
+/** Counts planned slots of a region without a check. A slot that this process skipped is remembered until its gap shows, to count once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
@@ -34,11 +31,9 @@ export class MissedSlots {
   /** Notes a slot whose result was recorded, and the gap before it. */
   recorded(monitorId: string, slot: number, gap: SlotGap | null): void {
     const skipped = this.#skipped.get(monitorId) ?? [];
-    if (skipped.length > 0) {
-      const later = skipped.filter((one) => one > slot);
-      if (later.length > 0) this.#skipped.set(monitorId, later);
-      else this.#skipped.delete(monitorId);
-    }
+    const later = skipped.filter((one) => one > slot);
+    if (later.length > 0) this.#skipped.set(monitorId, later);
+    else this.#skipped.delete(monitorId);
     if (gap === null) return;
     const known = new Set(skipped.filter((one) => one > gap.after && one < slot)).size;
     if (gap.slots > known) this.#counter.inc({ region: this.#region, reason: 'no_job' }, gap.slots - known);

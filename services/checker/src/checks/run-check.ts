@@ -19,16 +19,8 @@ export interface CheckContext {
   readonly announce: (statusChangeId: string) => void;
 }
 
-/** Which check of a monitor this is. */
-export interface CheckRequest {
-  readonly region: string;
-  readonly source: CheckRecord['source'];
-  /** Epoch milliseconds; null for a triggered check. */
-  readonly slot: number | null;
-  readonly triggerId: string | null;
-  /** Replaces the monitor's URL for this check; null: its own. */
-  readonly urlOverride: string | null;
-}
+/** The monitor's check that runs. Without `urlOverride` it uses the monitor's URL. */
+export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
 
 /**
  * Runs one check, scheduled or triggered: probes the target, records the result and announces a status change.
@@ -56,12 +48,9 @@ export function runCheck(
     try {
       const startedAt = performance.now();
       const result = await prober.probe({
+        ...target,
         url: request.urlOverride ?? target.url,
-        method: target.method,
-        headers: target.headers,
-        body: target.body,
         timeoutMs: target.timeoutSeconds * 1_000,
-        assertions: target.assertions,
         owner: { account: target.accountId, resource: monitorId },
       });
       onProbed();
@@ -120,14 +109,10 @@ function describeResult({ status, latencyMs, statusCode, errorReason, timings }:
 /** Hints at status changes with jobs for the notifier, which finds them without a job, too. */
 export function createAnnouncer(producers: Producers, logger: Logger): CheckContext['announce'] {
   return (statusChangeId) => {
-    const options = {
-      kind: SpanKind.PRODUCER,
-      attributes: { 'tocsin.status_change.id': statusChangeId },
-    };
-    withSpan('status change', options, () => producers.addStatusChanges([statusChangeId])).catch(
-      (error: unknown) => {
-        logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
-      },
-    );
+    const options = { kind: SpanKind.PRODUCER, attributes: { 'tocsin.status_change.id': statusChangeId } };
+    const adding = withSpan('status change', options, () => producers.addStatusChanges([statusChangeId]));
+    adding.catch((error: unknown) => {
+      logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
+    });
   };
 }

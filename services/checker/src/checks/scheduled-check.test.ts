@@ -129,7 +129,7 @@ function rememberSlots(...indexes: number[]): Promise<unknown> {
 }
 
 describe('missed checks', () => {
-  test('a check in its slot misses nothing', async () => {
+  test('a check in its slot counts no missed check', async () => {
     await rememberSlots(-2, -1);
     await run(0);
     expect(await countOf('missed')).toEqual({});
@@ -153,7 +153,7 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ late: 1, no_job: 2 });
   });
 
-  test('a slot whose predecessor still runs; a first check that is not needed is none', async () => {
+  test('a slot whose predecessor still runs is missed, and an unneeded first check is not', async () => {
     let isHeld = false;
     let release: (() => void) | undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -176,7 +176,7 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ overlap: 1 });
   });
 
-  test('a check whose checker died is run once more, and no third time', async () => {
+  test('a check whose checker died runs once more, but not a third time', async () => {
     await run(0, 1);
     expect(target.requests.get('/')).toBe(1);
     await run(1, 2);
@@ -184,7 +184,7 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ crashed: 1 });
   });
 
-  test('a job of a monitor that is not of this region is none', async () => {
+  test('a job of a monitor in another region is not missed', async () => {
     await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
     await run(0);
     expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
@@ -203,7 +203,7 @@ describe('a monitor that cannot be read', () => {
     expect(target.requests.size).toBe(0);
   });
 
-  test('because none of our keys opens its headers is one', async () => {
+  test('is a monitor whose headers no key decrypts', async () => {
     await context.db.execute(
       `update monitors set sealed_headers = '{"X-Token": "v1.unknown"}' where id = '${monitorId}'`,
     );
@@ -211,7 +211,7 @@ describe('a monitor that cannot be read', () => {
     expect(await countOf('missed')).toEqual({ unreadable: 1 });
   });
 
-  test('because Postgres is unavailable is checked later', async () => {
+  test('is checked later if Postgres is unavailable', async () => {
     checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
     await expect(run(0)).rejects.toThrow(JobPostponedError);
     expect(await countOf('missed')).toEqual({});
@@ -253,7 +253,7 @@ describe('a check that waits for a permit', () => {
   });
   afterEach(() => capacity.close());
 
-  test('and gets none in time is late', async () => {
+  test('is late if it gets none in time', async () => {
     checks = scheduledChecks({ capacity });
     // A moment before it would be too late.
     jest.spyOn(Date, 'now').mockReturnValue(slot + INTERVAL_MS + 14_999);
@@ -261,7 +261,7 @@ describe('a check that waits for a permit', () => {
     expect(await countOf('missed')).toEqual({ late: 1 });
   });
 
-  test('until the next one is due: that one overlaps', async () => {
+  test('makes the next check an overlap when that is due', async () => {
     checks = scheduledChecks({ capacity });
     // Long before it would be too late, however long the test takes.
     jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
@@ -293,7 +293,7 @@ describe('a check that waits for a permit', () => {
     expect([loads, [...target.requests.keys()]]).toEqual(wait === 'longer' ? [2, ['/new']] : [1, ['/']]);
   });
 
-  test('and whose monitor is gone by then is not run', async () => {
+  test('does not run if its monitor was deleted meanwhile', async () => {
     checks = scheduledChecks({ capacity });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);
@@ -323,7 +323,7 @@ describe('a check that waits for a permit', () => {
 });
 
 describe('a check counts as throttled', () => {
-  test('where the limit of slow checks defers it, and so does the next one meanwhile', async () => {
+  test('if the limit of slow checks defers it, and so does the next one meanwhile', async () => {
     const capacity = new CheckCapacity({ concurrency: 1, slowLimit: 0 });
     jest.spyOn(capacity, 'isSlow').mockReturnValue(true);
     checks = scheduledChecks({ capacity });
@@ -338,7 +338,7 @@ describe('a check counts as throttled', () => {
     await expect(waiting).rejects.toThrow(JobReturnedError);
   });
 
-  test('where the checker has no memory left for the body; its target is not DOWN', async () => {
+  test('if the checker has no memory left for the body, and its target is not DOWN', async () => {
     checks = scheduledChecks({ bodies: new BodyBudget(1) });
     await context.db.execute(
       `update monitors set assertions = '{"bodyContains": "ok"}' where id = '${monitorId}'`,
@@ -349,7 +349,7 @@ describe('a check counts as throttled', () => {
     expect(rows).toEqual([]);
   });
 
-  test('and a triggered check is counted as skipped', async () => {
+  test('and a triggered check counts as skipped', async () => {
     await context.db.execute(
       `update monitors set assertions = '{"bodyContains": "ok"}' where id = '${monitorId}'`,
     );

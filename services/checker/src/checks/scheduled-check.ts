@@ -10,10 +10,10 @@ import {
 } from '@tocsin/core/schedule/slots';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
-import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import type { OverlapGuard, ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import type { MissReason } from '../metrics.ts';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { ExpiringMap } from '../targets/expiring-map.ts';
@@ -21,7 +21,6 @@ import type { CheckCapacity, Permit } from './check-capacity.ts';
 import { MissedSlots } from './missed-slots.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
 
-/** The scheduled checks of one region. */
 export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
   readonly capacity: CheckCapacity;
@@ -43,15 +42,12 @@ interface CheckJob {
 const READ_AGAIN_AFTER_MS = 1_000;
 /** If Postgres takes longer, the check runs with the monitor as it was before the wait. */
 const READ_AGAIN_WITHIN_MS = 2_000;
-
 /** How much longer than its timeout a check may hold its lock before its process counts as killed. */
 const LOCK_GRACE_MS = 5_000;
 /** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
-
 /** A check that ran in so many processes that died may be what kills them, so it does not run again. */
 const MAX_STALLS = 2;
-
 /** How often an unreadable monitor is logged. */
 const LOG_UNREADABLE_EVERY_MS = 10 * 60_000;
 
@@ -90,21 +86,15 @@ export class ScheduledChecks {
     const job: CheckJob = { id: jobId, monitorId, slot, onSlow };
     if (stalls >= MAX_STALLS) {
       logger.error('Abandoned a check after two worker crashes', { monitorId, region, jobId });
-      this.#skip(job, 'crashed');
-      return;
+      return this.#skip(job, 'crashed');
     }
     // Before anything is read, so that a job ends even if reading always fails.
-    if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now())) {
-      this.#skip(job, 'late');
-      return;
-    }
+    if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now()))
+      return this.#skip(job, 'late');
     const target = this.#checkable(job, await this.#read(job, revision));
     if (target === null) return;
-    const skipped = this.#current.get(monitorId);
-    if (skipped !== undefined) {
-      this.#skip(job, skipped);
-      return;
-    }
+    const reason = this.#current.get(monitorId);
+    if (reason !== undefined) return this.#skip(job, reason);
     try {
       await this.#runWithPermit(target, job);
     } finally {
@@ -123,10 +113,7 @@ export class ScheduledChecks {
     return null;
   }
 
-  /**
-   * The monitor; null if it is deleted, `unreadable` if its row cannot be read, for example because no key decrypts its secrets.
-   * @throws JobPostponedError if Postgres is unavailable
-   */
+  /** Null: deleted; `unreadable`: for example, no key decrypts its secrets. @throws JobPostponedError if Postgres is unavailable */
   async #read({ monitorId }: CheckJob, revision: number): Promise<CheckTarget | 'unreadable' | null> {
     const { targets, logger, region } = this.#context;
     try {
@@ -149,10 +136,7 @@ export class ScheduledChecks {
     this.#current.set(monitorId, capacity.isSlow(monitorId) ? 'throttled' : 'overlap');
     const permit = await capacity.acquire(target, maxWaitMs(target, job), job.onSlow);
     if (permit === 'closed') throw new JobReturnedError('the checker shuts down');
-    if (permit === 'late' || permit === 'throttled') {
-      this.#skip(job, permit);
-      return;
-    }
+    if (permit === 'late' || permit === 'throttled') return this.#skip(job, permit);
     this.#current.set(monitorId, 'overlap');
     try {
       const latest = permit.waitedMs > READ_AGAIN_AFTER_MS ? await this.#readAgain(target, job) : target;
@@ -172,10 +156,7 @@ export class ScheduledChecks {
 
   async #runLocked(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
     const release = await this.#lock(target, job.id);
-    if (release === null) {
-      this.#skip(job, 'overlap');
-      return;
-    }
+    if (release === null) return this.#skip(job, 'overlap');
     try {
       const { region, metrics } = this.#context;
       const { monitorId, slot } = job;
@@ -210,7 +191,7 @@ export class ScheduledChecks {
   }
 }
 
-/** How long a check may wait for a permit: until it would be too late, and never longer than the maximum lateness of any check. */
+/** How long a check may wait for a permit: until it would be too late. */
 function maxWaitMs({ intervalSeconds }: CheckTarget, { slot }: CheckJob): number {
   return Math.min(slot + intervalSeconds * 1_000 + GRACE_MS - Date.now(), MAX_LATENESS_MS);
 }

@@ -14,10 +14,7 @@ export interface TriggeredCheckContext extends CheckContext {
   readonly takeTrigger: (triggerId: string) => Promise<TakenTrigger | null>;
 }
 
-/**
- * Runs a triggered check, once. The api waits for its event in Postgres. A check that a shutdown ends does not run again: the api reports
- * that no checker gave a result.
- */
+/** Runs a triggered check, once. The api waits for its event in Postgres. A check that a shutdown ends does not run again. */
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
   { triggerId }: JobPayload<'trigger'>,

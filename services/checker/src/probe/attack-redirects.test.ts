@@ -16,7 +16,7 @@ let requests = 0;
 beforeAll(async () => {
   ground = await AttackGround.open();
   egress = createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup });
-  ground.answer = (request, response) => {
+  ground.respond = (request, response) => {
     requests += 1;
     request.resume();
     const next = location(request.url ?? '/');
@@ -70,7 +70,7 @@ describe(`a redirect to each of ${REDIRECTS.length} vectors`, () => {
   });
 });
 
-describe('redirects that lead around', () => {
+describe('indirect redirects', () => {
   const canary = (path = '/'): string => `//127.0.0.1:${ground.port}${path}`;
 
   test.each(STATUSES)('%d to another scheme of the canary', async (status) => {
@@ -151,18 +151,18 @@ describe('redirects that lead around', () => {
     expect(requests).toBe(1);
   });
 
-  test('headers that redirect only browsers and proxies lead nowhere', async () => {
+  test('headers that redirect only browsers and proxies are ignored', async () => {
     location = () => null;
-    const { answer } = ground;
-    ground.answer = (request, response) => {
+    const { respond } = ground;
+    ground.respond = (request, response) => {
       response.setHeader('refresh', `0; url=http:${canary()}`);
       response.setHeader('content-location', `http:${canary()}`);
       response.setHeader('alt-svc', `h2="127.0.0.1:${ground.port}"`);
       response.setHeader('link', `<http:${canary()}>; rel=preconnect`);
-      answer(request, response);
+      respond(request, response);
     };
     expect(await check(origin(), egress)).toMatchObject({ status: 'UP' });
     expect(await check(origin('https'), egress)).toMatchObject({ status: 'UP' });
-    ground.answer = answer;
+    ground.respond = respond;
   });
 });

@@ -46,7 +46,7 @@ function check(url: string, account: string, bodies: BodyBudget): Promise<ProbeR
   return new Prober({ egress, bodies }).probe(target);
 }
 
-test('a body for which there is no memory left is no result; other accounts and later checks have theirs', async () => {
+test('a body without free memory gives no result, and other accounts and later checks are not affected', async () => {
   const budget = new BodyBudget(256 * KIB);
   const slow = await startTarget(100 * KIB);
   const hanging = check(slow.url, 'one', budget);

@@ -6,10 +6,7 @@ export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
-/**
- * Limits the memory of bodies that are being read. A target can send most of a body and then hang, and thousands of targets may do so at
- * the same time. An account may use as many bytes as are left free, so that there is always some memory for the next account.
- */
+/** Limits the memory of bodies that are being read. An account may use as many bytes as are left free, so the next one finds some. */
 export class BodyBudget {
   readonly #maxBytes: number;
   readonly #usedBy = new Map<string, number>();
@@ -19,14 +16,26 @@ export class BodyBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes in use. */
   get used(): number {
     return this.#used;
   }
 
   /** Opens a lease for one probe's body, of no bytes yet. */
   open(account: string): BodyLease {
-    return new BodyLease((bytes) => this.#add(account, bytes));
+    let leased = 0;
+    const lease = {
+      isRefused: false,
+      resize: (bytes: number): boolean => {
+        lease.isRefused ||= !this.#add(account, bytes - leased);
+        if (!lease.isRefused) leased = bytes;
+        return !lease.isRefused;
+      },
+      release: (): void => {
+        this.#add(account, -leased);
+        leased = 0;
+      },
+    };
+    return lease;
   }
 
   /** @param bytes negative to release some @returns whether there was room for them */
@@ -41,29 +50,10 @@ export class BodyBudget {
 }
 
 /** The memory of one probe's body. */
-export class BodyLease {
-  readonly #add: (bytes: number) => boolean;
-  #bytes = 0;
-  #isRefused = false;
-
-  constructor(add: (bytes: number) => boolean) {
-    this.#add = add;
-  }
-
+export interface BodyLease {
   /** Whether memory was refused once: the body is incomplete. */
-  get isRefused(): boolean {
-    return this.#isRefused;
-  }
-
+  readonly isRefused: boolean;
   /** Changes the lease to this many bytes in all. @returns false if there is no room for them */
-  resize(bytes: number): boolean {
-    this.#isRefused ||= !this.#add(bytes - this.#bytes);
-    if (!this.#isRefused) this.#bytes = bytes;
-    return !this.#isRefused;
-  }
-
-  release(): void {
-    this.#add(-this.#bytes);
-    this.#bytes = 0;
-  }
+  resize(bytes: number): boolean;
+  release(): void;
 }

@@ -10,6 +10,15 @@ afterEach(() => targets.closeAll());
 const TEXT = 'a needle in a häystack';
 const MIB = 1024 * 1024;
 
+function decode(
+  bytes: Buffer,
+  isComplete: boolean,
+  coding: string,
+  contentType: string,
+): ReturnType<typeof decodeBody> {
+  return decodeBody(bytes, isComplete, { 'content-encoding': coding, 'content-type': contentType });
+}
+
 describe('content codings', () => {
   test.each([
     ['gzip', gzipSync(TEXT)],
@@ -19,8 +28,8 @@ describe('content codings', () => {
     ['deflate', deflateRawSync(TEXT)],
     ['identity', Buffer.from(TEXT)],
     ['', Buffer.from(TEXT)],
-  ])('%s is undone', async (coding, bytes) => {
-    expect(await decodeBody(bytes, true, coding, 'text/plain')).toEqual({ text: TEXT });
+  ])('%s is decoded', async (coding, bytes) => {
+    expect(await decode(bytes, true, coding, 'text/plain')).toEqual({ text: TEXT });
   });
 
   test.each([
@@ -29,23 +38,23 @@ describe('content codings', () => {
     ['gzip', 'the gzip body is not valid or not complete'],
     ['br', 'the body has content coding "br", which checks cannot read'],
     ['deflate', 'the deflate body is not valid or not complete'],
-  ])('%s that cannot be undone', async (coding, problem) => {
-    expect(await decodeBody(Buffer.from('\xffplain text', 'latin1'), true, coding, '')).toEqual({ problem });
+  ])('%s that cannot be decoded', async (coding, problem) => {
+    expect(await decode(Buffer.from('\xffplain text', 'latin1'), true, coding, '')).toEqual({ problem });
   });
 
-  test('an empty body has no coding to undo', async () => {
-    expect(await decodeBody(Buffer.alloc(0), true, 'gzip', '')).toEqual({ text: '' });
+  test('an empty body is not decoded', async () => {
+    expect(await decode(Buffer.alloc(0), true, 'gzip', '')).toEqual({ text: '' });
   });
 
-  test('a body that the check cut is decoded as far as possible, one that the server cut is not', async () => {
+  test('a body that the check cut is decoded as far as possible, and one that the server cut is not', async () => {
     const words = Array.from({ length: 20_000 }, (_, index) => `word ${index * 7919}`).join(' ');
     const bytes = gzipSync(words);
     const half = bytes.subarray(0, bytes.length / 2);
-    const decoded = await decodeBody(half, false, 'gzip', '');
+    const decoded = await decode(half, false, 'gzip', '');
     const text = 'text' in decoded ? decoded.text : '';
     expect(text.length).toBeGreaterThan(1_000);
     expect(words.startsWith(text)).toBe(true);
-    expect(await decodeBody(half, true, 'gzip', '')).toEqual({
+    expect(await decode(half, true, 'gzip', '')).toEqual({
       problem: 'the gzip body is not valid or not complete',
     });
   });
@@ -53,10 +62,10 @@ describe('content codings', () => {
   test.each([
     ['gzip', gzipSync(Buffer.alloc(32 * MIB))],
     ['deflate', deflateSync(Buffer.alloc(32 * MIB))],
-  ])('a %s bomb unfolds to 1 MiB and no more', async (coding, bomb) => {
+  ])('a %s bomb is decompressed to at most 1 MiB', async (coding, bomb) => {
     expect(bomb.length).toBeLessThan(MIB);
     const pushed = jest.spyOn(Readable.prototype, 'push');
-    const decoded = await decodeBody(bomb, true, coding, '');
+    const decoded = await decode(bomb, true, coding, '');
     const unfolded = pushed.mock.calls.reduce(
       (sum, [chunk]) => sum + ((chunk as Buffer | null)?.length ?? 0),
       0,
@@ -80,7 +89,7 @@ describe('charsets', () => {
     ['text/html; charset=', Buffer.from(TEXT), TEXT],
     ['text/html', Buffer.from('caf\xe9 needle', 'latin1'), 'caf\ufffd needle'],
   ])('%s', async (contentType, bytes, text) => {
-    expect(await decodeBody(bytes, true, 'identity', contentType)).toEqual({ text });
+    expect(await decode(bytes, true, 'identity', contentType)).toEqual({ text });
   });
 });
 
@@ -97,7 +106,7 @@ describe('in a check', () => {
     expect(unwanted).toMatchObject({ status: 'DOWN', errorReason: 'UNKNOWN_ERROR' });
   });
 
-  test('one that cannot be read fails rather than pass a bodyNotContains', async () => {
+  test('a response that cannot be decoded fails bodyNotContains', async () => {
     const target = await targets.http((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' }).end('opaque');
     });

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { quote } from './redact.ts';
@@ -24,10 +24,7 @@ type OnRead = (result: ReadBody | string) => void;
 /** Reserves memory for this many bytes in all. @returns false if there is none */
 type Reserve = (bytes: number) => boolean;
 
-/**
- * Reads a body to its end, or until it exceeds 1 MiB or 65,536 chunks. It does not wait for the rest: the caller closes the connection.
- * @param reserve called as the body grows; reading ends when it returns false. Null: the bytes are discarded
- */
+/** Reads a body up to 1 MiB or 65,536 chunks. @param reserve called as it grows; false ends reading. Null: the bytes are discarded */
 export function readBody(response: IncomingMessage, reserve: Reserve | null, done: OnRead): void {
   if (reserve !== null) return consumeBody(response, reserve, done);
   // Most bodies arrive together with their head, and the parser has then seen all of it by the next tick. Reading it from the stream
@@ -86,17 +83,15 @@ type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 /**
  * Decodes a body: content codings gzip and deflate up to 1 MiB of output, then the charset of Content-Type, by default UTF-8. Invalid
- * text becomes U+FFFD. Brotli is not supported and not requested: its decoder in Node has let targets write into the memory of a process
- * (CVE-2026-111497).
- * @param complete whether `bytes` are the whole body; otherwise what can be decoded of them is
- * @param contentEncoding the Content-Encoding header, `identity` without one
+ * text becomes U+FFFD. Brotli is not supported and not requested, because of CVE-2026-111497 in Node's decoder.
+ * @param complete whether `bytes` are the whole body; otherwise as much as possible is decoded
  */
 export async function decodeBody(
   bytes: Buffer,
   complete: boolean,
-  contentEncoding: string,
-  contentType: string,
+  headers: IncomingHttpHeaders,
 ): Promise<DecodedBody> {
+  const { 'content-encoding': contentEncoding = '', 'content-type': contentType = '' } = headers;
   const coding = contentEncoding.trim().toLowerCase();
   if (bytes.length === 0 || coding === '' || coding === 'identity') {
     return { text: decodeText(bytes, contentType) };
@@ -112,16 +107,10 @@ export async function decodeBody(
 
 function createDecoder(coding: string, bytes: Buffer, complete: boolean): Transform | null {
   const options = complete ? {} : CUT;
-  switch (coding) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip(options);
-    case 'deflate':
-      // The standard wants the zlib format, but some servers send raw deflate data. The first byte tells them apart.
-      return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
-    default:
-      return null;
-  }
+  if (coding === 'gzip' || coding === 'x-gzip') return createGunzip(options);
+  if (coding !== 'deflate') return null;
+  // The standard wants the zlib format, but some servers send raw deflate data. The first byte tells them apart.
+  return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
 }
 
 /** Produces at most 1 MiB, whatever the input claims. @returns null if the data is invalid */

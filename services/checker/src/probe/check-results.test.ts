@@ -337,7 +337,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ),
 };
 
-test('each row of the documentation is a case here, and the other way round', () => {
+test('the rows of the documentation and the cases here are the same', () => {
   expect(DOCUMENTED.map(({ name }) => name).toSorted()).toEqual(Object.keys(CASES).toSorted());
 });
 

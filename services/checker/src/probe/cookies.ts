@@ -4,15 +4,11 @@ import type { CookieJar } from 'tough-cookie';
 const MAX_COOKIES = 50;
 const MAX_COOKIE_CHARACTERS = 4_096;
 
-/** The cookies of one check, kept over its redirects. */
 export class CheckCookies {
   #jar: CookieJar | null = null;
   #count = 0;
 
-  /**
-   * Stores the cookies of a response as a browser would.
-   * @param setCookie its Set-Cookie headers, as Node read them (Latin-1)
-   */
+  /** Stores the cookies of a response as a browser would. @param setCookie its Set-Cookie headers in Latin-1, as Node read them */
   async store(url: URL, setCookie: readonly string[]): Promise<void> {
     if (setCookie.length === 0) return;
     this.#jar ??= await createJar();

@@ -73,10 +73,10 @@ describe('each hop of a redirect is guarded', () => {
   });
 
   test('a name that turns to loopback between two hops (DNS rebinding)', async () => {
-    const answers = ['127.0.0.2', '127.0.0.1'];
+    const addresses = ['127.0.0.2', '127.0.0.1'];
     const rebinding = createEgress({
       allowCidrs: ['127.0.0.2/32'],
-      lookup: (_host, _options, done) => done(null, [{ address: answers.shift() ?? '', family: 4 }]),
+      lookup: (_host, _options, done) => done(null, [{ address: addresses.shift() ?? '', family: 4 }]),
     });
     const target = await targets.http((_request, response) => {
       response.writeHead(302, { location: `http://rebinding.test:${canary.port}/` }).end();

@@ -5,9 +5,7 @@ import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { quote } from './redact.ts';
 
-/** The default User-Agent of checks. */
 const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
-
 /** Generous for real sites, and a bound on endless headers. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
@@ -69,19 +67,14 @@ function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string
   return raw;
 }
 
-/** How many redirects a check follows. */
 export const MAX_REDIRECTS = 5;
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-
-/** Whether a client follows this status (300, 304 and 305 it does not). */
-export function isRedirect(statusCode: number): boolean {
-  return REDIRECTS.has(statusCode);
-}
+/** The status codes that clients follow. */
+export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * The request that a redirect asks for, or a description of why it cannot be followed. Custom headers and the body are dropped for good
- * when the origin changes: a later hop back must not hand them to a page that the other origin chose. The caller adds cookies.
+ * when the origin changes: a later hop back must not send them to a page that the other origin chose. The caller adds cookies.
  * @param location the Location header as Node read it (Latin-1), null without one
  */
 export function redirectedRequest(
@@ -93,19 +86,14 @@ export function redirectedRequest(
   // Servers send UTF-8 here, which Node reads as Latin-1.
   const text = Buffer.from(location, 'latin1').toString();
   const url = parseUrl(text, request.url.href);
-  if (url === null) return `the redirect to ${quote(withoutQuery(text))} is no valid URL`;
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return `the redirect to ${quote(withoutQuery(text))} leaves http and https`;
-  }
+  // Servers put tokens into queries and fragments.
+  const redirect = `the redirect to ${quote(text.replace(/[?#].*$/s, '…'))}`;
+  if (url === null) return `${redirect} is no valid URL`;
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${redirect} leaves http and https`;
   const method = redirectedMethod(request.method, statusCode);
   if (url.origin !== request.url.origin) return { url, method, headers: null, body: null, cookies: null };
   if (method === request.method) return { ...request, url, cookies: null };
   return { url, method, headers: withoutContentHeaders(request.headers), body: null, cookies: null };
-}
-
-/** Servers put tokens into queries and fragments. */
-function withoutQuery(location: string): string {
-  return location.replace(/[?#].*$/s, '…');
 }
 
 function redirectedMethod(method: HttpMethod, statusCode: number): HttpMethod {

@@ -141,7 +141,7 @@ describe('a body that is needed', () => {
     expect(await check(target.origin, egress, { assertions: READS })).toMatchObject({ status: 'UP' });
   });
 
-  test('is complete with its last byte, though the server keeps the connection open', async () => {
+  test('is complete with its last byte while the server keeps the connection open', async () => {
     const target = await targets.tcp((socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nneedle'));
     });
@@ -162,7 +162,7 @@ describe('a body that is needed', () => {
     expect(counted.bytes).toBeLessThan(16 * 1024 * 1024);
   });
 
-  test('is judged by its first MiB', async () => {
+  test('is evaluated by its first MiB', async () => {
     const filler = 'x'.repeat(1024 * 1024 - 6);
     const within = await targets.http((_request, response) => response.end(`${filler}needle${filler}`));
     expect(await check(within.origin, egress, { assertions: READS })).toMatchObject({ status: 'UP' });
@@ -245,7 +245,7 @@ describe('endless heads are bounded', () => {
     expect(await check(target.origin, egress)).toMatchObject({ status: 'UP', statusCode: 204 });
   });
 
-  test('a head of 40 KB, as some sites have, is fine', async () => {
+  test('a head of 40 KB is accepted', async () => {
     const target = await responding(targets, `HTTP/1.1 200 OK\r\nX-Policy: ${'p'.repeat(40_000)}\r\n\r\n`);
     expect(await check(target.origin, egress)).toMatchObject({ status: 'UP' });
   });

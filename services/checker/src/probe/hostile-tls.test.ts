@@ -49,9 +49,9 @@ describe('a handshake', () => {
     ['reset on connecting', (socket) => void socket.resetAndDestroy()],
     ['reset after the greeting', (socket) => void socket.once('data', () => socket.resetAndDestroy())],
     ['closed after the greeting', (socket) => void socket.once('data', () => socket.end())],
-    ['answered with plain HTTP', (socket) => void socket.once('data', () => socket.end(OK))],
-    ['answered with an alert', (socket) => void socket.resume().end(Buffer.from([21, 3, 3, 0, 2, 2, 40]))],
-    ['answered with noise', (socket) => void socket.resume().end(Buffer.alloc(1_000, 0xa7))],
+    ['with a response in plain HTTP', (socket) => void socket.once('data', () => socket.end(OK))],
+    ['with an alert', (socket) => void socket.resume().end(Buffer.from([21, 3, 3, 0, 2, 2, 40]))],
+    ['with random bytes', (socket) => void socket.resume().end(Buffer.alloc(1_000, 0xa7))],
   ])('%s', async (_name, listener) => {
     const target = await plain(listener);
     expectBroken(await checkTls(target, certificate.ca));
@@ -73,7 +73,7 @@ describe('a handshake', () => {
     await target.allClosed();
   });
 
-  test('of a byte now and then', async () => {
+  test('with slow single bytes', async () => {
     holdProbeClock();
     const target = await plain((socket) => {
       let count = 0;
@@ -96,14 +96,14 @@ describe('a handshake', () => {
     await target.allClosed();
   });
 
-  test('by TLS 1.0 alone', async () => {
+  test('with TLS 1.0 only', async () => {
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     const target = await targets.https({ ...certificate, ...old }, (_request, response) => response.end());
     expectBroken(await checkTls(target, certificate.ca));
     await target.allClosed();
   });
 
-  test('begun again and again', async () => {
+  test('that starts over repeatedly', async () => {
     holdProbeClock();
     const server = { ...certificate, maxVersion: 'TLSv1.2' } as const;
     let times = 0;
@@ -166,7 +166,7 @@ describe('a certificate', () => {
     expect(result.errorDetail).toMatch(detail);
   });
 
-  test('that ends with the last year there is', async () => {
+  test('that expires in the last representable year', async () => {
     const days = Math.floor((Date.UTC(9_999, 11, 30) - Date.now()) / 86_400_000);
     const odd = await createCertificate(['127.0.0.1'], { validDays: days });
     const target = await targets.https(odd, (_request, response) => response.end());

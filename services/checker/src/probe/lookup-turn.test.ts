@@ -7,7 +7,7 @@ import { ProbeAbortedError, Prober, type ProbeResult } from './probe.ts';
 /** As many lookups as one account may have under way. */
 const MAX_LOOKUPS = 55;
 
-test('a check whose name is never looked up has no result; one whose name server is silent is DOWN', async () => {
+test('a check whose name is never looked up has no result, and one whose name server is silent is DOWN', async () => {
   const asked: string[] = [];
   const egress = createEgress({ allowCidrs: [], lookup: (hostname) => asked.push(hostname) });
   const shutdown = new AbortController();

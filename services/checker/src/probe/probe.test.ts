@@ -93,7 +93,7 @@ describe('a healthy target', () => {
     await target.allClosed();
   });
 
-  test('a body that can change nothing is not waited for', async () => {
+  test('a body that cannot change the result is not read', async () => {
     const target = await targets.http((request, response) => {
       const statusCode = request.url === '/failing' ? 500 : 200;
       response.writeHead(statusCode, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
@@ -249,7 +249,7 @@ describe('a failing target is a result', () => {
     expect(await check(url, egress)).toMatchObject({ latencyMs: 0, errorReason: 'UNKNOWN_ERROR' });
   });
 
-  test('a port that cannot be: 0 is not turned into 80', async () => {
+  test('port 0 is not replaced by 80', async () => {
     const result = await check('http://127.0.0.1:0/', egress);
     expect(result).toMatchObject({ status: 'DOWN', latencyMs: 0 });
     expect(result.errorDetail).toContain('127.0.0.1');
@@ -351,7 +351,7 @@ describe('shutdown', () => {
     await target.allClosed();
   });
 
-  test('lets no probe begin afterwards', async () => {
+  test('starts no probe afterwards', async () => {
     const target = await targets.http((_request, response) => response.end());
     const prober = new Prober({ egress, signal: AbortSignal.abort() });
     await expect(check(target.origin, egress, {}, prober)).rejects.toThrow(ProbeAbortedError);

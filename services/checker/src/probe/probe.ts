@@ -1,67 +1,49 @@
-import type { Timings } from '@tocsin/contracts/monitors/events';
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
-import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/vocabulary';
 import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
 import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
 import { decodeBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
-import { firstRequest, isRedirect, MAX_REDIRECTS, redirectedRequest } from './hop-request.ts';
+import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop-request.ts';
 import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
-/** What to check, as the monitor has it. */
-export interface ProbeTarget {
-  readonly url: string;
-  readonly method: HttpMethod;
-  readonly headers: Readonly<Record<string, string>> | null;
-  readonly body: string | null;
+export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
   readonly timeoutMs: number;
-  readonly assertions: Assertions | null;
-  /** The account and the monitor. */
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
 }
 
-/** The result of one check. After redirects the fields describe the last request. */
-export interface ProbeResult {
-  readonly status: CheckStatus;
-  /**
-   * Whole milliseconds of the whole exchange: 0 if no response head arrived, at least 1 otherwise. A `TIMEOUT` after
-   * connecting has the elapsed time.
-   */
-  readonly latencyMs: number;
-  /** Null if no response head arrived. */
-  readonly statusCode: number | null;
-  readonly errorReason: ErrorReason | null;
-  readonly errorDetail: string | null;
-  readonly timings: Timings;
-  /** Null over http, and without a TLS connection. */
-  readonly certificateExpiresAt: Date | null;
-}
+/**
+ * The result of one check. After redirects the fields describe the last request. `latencyMs` is that of the whole exchange: 0 if no
+ * response head arrived, at least 1 otherwise; a `TIMEOUT` after connecting has the elapsed time.
+ */
+export type ProbeResult = Pick<
+  CheckRecord,
+  'status' | 'latencyMs' | 'statusCode' | 'errorReason' | 'errorDetail' | 'timings' | 'certificateExpiresAt'
+>;
 
 /** The process shuts down: the probe has no result. */
 export class ProbeAbortedError extends Error {
   override readonly name = 'ProbeAbortedError';
-
-  constructor() {
-    super('the probe was aborted');
-  }
 }
+
+/** Content types of event streams and camera streams, which have no end by design. */
+const ENDLESS = /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i;
 
 interface ProberOptions {
   /** The guarded connections; each redirect uses them too. */
   readonly egress: Egress;
-  /** Ends all probes at shutdown. */
   readonly signal?: AbortSignal;
   /** The memory that all probes share for bodies. */
   readonly bodies?: BodyBudget;
 }
 
-/** Probes targets. */
 export class Prober {
   readonly #egress: Egress;
   readonly #signal: AbortSignal | undefined;
@@ -78,21 +60,17 @@ export class Prober {
     });
   }
 
-  /**
-   * Checks one target. A failing target is a result, never an exception.
-   * @throws ProbeAbortedError once `signal` aborts
-   * @throws ProbeThrottledError if there is no memory left for the body, or too many lookups of the account hang to start this one
-   */
+  /** A failing target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if a limit of this process ended the probe */
   async probe(target: ProbeTarget): Promise<ProbeResult> {
     const url = parseUrl(target.url);
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;
-    if (this.#signal?.aborted === true) throw new ProbeAbortedError();
+    if (this.#signal?.aborted === true) throw new ProbeAbortedError('the probe was aborted');
     const deadline = new Deadline(target.timeoutMs);
     const lease = this.#bodies.open(target.owner.account);
     this.#deadlines.add(deadline);
     try {
       const result = await exchange(target, url, this.#egress, deadline, lease);
-      if (deadline.state === 'aborted') throw new ProbeAbortedError();
+      if (deadline.state === 'aborted') throw new ProbeAbortedError('the probe was aborted');
       return result;
     } finally {
       this.#deadlines.delete(deadline);
@@ -129,44 +107,30 @@ async function exchange(
     const fail = (failure: Failure | string): ProbeResult =>
       failedResult(target, hop, failure, deadline, redirects > 0);
     if (hop.failure !== null) return fail(hop.failure);
-    if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
+    if (hop.statusCode === null || !follows || !REDIRECTS.has(hop.statusCode)) {
       const latencyMs = deadline.elapsedMs();
-      const body = await bodyText(hop);
-      return 'problem' in body ? fail(body.problem) : evaluatedResult(target, hop, body.text, latencyMs);
+      const body = hop.body?.bytes
+        ? await decodeBody(hop.body.bytes, hop.body.complete, hop.headers ?? {})
+        : null;
+      if (body !== null && 'problem' in body) return fail(body.problem);
+      return evaluatedResult(target, hop, body?.text ?? null, latencyMs);
     }
     if (redirects === MAX_REDIRECTS) return fail(`more than ${MAX_REDIRECTS} redirects`);
-    const next = redirectedRequest(request, hop.statusCode, hop.location);
+    const next = redirectedRequest(request, hop.statusCode, hop.headers?.location ?? null);
     if (typeof next === 'string') return fail(next);
-    await cookies.store(request.url, hop.setCookie);
+    await cookies.store(request.url, hop.headers?.['set-cookie'] ?? []);
     request = { ...next, cookies: cookies.headerFor(next.url) };
   }
 }
 
-/**
- * Reads a body to its end even if no assertion looks at it, because a response that breaks off is a failure. Does not read a body that
- * cannot change the verdict.
- */
+/** A body is read even if no assertion needs it, because a response that breaks off is a failure, unless it cannot change the result. */
 function bodyUseOf(assertions: Assertions | null, follows: boolean): ChooseBodyUse {
   const use = needsBody(assertions) ? 'keep' : 'discard';
   return ({ statusCode = 0, headers }) => {
     if (!statusPasses(statusCode, assertions)) return 'skip';
-    if (follows && isRedirect(statusCode)) return 'skip';
-    return use === 'discard' && isEndless(headers['content-type']) ? 'skip' : use;
+    if (follows && REDIRECTS.has(statusCode)) return 'skip';
+    return use === 'discard' && ENDLESS.test(headers['content-type'] ?? '') ? 'skip' : use;
   };
-}
-
-/** Event streams and camera streams have no end by design. */
-function isEndless(contentType = ''): boolean {
-  return /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i.test(contentType);
-}
-
-async function bodyText({
-  body,
-  contentEncoding,
-  contentType,
-}: HopOutcome): Promise<{ readonly text: string | null } | { readonly problem: string }> {
-  if (!body?.bytes) return { text: null };
-  return decodeBody(body.bytes, body.complete, contentEncoding, contentType);
 }
 
 function evaluatedResult(

@@ -43,7 +43,7 @@ test('proxies of the environment do not divert checks, in a process of its own',
   expect(ground.canaryConnections).toBe(0);
 });
 
-test('they do not hide from the guard where a check goes', async () => {
+test('proxies of the environment do not bypass the guard', async () => {
   const urls = ['http', 'https'].map((scheme) => `${scheme}://10.0.0.1:${ground.port}/`);
   const results = await runBehindProxy(proxyUrl, CHECKER, CHECKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
   const detail = 'address 10.0.0.1 is in a private range; allow it with EGRESS_ALLOW_CIDRS';

@@ -47,7 +47,7 @@ describe('redactSent', () => {
     expect(redactSent(text, sent({}, parts.join(' ')))).toBe('x [hidden] y [hidden] z');
   });
 
-  test('copes with text whose length changes with its case', () => {
+  test('redacts text whose length changes with its case', () => {
     expect(redactSent(`İ ${SECRET}`, sent({ 'X-Key': SECRET }))).toBe('İ [hidden]');
   });
 });

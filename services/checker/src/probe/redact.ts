@@ -32,10 +32,7 @@ export function redactSent(text: string, { url, headers, body }: SentRequest): s
   return redacted;
 }
 
-/**
- * Every run of characters that could be the start of a secret, as it is and in lower case. Headers and bodies may hold tens of thousands
- * of parts, and searching the text for each of them would block the process for seconds.
- */
+/** Runs of characters that could start a secret. Searching for each of tens of thousands of parts would block the process for seconds. */
 function startsIn(text: string): ReadonlySet<string> {
   const starts = new Set<string>();
   for (const form of [text, text.toLowerCase()]) {
@@ -82,10 +79,7 @@ function removeText(text: string, secret: string): string {
   return result + text.slice(from);
 }
 
-/**
- * Quotes text of a target in a message. Of longer text it states the length only: it would be cut, which may leave half a secret that
- * is redacted only as a whole, and it takes long to search.
- */
+/** Quotes text of a target in a message. A long text would be cut, which may leave half a secret that is redacted only as a whole. */
 export function quote(text: string): string {
   return text.length > MAX_QUOTED_CHARACTERS ? `a text of ${text.length} characters` : `"${text}"`;
 }

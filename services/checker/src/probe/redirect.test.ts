@@ -98,7 +98,7 @@ describe('across origins', () => {
     expect(second).toEqual([{ line: 'PUT /away', body: '', token: undefined, contentType: undefined }]);
   });
 
-  test('and does not pick them up again on the way back', async () => {
+  test('and they are not sent again on the way back', async () => {
     const seen: Seen[] = [];
     const target = await targets.http(redirecting(307, () => other.origin, seen));
     const other = await targets.http((_request, response) => {
@@ -121,7 +121,7 @@ describe('across origins', () => {
   });
 });
 
-describe('where the redirect itself is asserted', () => {
+describe('if the redirect itself is asserted', () => {
   test('it is the response', async () => {
     const target = await targets.http((_request, response) => {
       response.writeHead(302, { location: 'http://10.0.0.1/' }).end('moved');
@@ -146,7 +146,7 @@ describe('the chain', () => {
     expect(target.connections()).toBe(6);
   });
 
-  test('of six is not', async () => {
+  test('of six redirects is not followed', async () => {
     const target = await targets.http(counting(6));
     const result = await check(`${target.origin}/0`, egress);
     expect(result).toMatchObject({
@@ -175,7 +175,7 @@ describe('the chain', () => {
     expect(target.connections()).toBe(3);
   });
 
-  test('has the certificate of its last hop, whatever the others had', async () => {
+  test('has the certificate of its last hop', async () => {
     const certificate = await createCertificate(['localhost', '127.0.0.1']);
     const trusting = loopbackEgress(certificate.ca);
     const plain = await targets.http((_request, response) => response.end('arrived'));

@@ -27,7 +27,6 @@ export function renameRepeatedLengths(socket: Socket): void {
   socket.prependListener('data', (chunk: Buffer) => scanner.scan(chunk));
 }
 
-/** Whether a response has different values of Content-Length. */
 export function differentLengths(headers: IncomingHttpHeaders): boolean {
   const repeated = headers[RENAMED];
   if (typeof repeated !== 'string') return false;

@@ -43,7 +43,6 @@ export class PhaseClock {
   #bodyAt: number | null = null;
   #isSecure = false;
 
-  /** @param socket that is about to connect */
   watch(socket: Socket, isSecure: boolean): void {
     this.#isSecure = isSecure;
     // Emitted for each address of a name, and never for an IP literal: the first one ends the phase.

@@ -7,11 +7,11 @@ describe('nextBatchAt', () => {
     expect(nextBatchAt(1_000, 1_006)).toBe(1_025);
   });
 
-  test('slow batches take a quarter of the time', () => {
+  test('slow batches use a quarter of the time', () => {
     expect(nextBatchAt(1_000, 1_015)).toBe(1_060);
   });
 
-  test('no result waits more than 100 ms for company', () => {
+  test('a result waits at most 100 ms for the next batch', () => {
     expect(nextBatchAt(1_000, 1_060)).toBe(1_100);
     expect(nextBatchAt(1_000, 6_000)).toBe(1_100);
   });

@@ -3,12 +3,10 @@ import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 /** What became of a result. The recorder retries `busy` ones by itself. */
 export type RecordedOutcome = Exclude<CheckOutcome, { kind: 'busy' }>;
 
-/** A result that waits to be recorded. */
 export interface PendingResult {
   readonly check: CheckRecord;
   readonly resolve: (outcome: RecordedOutcome) => void;
   readonly reject: (error: unknown) => void;
-  /** How often its monitor was busy. */
   busyTimes: number;
   /** Not tried again before this moment, by `performance.now()`. */
   notBefore: number;
@@ -37,7 +35,6 @@ export function nextBatchAt(startedAt: number, endedAt: number): number {
   return startedAt + Math.min(apartMs, MAX_BETWEEN_BATCHES_MS);
 }
 
-/** Postpones the results whose monitor is busy. */
 export function postpone(busy: readonly PendingResult[]): void {
   const now = performance.now();
   for (const result of busy) {

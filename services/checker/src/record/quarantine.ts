@@ -12,7 +12,6 @@ interface QuarantineOptions {
   /** How many results have been recorded so far, in quarantine or not. */
   readonly recordedCount: () => number;
   readonly logger: Logger;
-  /** Called for each result that is dropped because Postgres refuses it. */
   readonly onRefused: () => void;
   /** Called when the later results of some monitors may be written again. */
   readonly onReleased: () => void;
@@ -34,7 +33,6 @@ interface Group {
 
 /** The history of a result that was refused alone. */
 interface Refusals {
-  /** Including time-outs. */
   times: number;
   /** Only those for a reason that does not pass by itself. */
   lasting: number;
@@ -52,9 +50,8 @@ const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Writes the results that Postgres refuses, in transactions of their own. Batches are halved until the refused results are found. A
- * result with invalid data is dropped at once. Any other result is dropped after five lasting refusals, once other results have been
- * recorded. A time-out, a deadlock or a lack of resources never drops a result.
+ * Writes the results that Postgres refuses, alone or in halves of their batch. A result with invalid data is dropped at once, any other
+ * after five lasting refusals, once other results have been recorded. A time-out, a deadlock or a lack of resources never drops one.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;
@@ -69,17 +66,15 @@ export class Quarantine {
     this.#options = options;
   }
 
-  /** Number of results, one of each monitor at most. */
   get size(): number {
     return this.#monitors.size;
   }
 
-  /** Resolves when the quarantine is empty. */
   async done(): Promise<void> {
     await this.#running;
   }
 
-  holds(monitorId: string): boolean {
+  includes(monitorId: string): boolean {
     return this.#monitors.has(monitorId);
   }
 
@@ -88,10 +83,7 @@ export class Quarantine {
     return this.#suspected.get(monitorId) === true;
   }
 
-  /**
-   * Takes over results of monitors that have none in quarantine.
-   * @param cause why Postgres refused them together; null: they were not tried
-   */
+  /** Takes over results of monitors that have none in quarantine. @param cause why Postgres refused them together; null: not tried */
   add(results: readonly PendingResult[], cause: unknown): void {
     for (const { check } of results) this.#monitors.add(check.monitorId);
     this.#groups.push({ results, cause, rounds: 0, notBefore: 0 });
@@ -148,7 +140,7 @@ export class Quarantine {
         failures = -Infinity;
       } catch (error) {
         if (closing.aborted) {
-          const rest = group.results.filter(({ check }) => this.holds(check.monitorId));
+          const rest = group.results.filter(({ check }) => this.includes(check.monitorId));
           return [{ ...group, results: rest, notBefore: 0 }];
         }
         if (isMissingPartition(error)) await ensurePartitions();
@@ -162,7 +154,6 @@ export class Quarantine {
     return [...left, ...refused.flatMap(({ result, error }) => this.#refuse(result, error))];
   }
 
-  /** @returns the busy results */
   async #write(results: readonly PendingResult[]): Promise<Group[]> {
     const busy = await this.#options.write(results);
     const recorded = results.filter((result) => !busy.includes(result));

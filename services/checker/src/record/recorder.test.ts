@@ -40,7 +40,7 @@ function sqlError(code: string, message = 'refused'): DatabaseError {
 
 /** A recorder with a fake database; `batches` are the ids of each call. */
 function recorderOn(
-  answer: (ids: string[], call: number) => CheckOutcome[] | Error | Promise<CheckOutcome[]>,
+  respond: (ids: string[], call: number) => CheckOutcome[] | Error | Promise<CheckOutcome[]>,
   ensurePartitions = async (): Promise<void> => undefined,
   onRefused = (): void => undefined,
 ): { recorder: Recorder; batches: string[][]; limits: (number | undefined)[] } {
@@ -51,7 +51,7 @@ function recorderOn(
       const ids = checks.map((one) => one.monitorId);
       batches.push(ids);
       limits.push(options?.statementTimeoutMs);
-      const result = answer(ids, batches.length);
+      const result = respond(ids, batches.length);
       if (result instanceof Error) throw result;
       return result;
     },
@@ -102,7 +102,7 @@ describe('Recorder', () => {
     expect(settled).toBe(true);
   });
 
-  test('a busy monitor’s result is tried again, before newer ones', async () => {
+  test('the result of a busy monitor is retried before newer ones', async () => {
     const { recorder, batches } = recorderOn((ids, call) =>
       ids.map((id) => (id === 'busy' && call <= 2 ? { kind: 'busy' } : recorded)),
     );
@@ -111,23 +111,23 @@ describe('Recorder', () => {
   });
 
   test('results of busy monitors do not delay those of others', async () => {
-    let held = true;
+    let isLocked = true;
     const { recorder } = recorderOn((ids) =>
-      ids.map((id) => (held && id.startsWith('busy') ? { kind: 'busy' } : recorded)),
+      ids.map((id) => (isLocked && id.startsWith('busy') ? { kind: 'busy' } : recorded)),
     );
     const waiting = Array.from({ length: 1_100 }, (_, index) => recorder.record(check(`busy-${index}`)));
     const others = Array.from({ length: 600 }, (_, index) => recorder.record(check(`other-${index}`)));
     await Promise.all(others);
-    held = false;
+    isLocked = false;
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([recorded]));
   });
 
-  test('results of one monitor are recorded in their order, while it is busy too', async () => {
+  test('results of one monitor are recorded in order, also while it is busy', async () => {
     const seen: string[] = [];
-    const answers = [true, true, false];
+    const busyFirst = [true, true, false];
     const recorder = new Recorder({
       record: async (checks) => {
-        const busy = answers.shift() ?? false;
+        const busy = busyFirst.shift() ?? false;
         expect(new Set(checks.map((one) => one.monitorId)).size).toBe(checks.length);
         return checks.map((one) => {
           if (busy && one.monitorId === 'a') return { kind: 'busy' };
@@ -146,7 +146,7 @@ describe('Recorder', () => {
     expect(seen.indexOf('b1')).toBeLessThan(seen.indexOf('a1'));
   });
 
-  test('while the database is unavailable, results wait, and are recorded when it is back', async () => {
+  test('results wait while the database is unavailable, and are recorded afterwards', async () => {
     const { recorder, batches } = recorderOn((ids, call) =>
       call <= 2 ? new Error('connection terminated') : acceptAll(ids),
     );
@@ -278,7 +278,7 @@ describe('Recorder', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  test('results that wait for the quarantine are not polled all the time', async () => {
+  test('results that wait for the quarantine are not polled continuously', async () => {
     let tries = 0;
     const recorder = new Recorder({
       record: async (checks) => {
@@ -424,7 +424,7 @@ describe('Recorder', () => {
     expect(await last).toEqual(recorded);
   });
 
-  test('closing abandons a database that stays unavailable, so that the jobs go back', async () => {
+  test('closing abandons an unavailable database, so that the jobs return to the queue', async () => {
     const recorder = new Recorder({
       record: () => Promise.reject(new Error('connection refused')),
       ensurePartitions: async () => undefined,

@@ -22,7 +22,6 @@ export interface RecorderOptions {
   readonly ensurePartitions: () => Promise<void>;
   readonly logger: Logger;
   readonly onBatch: (size: number, durationMs: number) => void;
-  /** Called for each result that is dropped because Postgres refuses it. */
   readonly onRefused?: () => void;
   /** How long `close` keeps trying a Postgres that does not respond. Default: 5 s. */
   readonly closePatienceMs?: number;
@@ -37,10 +36,8 @@ const CLOSE_PATIENCE_MS = 5_000;
 const TRIES_BEFORE_QUARANTINE = 3;
 /** With more results in quarantine than this, the cause is not in the results. */
 const MAX_QUARANTINED = 2_000;
-/** A statement of a few results takes milliseconds. */
 const QUARANTINE_STATEMENT_TIMEOUT_MS = 1_000;
 const REFUSED_WAIT_MS = 1_000;
-/** The longest delay of a timer. */
 const MAX_IDLE_MS = 2 ** 31 - 1;
 /** After results have waited this long for Postgres, the process is not ready. */
 const STALLED_AFTER_MS = 10_000;
@@ -48,9 +45,8 @@ const STALLED_AFTER_MS = 10_000;
 const SAMPLED = '-01';
 
 /**
- * Records results in batches, one batch at a time. A result's promise settles when its batch has committed, so a job is done only after
- * that. While Postgres is unavailable, results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused
- * results while other batches continue.
+ * Records results in batches, one at a time. A result's promise settles when its batch has committed. While Postgres is unavailable,
+ * results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused results while others continue.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -99,11 +95,9 @@ export class Recorder {
 
   /** @throws Error if Postgres has not taken any result for ten seconds */
   async checkProgress(): Promise<void> {
-    await Promise.resolve();
-    if (this.#stalledSince === null) return;
-    const stalledMs = performance.now() - this.#stalledSince;
-    if (stalledMs < STALLED_AFTER_MS) return;
-    throw new Error(`no result could be recorded for ${Math.round(stalledMs / 1_000)} s`);
+    const stalledMs = performance.now() - (this.#stalledSince ?? Infinity);
+    if (stalledMs >= STALLED_AFTER_MS)
+      throw new Error(`no result could be recorded for ${Math.round(stalledMs / 1_000)} s`);
   }
 
   /** Records what is pending, but does not wait forever for Postgres. */
@@ -148,13 +142,16 @@ export class Recorder {
   /** The oldest due results, one of each monitor. Those of suspected monitors go to the quarantine instead. */
   #takeBatch(): PendingResult[] {
     const now = performance.now();
-    const due = this.#firstOfEachMonitor().filter(({ notBefore }) => notBefore <= now);
-    const suspects = due.filter(({ check }) => this.#quarantine.isSuspected(check.monitorId));
-    const isSuspect = new Set(suspects);
-    const batch = due.filter((result) => !isSuspect.has(result)).slice(0, MAX_BATCH_SIZE);
-    const taken = new Set([...suspects, ...batch]);
+    const taken = new Set<PendingResult>();
+    const batch: PendingResult[] = [];
+    for (const result of this.#firstOfEachMonitor()) {
+      if (result.notBefore > now) continue;
+      if (this.#quarantine.isSuspected(result.check.monitorId)) this.#quarantine.add([result], null);
+      else if (batch.length < MAX_BATCH_SIZE) batch.push(result);
+      else continue;
+      taken.add(result);
+    }
     if (taken.size > 0) this.#pending = this.#pending.filter((result) => !taken.has(result));
-    for (const suspect of suspects) this.#quarantine.add([suspect], null);
     return batch;
   }
 
@@ -164,7 +161,7 @@ export class Recorder {
     return this.#pending.filter(({ check: { monitorId } }) => {
       if (seen.has(monitorId)) return false;
       seen.add(monitorId);
-      return !this.#quarantine.holds(monitorId);
+      return !this.#quarantine.includes(monitorId);
     });
   }
 

@@ -18,7 +18,7 @@ function newLog(): { logger: Logger; read: () => string } {
   const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
   return { logger: createLogger({ service: 'test', format: 'json', stream }), read: () => log };
 }
-const away = (): Promise<number> => Promise.reject(new Error('away'));
+const unavailable = (): Promise<number> => Promise.reject(new Error('unavailable'));
 
 test.each<[string, (() => Promise<number>)[], number]>([
   ['right', [off(0), off(0)], 0],
@@ -56,11 +56,11 @@ async function offsetOf(guard: ClockGuard): Promise<number> {
   return Number(/^tocsin_clock_offset_seconds (.*)$/m.exec(text)?.[1]);
 }
 
-test('before a store responds, the checker takes no checks and is not ready; later outages keep the last offset', async () => {
-  let clocks = [away, away];
+test('before a store responds, the checker takes no checks and is not ready, and later outages keep the last offset', async () => {
+  let clocks = [unavailable, unavailable];
   const { logger, read } = newLog();
   const guard = new ClockGuard({
-    clocks: [0, 1].map((index) => () => clocks[index]?.() ?? away()),
+    clocks: [0, 1].map((index) => () => clocks[index]?.() ?? unavailable()),
     logger,
   });
   await guard.update();
@@ -68,13 +68,13 @@ test('before a store responds, the checker takes no checks and is not ready; lat
   expect([guard.isRight, guard.offset]).toEqual([false, null]);
   await expect(guard.check()).rejects.toThrow('the clock is not known yet');
   expect(read().match(/takes no checks until one does/g)).toHaveLength(1);
-  clocks = [off(60_000), away];
+  clocks = [off(60_000), unavailable];
   await guard.update();
   expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
-  clocks = [away, away];
+  clocks = [unavailable, unavailable];
   await guard.update();
   expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
-  clocks = [away, off(0)];
+  clocks = [unavailable, off(0)];
   await guard.update();
   expect(guard.isRight).toBe(true);
   await guard.check();

@@ -1,29 +1,29 @@
 import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
-import { withDeadline } from '@tocsin/queue/deadline';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/metrics';
+import { withDeadline } from '@tocsin/runtime/timeout';
 
 const UPDATE_EVERY_MS = 2_500;
 const READ_WITHIN_MS = 2_000;
 /** A wrong clock is right again below this, so that one near the maximum does not start and stop the checks again and again. */
 const RIGHT_AGAIN_MS = 0.8 * MAX_CLOCK_OFFSET_MS;
 
+type Offset = Pick<ClockOffset, 'aheadMs' | 'behindMs'>;
+
 export interface ClockGuardOptions {
-  /** The clocks of the stores, epoch milliseconds. */
   readonly clocks: readonly (() => Promise<number>)[];
   readonly logger: Logger;
 }
 
 /**
- * Knows whether this process' clock is right. A checker whose clock is fast would take checks before their time. BullMQ starts
- * due jobs by its worker's clock, not by the store's, so a checker whose clock is slow would take them late, or never. The clock is
- * wrong if it differs from every store's in the same direction. A store with a wrong clock therefore stops nothing, as long as
- * another machine has the clock of another store. If all stores are on one server, its wrong clock halts every checker.
+ * Knows whether this process' clock is right. A checker whose clock is fast would take checks before their time, and one whose clock is
+ * slow late or never, because BullMQ starts due jobs by its worker's clock. The clock is wrong if it differs from every store's in the
+ * same direction: a store with a wrong clock stops nothing, unless all stores are on its machine.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
-  #offset: Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null = null;
+  #offset: Offset | null = null;
   /** Null before the first update. */
   #state: 'unknown' | 'right' | 'wrong' | null = null;
 
@@ -32,7 +32,7 @@ export class ClockGuard {
   }
 
   /** How wrong the clock was when a store last responded; null before that. */
-  get offset(): Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null {
+  get offset(): Offset | null {
     return this.#offset;
   }
 
@@ -41,7 +41,6 @@ export class ClockGuard {
     return this.#state === 'right';
   }
 
-  /** Calls back now and after each update. */
   watch(onUpdate: (isRight: boolean) => void): Loop {
     onUpdate(this.isRight);
     return createLoop({
@@ -57,10 +56,13 @@ export class ClockGuard {
 
   /** Compares the clock with those of the stores that respond. If none does, the last offset stays valid. */
   async update(): Promise<void> {
-    const settled = await Promise.allSettled(
-      this.#options.clocks.map((clock) => withDeadline(measureClockOffset(clock), READ_WITHIN_MS, 'a clock')),
+    const { clocks, logger } = this.#options;
+    const measuring = clocks.map((clock) =>
+      withDeadline(measureClockOffset(clock), READ_WITHIN_MS, 'a clock'),
     );
-    const offsets = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const offsets = (await Promise.allSettled(measuring)).flatMap((one) =>
+      one.status === 'fulfilled' ? [one.value] : [],
+    );
     if (offsets.length > 0) {
       this.#offset = {
         aheadMs: Math.min(...offsets.map(({ aheadMs }) => aheadMs)),
@@ -68,36 +70,24 @@ export class ClockGuard {
       };
     }
     const before = this.#state;
-    this.#state = this.#evaluate();
-    if (this.#state !== before) this.#log(before);
+    const maxMs = before === 'wrong' ? RIGHT_AGAIN_MS : MAX_CLOCK_OFFSET_MS;
+    const isWrong = this.#offset !== null && Math.max(this.#offset.aheadMs, this.#offset.behindMs) > maxMs;
+    this.#state = this.#offset === null ? 'unknown' : isWrong ? 'wrong' : 'right';
+    if (this.#state === before) return;
+    const clock = `This process' clock is ${this.#describe()}`;
+    if (this.#state === 'unknown')
+      logger.warn('No store has reported its time: this process takes no checks until one does');
+    else if (isWrong) logger.error(`${clock}: it takes no checks until the clock is corrected`);
+    else if (before !== null) logger.info("This process' clock is right: it takes checks");
   }
 
   /** @throws Error unless the clock is known to be right */
   async check(): Promise<void> {
-    await Promise.resolve();
-    if (!this.isRight) throw new Error(`the clock is ${this.#difference()}`);
-  }
-
-  #evaluate(): 'unknown' | 'right' | 'wrong' {
-    if (this.#offset === null) return 'unknown';
-    const { aheadMs, behindMs } = this.#offset;
-    const maxMs = this.#state === 'wrong' ? RIGHT_AGAIN_MS : MAX_CLOCK_OFFSET_MS;
-    return Math.max(aheadMs, behindMs) > maxMs ? 'wrong' : 'right';
-  }
-
-  #log(before: 'unknown' | 'right' | 'wrong' | null): void {
-    const { logger } = this.#options;
-    if (this.#state === 'unknown')
-      logger.warn('No store has reported its time: this process takes no checks until one does');
-    else if (this.#state === 'wrong')
-      logger.error(
-        `This process' clock is ${this.#difference()}: it takes no checks until the clock is corrected`,
-      );
-    else if (before !== null) logger.info("This process' clock is right: it takes checks");
+    if (!this.isRight) throw new Error(`the clock is ${this.#describe()}`);
   }
 
   /** Such as "60 s ahead of the stores' clocks". */
-  #difference(): string {
+  #describe(): string {
     if (this.#offset === null) return 'not known yet';
     const { aheadMs, behindMs } = this.#offset;
     const seconds = Math.round(Math.max(aheadMs, behindMs) / 1_000);

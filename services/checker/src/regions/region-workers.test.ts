@@ -37,7 +37,7 @@ beforeEach(async () => {
   const { url } = await createTestRedis();
   stores = openQueueStores(url, new Map(), () => undefined);
   producers = new Producers(stores, PATIENT_MS);
-  await until('the store to answer', () =>
+  await until('the store to respond', () =>
     stores
       .ping()
       .then(() => true)
@@ -78,7 +78,7 @@ function start(load: LoadTargets): void {
   });
 }
 
-test('of a backlog the first checks start before all jobs are taken', async () => {
+test('the first checks of a backlog start before all jobs are taken', async () => {
   const queue = producers.queue('check', REGION);
   await Promise.all(
     Array.from({ length: 1_500 }, () =>
@@ -95,7 +95,7 @@ test('of a backlog the first checks start before all jobs are taken', async () =
   await until('all jobs to be done', async () => (await queue.count()) === 0);
 });
 
-test('triggers that hang do not keep further ones from being taken', async () => {
+test('hanging triggers do not keep further triggers from being taken', async () => {
   const queue = producers.queue('trigger', REGION);
   let release = (): void => undefined;
   let locked = (): void => undefined;

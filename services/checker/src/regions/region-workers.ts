@@ -2,11 +2,11 @@ import { waveId } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
 import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
-import { withDeadline } from '@tocsin/queue/deadline';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { runLinkedTo, SpanKind, withSpan } from '@tocsin/runtime/tracing';
 import { CheckCapacity } from '../checks/check-capacity.ts';
 import { CheckJobs } from '../checks/check-jobs.ts';
@@ -14,10 +14,7 @@ import type { CheckContext } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import { runTriggeredCheck } from '../checks/triggered-check.ts';
 
-/**
- * Jobs that one process runs at the same time, besides those that only wait for slow targets. `CheckCapacity` limits the
- * checks themselves, and the api limits the triggers of each account.
- */
+/** Concurrent jobs of a process that do more than wait. `CheckCapacity` limits the checks, and the api the triggers of each account. */
 const CHECK_JOBS = 500;
 const TRIGGER_JOBS = 200;
 /** Including those that wait, each of which costs some kilobytes and lock renewals. More than the slow checks that run or wait for a permit. */
@@ -40,7 +37,6 @@ export interface RegionWorkersOptions {
   readonly logger: Logger;
 }
 
-/** The workers of one region in this process. */
 export interface RegionWorkers {
   readonly region: string;
   /** @throws Error if jobs wait and the workers make no progress */

@@ -9,15 +9,16 @@ interface Entry<Value> {
   usedAt: number;
 }
 
-/** Keeps each value until it has not been read for its time. A later `set` removes the expired values. */
+/** Keeps each value until it has not been read for its time, or until more than `maxSize` values were set after it. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #now: () => number;
+  readonly #maxSize: number;
   #sweptAt: number;
 
-  /** @param now milliseconds of a monotonic clock */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => performance.now(), maxSize = Infinity) {
     this.#now = now;
+    this.#maxSize = maxSize;
     this.#sweptAt = now();
   }
 
@@ -37,31 +38,20 @@ export class ExpiringMap<Key, Value> {
     const now = this.#now();
     this.#entries.delete(key);
     this.#entries.set(key, { value, keepMs, usedAt: now });
-    if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.#sweep(now);
-  }
-
-  delete(key: Key): void {
-    this.#entries.delete(key);
-  }
-
-  /** Deletes the value that was set longest ago. */
-  deleteOldest(): void {
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
-  }
-
-  #sweep(now: number): void {
+    if (this.#entries.size > this.#maxSize) this.#entries.delete(this.#entries.keys().next().value as Key);
+    if (now - this.#sweptAt < SWEEP_EVERY_MS) return;
     this.#sweptAt = now;
     for (const [key, { usedAt, keepMs }] of this.#entries) {
       if (now - usedAt > keepMs) this.#entries.delete(key);
     }
   }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
 }
 
-/**
- * How long to keep what belongs to checks of this interval, in ms. A monitor without a check for two intervals was deleted, has another
- * interval, or is checked by another process.
- */
+/** How long to keep data of a monitor, in ms. Without a check for two intervals, it was deleted, changed, or is checked elsewhere. */
 export function keepForInterval(intervalSeconds: number): number {
   return Math.min(2 * intervalSeconds * 1_000, MAX_KEEP_MS) + 60_000;
 }

@@ -33,7 +33,7 @@ test('a monitor is read once per revision', async () => {
   expect(loads).toEqual([['a'], ['a']]);
 });
 
-test('reads of one moment share a query, and one monitor is asked for once', async () => {
+test('concurrent reads share a query, which reads each monitor once', async () => {
   const { cache, loads } = cacheOf(
     new Map([
       ['a', 1],
@@ -44,7 +44,7 @@ test('reads of one moment share a query, and one monitor is asked for once', asy
   expect(loads).toEqual([['a', 'b']]);
 });
 
-test('a monitor that is gone is asked for again, an evicted one too', async () => {
+test('a deleted monitor and an evicted one are read again', async () => {
   const revisions = new Map([['a', 1]]);
   const { cache, loads } = cacheOf(revisions);
   expect(await cache.get('x', 1)).toBeNull();
@@ -56,18 +56,18 @@ test('a monitor that is gone is asked for again, an evicted one too', async () =
   expect(loads).toEqual([['x'], ['x'], ['a'], ['a']]);
 });
 
-test('a failed load rejects all its waiters, and the next one loads again', async () => {
+test('a failed load rejects all its callers, and the next call loads again', async () => {
   let fails = true;
   const cache = new TargetCache(async (ids) => {
-    if (fails) throw new Error('database away');
+    if (fails) throw new Error('database unavailable');
     return new Map(ids.map((id) => [id, { monitorId: id, revision: 1 } as CheckTarget]));
   });
-  await expect(Promise.all([cache.get('a', 1), cache.get('b', 1)])).rejects.toThrow('database away');
+  await expect(Promise.all([cache.get('a', 1), cache.get('b', 1)])).rejects.toThrow('database unavailable');
   fails = false;
   expect(await cache.get('a', 1)).toMatchObject({ monitorId: 'a' });
 });
 
-test('monitors that are checked no more are forgotten, those that are stay', async () => {
+test('monitors without checks are forgotten, and others are kept', async () => {
   let now = 0;
   const revisions = new Map<string, number>();
   const { cache, loads } = cacheOf(revisions, () => now);

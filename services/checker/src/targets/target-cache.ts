@@ -6,26 +6,20 @@ export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string,
 
 /** Beyond this many, the target that was cached first is dropped. */
 const MAX_TARGETS = 200_000;
-/** How many targets one query loads. */
 const LOAD_BATCH = 500;
 
-/**
- * Caches monitors by id, at the revision that a job names or later. Loads of one moment share a query, so that a checker that has just
- * started does not run one for each monitor. Monitors that are no longer checked expire.
- */
+/** Caches monitors by id, at the revision of a job or later, until they are no longer checked. Concurrent loads share a query. */
 export class TargetCache {
   readonly #load: LoadTargets;
   readonly #targets: ExpiringMap<string, CheckTarget>;
   readonly #waiting = new Map<string, Promise<CheckTarget | null>>();
   #batch: { ids: string[]; loaded: Promise<Map<string, CheckTarget | Error>> } | null = null;
 
-  /** @param now milliseconds of a monotonic clock */
   constructor(load: LoadTargets, now?: () => number) {
     this.#load = load;
-    this.#targets = new ExpiringMap(now);
+    this.#targets = new ExpiringMap(now, MAX_TARGETS);
   }
 
-  /** Number of cached monitors. */
   get size(): number {
     return this.#targets.size;
   }
@@ -47,7 +41,6 @@ export class TargetCache {
     return loading;
   }
 
-  /** Drops a monitor, so that the next `get` reads it again. */
   evict(monitorId: string): void {
     this.#targets.delete(monitorId);
     this.#waiting.delete(monitorId);
@@ -56,13 +49,9 @@ export class TargetCache {
   async #loadOne(monitorId: string): Promise<CheckTarget | null> {
     const loaded = await this.#joinBatch(monitorId);
     const target = loaded.get(monitorId) ?? null;
-    if (target === null) {
-      this.#targets.delete(monitorId);
-      return null;
-    }
     if (target instanceof Error) throw target;
-    this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
-    if (this.#targets.size > MAX_TARGETS) this.#targets.deleteOldest();
+    if (target === null) this.#targets.delete(monitorId);
+    else this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
     return target;
   }
 

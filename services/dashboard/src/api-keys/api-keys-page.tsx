@@ -1,27 +1,49 @@
-import { Badge, Tooltip } from '@mantine/core';
+import { Alert, Badge, NativeSelect, Text, TextInput, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
+import { type ApiKey, createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
-import { type ReactNode, useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { IconButton, RowButton } from '../components/buttons.tsx';
-import { ConfirmDialog } from '../components/dialogs.tsx';
+import { CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { DataTable, EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time, useNow } from '../components/text.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
-import { CreateApiKey } from './create-api-key.tsx';
+
+/** In days. */
+const LIFETIMES = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+  { value: 'never', label: 'Never' },
+];
+const DAY_MS = 24 * 3_600_000;
 
 export function ApiKeysPage(): ReactNode {
   const query = useQuery(apiKeysQuery);
   const [creating, setCreating] = useState(false);
+  const [created, setCreated] = useState<string | null>(null);
   const create = (
     <IconButton variant="filled" icon={IconPlus} onClick={() => setCreating(true)}>
       New API key
     </IconButton>
   );
+  const empty = (
+    <EmptyState icon={IconKey} title="No API keys yet" action={create}>
+      A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Create one for each,
+      so that you can revoke them separately.
+    </EmptyState>
+  );
+  const close = (): void => {
+    setCreating(false);
+    setCreated(null);
+  };
   return (
     <>
       <PageHeader
@@ -29,80 +51,68 @@ export function ApiKeysPage(): ReactNode {
         hint="For pipelines and tools that create monitors and read results."
         actions={create}
       />
-      <Loaded query={query} pending={<Placeholder heights={[220]} />}>
-        {(keys) =>
-          keys.length === 0 ? (
-            <EmptyState icon={IconKey} title="No API keys yet" action={create}>
-              A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Create one
-              for each, so that you can revoke them separately.
-            </EmptyState>
-          ) : (
-            <ApiKeyTable keys={keys} />
-          )
-        }
+      <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
+        {(keys) => <ApiKeyTable keys={keys} />}
       </Loaded>
-      <CreateApiKey opened={creating} onClose={() => setCreating(false)} />
+      <ResultDialog
+        size="lg"
+        opened={creating || created !== null}
+        title={created === null ? 'New API key' : 'Your new API key'}
+        result={created && <NewKey apiKey={created} />}
+        done="I have copied it"
+        onClose={close}
+      >
+        <ApiKeyForm onCreated={setCreated} onCancel={close} />
+      </ResultDialog>
     </>
   );
 }
 
 function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
-  const refresh = useRefresh();
-  const [deleting, setDeleting] = useState<ApiKey | null>(null);
-  const remove = async (): Promise<void> => {
-    if (deleting === null) return;
-    await api('DELETE /api/dashboard/api-keys/:id', { id: deleting.id });
-    await refresh(apiKeysQuery);
-    notifications.show({ message: `API key “${deleting.name}” deleted. Requests with it are now rejected.` });
-    setDeleting(null);
-  };
   return (
     <Panel>
       <DataTable
         label="API keys"
         rows={keys}
         rowKey={({ id }) => id}
-        columns={[
-          { title: 'Name', render: ({ name }) => name },
-          { title: 'Scope', render: ({ scopes }) => (scopes === 'read' ? 'read' : 'read and write') },
-          {
-            title: 'Last used',
-            render: ({ lastUsedAt }) =>
-              lastUsedAt === null ? <Quiet inline>never</Quiet> : <Time value={lastUsedAt} as="ago" />,
-          },
-          { title: 'Expires', render: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-          { title: 'Created by', render: ({ createdBy }) => <Creator creator={createdBy} /> },
-          { title: 'Created', render: ({ createdAt }) => <Time value={createdAt} as="ago" /> },
-          {
-            title: 'Actions',
-            render: (key) => (
-              <RowButton
-                icon={IconTrash}
-                hint="Delete"
-                label={`Delete the key ${key.name}`}
-                onClick={() => setDeleting(key)}
-              />
-            ),
-          },
-        ]}
+        columns={{
+          Name: ({ name }) => name,
+          Scope: ({ scopes }) => (scopes === 'read' ? 'Read' : 'Read and write'),
+          'Last used': ({ lastUsedAt }) =>
+            lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
+          Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
+          'Created by': ({ createdBy }) => <Creator creator={createdBy} />,
+          Created: ({ createdAt }) => <Time value={createdAt} as="ago" />,
+          Actions: (key) => <DeleteKey apiKey={key} />,
+        }}
       />
-      <ConfirmDialog
-        opened={deleting !== null}
-        title="Delete API key"
-        action="Delete"
-        name={deleting?.name ?? ''}
-        onConfirm={remove}
-        onClose={() => setDeleting(null)}
-      >
-        The next request with this key is rejected. You cannot restore a deleted key.
-      </ConfirmDialog>
     </Panel>
+  );
+}
+
+function DeleteKey({ apiKey: { id, name } }: { readonly apiKey: ApiKey }): ReactNode {
+  const refresh = useRefresh();
+  const remove = async (): Promise<void> => {
+    await api('DELETE /api/dashboard/api-keys/:id', { id });
+    await refresh(apiKeysQuery);
+    notifications.show({ message: `API key “${name}” deleted. Requests with it are now rejected.` });
+  };
+  return (
+    <ConfirmButton
+      button={{ icon: IconTrash, hint: 'Delete', label: `Delete the key ${name}` }}
+      title="Delete API key"
+      action="Delete"
+      name={name}
+      onConfirm={remove}
+    >
+      The next request with this key is rejected. You cannot restore a deleted key.
+    </ConfirmButton>
   );
 }
 
 function Expiry({ at }: { readonly at: string | null }): ReactNode {
   const now = useNow(at !== null);
-  if (at === null) return <Quiet inline>never</Quiet>;
+  if (at === null) return <Quiet inline>Never</Quiet>;
   if (new Date(at).getTime() > now) return <Time value={at} />;
   return (
     <>
@@ -115,7 +125,7 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
 }
 
 function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactNode {
-  if (creator === null) return <Quiet inline>not recorded</Quiet>;
+  if (creator === null) return <Quiet inline>Not recorded</Quiet>;
   return (
     <>
       <Tooltip label={creator.email} disabled={creator.email === null}>
@@ -126,6 +136,57 @@ function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactN
           Removed
         </Badge>
       )}
+    </>
+  );
+}
+
+interface ApiKeyFormProps {
+  readonly onCreated: (key: string) => void;
+  readonly onCancel: () => void;
+}
+
+function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
+  const refresh = useRefresh();
+  const initialValues = { name: '', lifetime: '365' };
+  const toBody = ({ name, lifetime }: typeof initialValues) => ({
+    name,
+    expiresAt: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString(),
+  });
+  const form = useApiForm({
+    initialValues,
+    validate: (values) => bodyErrors(createApiKeySchema, toBody(values)),
+  });
+  const save = async (values: typeof initialValues): Promise<void> => {
+    const { key } = await api('POST /api/dashboard/api-keys', { body: toBody(values) });
+    onCreated(key);
+    void refresh(apiKeysQuery);
+  };
+  return (
+    <SaveForm form={form} action="Create" save={save} onCancel={onCancel} layout="dialog">
+      <TextInput
+        label="Name"
+        description="What uses the key, such as “terraform production” or “CI of the shop”."
+        required
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <NativeSelect label="Expires after" data={LIFETIMES} {...form.getInputProps('lifetime')} />
+    </SaveForm>
+  );
+}
+
+function NewKey({ apiKey }: { readonly apiKey: string }): ReactNode {
+  return (
+    <>
+      <Alert color="yellow" role="alert">
+        Copy the key now. You cannot see it again, but you can create a new one.
+      </Alert>
+      <CodeBlock code={apiKey} what="the key" />
+      <Text size="sm">Try it:</Text>
+      <CodeBlock
+        code={`curl -H 'Authorization: Bearer ${apiKey}' ${window.location.origin}/api/cli/monitors`}
+        what="the command"
+      />
     </>
   );
 }

@@ -50,13 +50,13 @@ const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   validateSearch: tokenSearch,
-  component: lazy(() => import('../session/join-page.tsx'), 'SetUpPage'),
+  component: lazy(() => import('../session/sign-in-page.tsx'), 'SetUpPage'),
 });
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
   validateSearch: tokenSearch,
-  component: lazy(() => import('../session/join-page.tsx'), 'InvitationPage'),
+  component: lazy(() => import('../session/sign-in-page.tsx'), 'InvitationPage'),
 });
 const monitors = createRoute({
   getParentRoute: () => signedIn,
@@ -77,17 +77,19 @@ const newMaintenanceWindow = createRoute({
   getParentRoute: () => signedIn,
   path: '/maintenance/new',
   validateSearch: z.object({ monitorId: z.string().optional() }),
-  component: lazy(() => import('../maintenance-windows/window-form.tsx'), 'NewMaintenanceWindowPage'),
+  component: lazy(() => import('../maintenance-windows/window-form.tsx'), 'NewWindowPage'),
 });
 
-/** A page of a signed-in user without search parameters. */
-function page<const Path extends string>(path: Path, component: RouteComponent) {
-  return createRoute({ getParentRoute: () => signedIn, path, component });
+/** A page of a signed-in user without search parameters. It is loaded when it is first opened. */
+function page<const Path extends string, Name extends string>(
+  path: Path,
+  load: () => Promise<Readonly<Record<Name, RouteComponent>>>,
+  name: Name,
+) {
+  return createRoute({ getParentRoute: () => signedIn, path, component: lazy(load, name) });
 }
 
-const editMonitorPage = () => import('../monitors/edit/edit-monitor-page.tsx');
-const windowsPage = () => import('../maintenance-windows/maintenance-windows-page.tsx');
-const windowPage = () => import('../maintenance-windows/maintenance-window-page.tsx');
+const editMonitor = () => import('../monitors/edit/edit-monitor-page.tsx');
 
 const routeTree = root.addChildren([
   signIn,
@@ -95,48 +97,24 @@ const routeTree = root.addChildren([
   invitation,
   signedIn.addChildren([
     monitors,
-    page('/monitors/new', lazy(editMonitorPage, 'NewMonitorPage')),
-    page(
-      '/monitors/$monitorId',
-      lazy(() => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
-    ),
-    page('/monitors/$monitorId/edit', lazy(editMonitorPage, 'EditMonitorPage')),
+    page('/monitors/new', editMonitor, 'NewMonitorPage'),
+    page('/monitors/$monitorId', () => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
+    page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
-    page('/maintenance', lazy(windowsPage, 'MaintenanceWindowsPage')),
+    page('/maintenance', () => import('../maintenance-windows/windows-page.tsx'), 'WindowsPage'),
     newMaintenanceWindow,
-    page('/maintenance/$windowId', lazy(windowPage, 'MaintenanceWindowPage')),
-    page(
-      '/channels',
-      lazy(() => import('../channels/channels-page.tsx'), 'ChannelsPage'),
-    ),
-    page(
-      '/channels/new',
-      lazy(() => import('../channels/channel-form.tsx'), 'NewChannelPage'),
-    ),
-    page(
-      '/channels/$channelId',
-      lazy(() => import('../channels/channel-page.tsx'), 'ChannelPage'),
-    ),
-    page(
-      '/regions',
-      lazy(() => import('../regions/regions-page.tsx'), 'RegionsPage'),
-    ),
-    page(
-      '/api-keys',
-      lazy(() => import('../api-keys/api-keys-page.tsx'), 'ApiKeysPage'),
-    ),
-    page(
-      '/people',
-      lazy(() => import('../people/people-page.tsx'), 'PeoplePage'),
-    ),
-    page(
-      '/profile',
-      lazy(() => import('../session/profile-page.tsx'), 'ProfilePage'),
-    ),
+    page('/maintenance/$windowId', () => import('../maintenance-windows/window-page.tsx'), 'WindowPage'),
+    page('/channels', () => import('../channels/channels-page.tsx'), 'ChannelsPage'),
+    page('/channels/new', () => import('../channels/channel-settings.tsx'), 'NewChannelPage'),
+    page('/channels/$channelId', () => import('../channels/channel-page.tsx'), 'ChannelPage'),
+    page('/regions', () => import('../regions/regions-page.tsx'), 'RegionsPage'),
+    page('/api-keys', () => import('../api-keys/api-keys-page.tsx'), 'ApiKeysPage'),
+    page('/people', () => import('../people/people-page.tsx'), 'PeoplePage'),
+    page('/profile', () => import('../session/profile-page.tsx'), 'ProfilePage'),
   ]),
 ]);
 
-/** The pages of the dashboard. Each is loaded when it is first opened. */
+/** The pages of the dashboard. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- links are type-safe by the inferred type of the tree
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({

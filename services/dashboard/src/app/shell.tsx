@@ -11,7 +11,6 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import {
   IconActivityHeartbeat,
   IconBook,
@@ -31,11 +30,12 @@ import {
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { describeError } from '../api/request.ts';
+import { showError } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
-import { meQuery, signOut } from '../session/session.ts';
+import { useMe } from '../session/session.ts';
 import classes from './shell.module.css';
 
 const PAGES = [
@@ -107,9 +107,9 @@ export function Shell(): ReactNode {
 
 function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const { data: me } = useQuery(meQuery);
+  const { user } = useMe();
   const { data: incidents = [] } = useQuery(openIncidentsQuery);
-  const pages = PAGES.filter((page) => !('ownersOnly' in page) || me?.user.role === 'owner');
+  const pages = PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
   return (
     <>
       {pages.map(({ to, label, icon: Icon }) => (
@@ -143,14 +143,13 @@ function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
 }
 
 function AccountMenu(): ReactNode {
-  const { data: me } = useQuery(meQuery);
+  const { user } = useMe();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { mutate } = useMutation({
-    mutationFn: signOut,
+    mutationFn: () => api('POST /api/auth/sign-out'),
     // A page load removes everything of the session from memory.
     onSuccess: () => window.location.assign('/sign-in'),
-    onError: (error) =>
-      notifications.show({ color: 'red', message: `Signing out failed: ${describeError(error)}` }),
+    onError: showError,
   });
   return (
     <Menu width={240} position="bottom-end">
@@ -160,16 +159,14 @@ function AccountMenu(): ReactNode {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {me && (
-          <Menu.Label>
-            <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
-              {me.user.name}
-            </Text>
-            <Text size="xs" truncate>
-              {me.user.email} · {me.user.role}
-            </Text>
-          </Menu.Label>
-        )}
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+            {user.name}
+          </Text>
+          <Text size="xs" truncate>
+            {user.email} · {user.role}
+          </Text>
+        </Menu.Label>
         <Menu.Item component={Link} to="/profile" leftSection={<IconUser size={16} aria-hidden />}>
           Profile and sessions
         </Menu.Item>

@@ -11,6 +11,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Alert: { defaultProps: { variant: 'light' } },
+    TextInput: { defaultProps: { autoComplete: 'off' } },
     Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },

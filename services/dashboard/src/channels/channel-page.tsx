@@ -1,23 +1,24 @@
 import { Alert, Group, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ReactNode } from 'react';
-import { showError, useRefresh } from '../api/mutations.ts';
+import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
-import { IconButton } from '../components/buttons.tsx';
+import { ActionButton, IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/dialogs.tsx';
-import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
-import { PageHeader } from '../components/page.tsx';
-import { Time } from '../components/text.tsx';
-import { ChannelSettings, ChannelTest } from './channel-settings.tsx';
+import { ErrorNotice, Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
+import { Quiet, StateBadge, Time } from '../components/text.tsx';
+import { ChannelSettings } from './channel-settings.tsx';
 import { channelState, describeMonitors } from './channel-text.ts';
+import { AttemptSummary } from './delivery-details.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
-import { ChannelStateBadge } from './state-badges.tsx';
+import { ChannelStateBadge, DELIVERY_LOOKS } from './state-badges.tsx';
 
 const route = getRouteApi('/signed-in/channels/$channelId');
 
@@ -80,7 +81,7 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
       return null;
     case 'failing':
       return (
-        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks do not arrive">
+        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks are failing">
           Every attempt since {failingSince !== null && <Time value={failingSince} />} has failed. Tocsin
           keeps trying and disables the channel after 72 hours without a success. See the delivery log below
           for the responses.
@@ -95,7 +96,7 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
       );
     case 'switched-off':
       return (
-        <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
+        <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled manually">
           Nothing is sent. New alerts are held until you redeliver them.
         </Alert>
       );
@@ -104,26 +105,55 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
 
 function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
   const refresh = useRefresh();
-  const toggle = useMutation({
-    mutationFn: () => api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: !enabled } }),
-    onSuccess: async ({ channel }) => {
-      await refresh(channelsQuery, channelQuery(id));
-      notifications.show({
-        message: channel.enabled
-          ? 'Channel enabled. Held alerts are not sent until you redeliver them.'
-          : 'Channel disabled. New alerts are held.',
-      });
-    },
-    onError: showError,
-  });
+  const toggle = async (): Promise<void> => {
+    await api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: !enabled } });
+    await refresh(channelsQuery, channelQuery(id));
+    notifications.show({
+      message: enabled
+        ? 'Channel disabled. New alerts are held.'
+        : 'Channel enabled. Held alerts are not sent until you redeliver them.',
+    });
+  };
   return (
-    <IconButton
+    <ActionButton
       variant={enabled ? 'default' : 'filled'}
       icon={enabled ? IconPlayerPause : IconPlayerPlay}
-      loading={toggle.isPending}
-      onClick={() => toggle.mutate()}
+      action={toggle}
     >
       {enabled ? 'Disable' : 'Enable'}
-    </IconButton>
+    </ActionButton>
+  );
+}
+
+/** Sends a test event and shows the response. */
+function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
+  const refresh = useRefresh();
+  const { mutate, data, error, isPending } = useMutation({
+    mutationFn: () => api('POST /api/dashboard/channels/:id/test', { id: channelId }),
+    onSettled: () => refresh(channelQuery(channelId)),
+  });
+  return (
+    <Panel
+      title="Test"
+      actions={
+        <IconButton size="xs" icon={IconSend} loading={isPending} onClick={() => mutate()}>
+          Send a test event
+        </IconButton>
+      }
+    >
+      <div aria-live="polite">
+        {isPending ? (
+          <Quiet>Waiting for the response of the receiver…</Quiet>
+        ) : error !== null ? (
+          <ErrorNotice error={error} />
+        ) : data !== undefined ? (
+          <AttemptSummary attempt={data.attempt}>
+            <StateBadge look={DELIVERY_LOOKS[data.delivered ? 'delivered' : 'failed']} />
+          </AttemptSummary>
+        ) : (
+          <Quiet>Sends one signed test event, without retries. Disabled channels can be tested, too.</Quiet>
+        )}
+      </div>
+    </Panel>
   );
 }

@@ -1,21 +1,21 @@
+import { Group, Radio, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconPencil, IconSend } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import type { Channel } from '@tocsin/contracts/channels/channel';
+import { IconPencil } from '@tabler/icons-react';
+import { useNavigate } from '@tanstack/react-router';
+import { type Channel, type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { listNames } from '../components/filter-monitors.ts';
-import { ErrorNotice } from '../components/load-states.tsx';
-import { Panel } from '../components/page.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
+import { MonitorNames, MonitorSelect } from '../components/monitor-select.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
+import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { monitorsQuery } from '../monitors/queries.ts';
-import { ChannelForm } from './channel-form.tsx';
 import { describeMonitors } from './channel-text.ts';
-import { AttemptSummary, Facts } from './delivery-details.tsx';
+import { Facts } from './delivery-details.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
-import { DeliveryStateBadge } from './state-badges.tsx';
+import { SecretDialog } from './signing-secret.tsx';
 
 const MAX_NAMES = 12;
 
@@ -55,7 +55,11 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
           Monitors: (
             <>
               {describeMonitors(channel)}
-              {!allMonitors && <MonitorNames ids={monitorIds} />}
+              {!allMonitors && monitorIds.length > 0 && (
+                <Quiet>
+                  <MonitorNames ids={monitorIds} max={MAX_NAMES} />
+                </Quiet>
+              )}
             </>
           ),
           Created: <Time value={channel.createdAt} />,
@@ -65,41 +69,73 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
   );
 }
 
-function MonitorNames({ ids }: { readonly ids: readonly string[] }): ReactNode {
-  const { data: monitors = [] } = useQuery(monitorsQuery);
-  const names = monitors.filter(({ id }) => ids.includes(id)).map(({ name }) => name);
-  return names.length > 0 && <Quiet>{listNames(names, MAX_NAMES)}</Quiet>;
+const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true };
+
+export function NewChannelPage(): ReactNode {
+  const navigate = useNavigate();
+  const refresh = useRefresh();
+  const [created, setCreated] = useState<{ channel: Channel; secret: string } | null>(null);
+  return (
+    <>
+      <PageHeader title="New channel" hint="An HTTPS URL that receives alerts." />
+      <Panel>
+        <ChannelForm
+          initialValues={EMPTY}
+          action="Create channel"
+          save={async (body) => {
+            setCreated(await api('POST /api/dashboard/channels', { body }));
+            void refresh(channelsQuery);
+          }}
+          onCancel={() => void navigate({ to: '/channels' })}
+        />
+      </Panel>
+      <SecretDialog
+        title="Channel created: store its signing secret"
+        secret={created?.secret ?? null}
+        onClose={() => {
+          if (created !== null)
+            void navigate({ to: '/channels/$channelId', params: { channelId: created.channel.id } });
+        }}
+      />
+    </>
+  );
 }
 
-/** Sends a test event and shows the response. */
-export function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
-  const refresh = useRefresh();
-  const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () => api('POST /api/dashboard/channels/:id/test', { id: channelId }),
-    onSettled: () => refresh(channelQuery(channelId)),
+interface ChannelFormProps extends Omit<SaveFormProps<ChannelInput>, 'form' | 'children'> {
+  readonly initialValues: ChannelInput;
+}
+
+function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
+  const form = useApiForm<ChannelInput>({
+    initialValues,
+    validate: (values) => bodyErrors(createChannelSchema, values),
   });
+  const { allMonitors } = form.values;
   return (
-    <Panel
-      title="Test"
-      actions={
-        <IconButton size="xs" icon={IconSend} loading={isPending} onClick={() => mutate()}>
-          Send a test event
-        </IconButton>
-      }
-    >
-      <div aria-live="polite">
-        {isPending ? (
-          <Quiet>Waiting for the response of the receiver…</Quiet>
-        ) : error !== null ? (
-          <ErrorNotice error={error} />
-        ) : data !== undefined ? (
-          <AttemptSummary attempt={data.attempt}>
-            <DeliveryStateBadge state={data.delivered ? 'delivered' : 'failed'} />
-          </AttemptSummary>
-        ) : (
-          <Quiet>Sends one signed test event, without retries. Disabled channels can be tested, too.</Quiet>
-        )}
-      </div>
-    </Panel>
+    <SaveForm form={form} {...rest}>
+      <Stack maw={640}>
+        <TextInput label="Name" description="Such as “On call”." required {...form.getInputProps('name')} />
+        <TextInput
+          label="URL"
+          description="Webhooks are sent to this HTTPS URL. It must not contain a user name or password."
+          placeholder="https://alerts.example.com/tocsin"
+          type="url"
+          inputMode="url"
+          required
+          {...form.getInputProps('url')}
+        />
+        <Radio.Group
+          label="Send alerts for"
+          value={allMonitors ? 'all' : 'chosen'}
+          onChange={(value) => form.setFieldValue('allMonitors', value === 'all')}
+        >
+          <Group mt={6}>
+            <Radio value="all" label="All monitors, including future ones" />
+            <Radio value="chosen" label="Selected monitors" />
+          </Group>
+        </Radio.Group>
+        {!allMonitors && <MonitorSelect {...form.getInputProps('monitorIds')} />}
+      </Stack>
+    </SaveForm>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { channelState, describeMonitors, describeNextAttempt, prettyPayload } from './channel-text.ts';
+import { channelState, describeMonitors, prettyPayload } from './channel-text.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
 
@@ -12,22 +12,16 @@ test.each([
   expect(channelState(channel)).toBe(state);
 });
 
-test('describes the monitors of a channel', () => {
+test('describeMonitors counts the monitors of a channel', () => {
   expect(describeMonitors({ allMonitors: true, monitorIds: ['a'] })).toBe('All monitors');
   expect(describeMonitors({ allMonitors: false, monitorIds: [] })).toBe('No monitors yet');
   expect(describeMonitors({ allMonitors: false, monitorIds: ['a'] })).toBe('1 monitor');
   expect(describeMonitors({ allMonitors: false, monitorIds: ['a', 'b'] })).toBe('2 monitors');
 });
 
-test('indents JSON and leaves any other payload unchanged', () => {
+test('prettyPayload indents JSON and leaves other payloads unchanged', () => {
   expect(prettyPayload('{"event":"monitor.up","latency":3}')).toBe(
     '{\n  "event": "monitor.up",\n  "latency": 3\n}',
   );
   expect(prettyPayload('not {json')).toBe('not {json');
-});
-
-test('describes a delivery without a next attempt', () => {
-  expect(describeNextAttempt({ state: 'pending' })).toBe('in progress');
-  expect(describeNextAttempt({ state: 'held' })).toBe('when redelivered');
-  expect(describeNextAttempt({ state: 'delivered' })).toBe('–');
 });

@@ -1,6 +1,6 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { formatCount } from '../components/format.ts';
 
 export type ChannelState = 'working' | 'failing' | 'switched-off' | 'disabled';
 
@@ -10,13 +10,6 @@ export const EVENT_LABELS: Record<WebhookEvent, string> = {
   'monitor.maintenance': 'Maintenance started',
   'incident.created': 'Incident opened',
   'incident.resolved': 'Incident resolved',
-};
-
-export const STATE_LABELS: Record<DeliveryState, string> = {
-  pending: 'Pending',
-  delivered: 'Delivered',
-  failed: 'Failed',
-  held: 'Held',
 };
 
 /** `switched-off`: disabled by a person; `disabled`: disabled by Tocsin, which records the reason. */
@@ -35,15 +28,16 @@ export function describeMonitors({
   monitorIds,
 }: Pick<Channel, 'allMonitors' | 'monitorIds'>): string {
   if (allMonitors) return 'All monitors';
-  if (monitorIds.length === 0) return 'No monitors yet';
-  return monitorIds.length === 1 ? '1 monitor' : `${monitorIds.length} monitors`;
+  return monitorIds.length === 0 ? 'No monitors yet' : formatCount(monitorIds.length, 'monitor');
 }
 
-/** The text in place of the time of the next attempt. */
-export function describeNextAttempt({ state }: Pick<Delivery, 'state'>): string {
-  if (state === 'pending') return 'in progress';
-  return state === 'held' ? 'when redelivered' : '–';
-}
+/** Shown in place of the time of the next attempt. */
+export const NO_NEXT_ATTEMPT: Record<DeliveryState, string> = {
+  pending: 'In progress',
+  delivered: '–',
+  failed: '–',
+  held: 'When redelivered',
+};
 
 /** Indented JSON; a payload that is not JSON stays as it is. */
 export function prettyPayload(payload: string): string {

@@ -1,17 +1,19 @@
 import { Code, DataList, Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconRotateClockwise } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Attempt, Delivery, DeliveryDetail } from '@tocsin/contracts/deliveries/delivery';
 import { type CSSProperties, type ReactNode, useState } from 'react';
-import { isStatus } from '../api/request.ts';
-import { CopyButton } from '../components/buttons.tsx';
+import { useRefresh } from '../api/mutations.ts';
+import { api, isStatus } from '../api/request.ts';
+import { ActionButton, CopyButton } from '../components/buttons.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { Quiet, TextLink, Time } from '../components/text.tsx';
+import { Quiet, StateBadge, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { EVENT_LABELS, prettyPayload } from './channel-text.ts';
-import { deliveryQuery } from './queries.ts';
-import { RedeliverButton } from './redeliver.tsx';
-import { DeliveryStateBadge } from './state-badges.tsx';
+import { channelQuery, deliveryQuery } from './queries.ts';
+import { DELIVERY_LOOKS } from './state-badges.tsx';
 
 const WRAPPED: CSSProperties = { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' };
 
@@ -31,12 +33,13 @@ export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerP
   );
 }
 
-interface ContentProps {
+function Content({
+  deliveryId,
+  channel,
+}: {
   readonly deliveryId: string;
   readonly channel: Channel;
-}
-
-function Content({ deliveryId, channel }: ContentProps): ReactNode {
+}): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
@@ -47,17 +50,14 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
             <Title order={2} size="h4">
               {EVENT_LABELS[delivery.event]}
             </Title>
-            <DeliveryStateBadge state={delivery.state} />
+            <StateBadge look={DELIVERY_LOOKS[delivery.state]} />
           </Group>
           <Facts
             facts={{
               Monitor: <MonitorName delivery={delivery} />,
               Time: <Time value={delivery.timestamp} />,
               Delivered: delivery.deliveredAt && <Time value={delivery.deliveredAt} />,
-              'Next attempt':
-                delivery.state === 'pending' && delivery.nextAttemptAt !== null ? (
-                  <Time value={delivery.nextAttemptAt} />
-                ) : null,
+              'Next attempt': delivery.nextAttemptAt && <Time value={delivery.nextAttemptAt} />,
             }}
           />
           <RedeliverButton delivery={delivery} channel={channel} />
@@ -66,6 +66,28 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
         </Stack>
       )}
     </Loaded>
+  );
+}
+
+interface RedeliverButtonProps {
+  readonly delivery: Delivery;
+  readonly channel: Channel;
+}
+
+function RedeliverButton({ delivery: { id }, channel }: RedeliverButtonProps): ReactNode {
+  const refresh = useRefresh();
+  const redeliver = async (): Promise<void> => {
+    await api('POST /api/dashboard/deliveries/:id/redeliver', { id });
+    notifications.show({ message: 'The delivery will be sent again now.' });
+    await refresh(deliveryQuery(id), channelQuery(channel.id));
+  };
+  return (
+    <Stack gap="xs" align="flex-start">
+      <ActionButton icon={IconRotateClockwise} disabled={!channel.enabled} action={redeliver}>
+        Redeliver
+      </ActionButton>
+      {!channel.enabled && <Quiet size="xs">Enable the channel first.</Quiet>}
+    </Stack>
   );
 }
 

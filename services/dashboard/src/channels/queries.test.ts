@@ -7,18 +7,18 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 const pending = (nextAttemptAt: string | null) => ({ state: 'pending' as const, nextAttemptAt });
 const delivered = { state: 'delivered' as const, nextAttemptAt: null };
 
-test('refreshes soon while an attempt is near or in progress', () => {
+test('a delivery log refreshes soon while an attempt is near or in progress', () => {
   for (const at of ['2026-03-01T12:00:30Z', '2026-03-01T11:59:00Z', null])
     expect(refreshAfterMs([[delivered, pending(at)]], NOW)).toBe(3_000);
 });
 
-test('refreshes later if no attempt is near', () => {
+test('a delivery log refreshes later when no attempt is near', () => {
   expect(refreshAfterMs([], NOW)).toBe(15_000);
   expect(refreshAfterMs([[delivered]], NOW)).toBe(15_000);
   expect(refreshAfterMs([[pending('2026-03-01T20:00:00Z')]], NOW)).toBe(15_000);
 });
 
-test('refreshes many pages less often', () => {
+test('a delivery log of many pages refreshes less often', () => {
   expect(refreshAfterMs([[delivered], [pending(null)], []], NOW)).toBe(9_000);
 });
 
@@ -26,7 +26,6 @@ const DISABLED = new ApiError({
   status: 409,
   title: 'Conflict',
   detail: 'This channel is disabled: enable it first.',
-  instance: 'request-3',
 });
 
 /** Responses of the api in order, and how many of them were requested. */
@@ -46,7 +45,7 @@ function fakeClient(...responses: readonly (RedeliveryResult | ApiError)[]): {
   };
 }
 
-test('the request is repeated while there is more, and the counts are added up', async () => {
+test('redeliverAll repeats the request while deliveries are left and adds up the counts', async () => {
   const { redeliverSome, requests } = fakeClient(
     { count: 1_000, more: true },
     { count: 1_000, more: true },
@@ -56,32 +55,26 @@ test('the request is repeated while there is more, and the counts are added up',
   expect(requests()).toBe(3);
 });
 
-test('one request is enough if there is no more', async () => {
+test('redeliverAll sends one request when no deliveries are left', async () => {
   const { redeliverSome, requests } = fakeClient({ count: 3, more: false });
   expect(await redeliverAll(redeliverSome)).toEqual({ count: 3, more: false });
   expect(requests()).toBe(1);
 });
 
-test('stops after a request that releases nothing, with `more` in the result', async () => {
+test('redeliverAll stops after a request that releases nothing and returns `more`', async () => {
   const { redeliverSome, requests } = fakeClient({ count: 1_000, more: true }, { count: 0, more: true });
   expect(await redeliverAll(redeliverSome)).toEqual({ count: 1_000, more: true });
   expect(requests()).toBe(2);
 });
 
-test('a failed repetition is an error with the count so far', async () => {
+test('redeliverAll adds the count so far to the error of a later request', async () => {
   const { redeliverSome } = fakeClient({ count: 1_000, more: true }, { count: 200, more: true }, DISABLED);
-  const error: unknown = await redeliverAll(redeliverSome).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ApiError);
-  expect(error).toMatchObject({
-    status: 409,
-    title: 'Conflict',
-    message:
-      '1200 deliveries will be sent again. The request for the others failed. This channel is disabled: enable it first.',
-    requestId: 'request-3',
-  });
+  await expect(redeliverAll(redeliverSome)).rejects.toThrow(
+    '1200 deliveries will be sent again. The request for the others failed. This channel is disabled: enable it first.',
+  );
 });
 
-test('a first request that fails is its own error', async () => {
+test('redeliverAll rejects with the error of the first request', async () => {
   await expect(redeliverAll(fakeClient(DISABLED).redeliverSome)).rejects.toBe(DISABLED);
 });
 

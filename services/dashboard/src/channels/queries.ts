@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Delivery, RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import type { DeliveryState } from '@tocsin/contracts/vocabulary';
-import { api, ApiError } from '../api/request.ts';
+import { api, describeError } from '../api/request.ts';
 
 const PAGE_SIZE = 50;
 /** The live stream has no events of channels. */
@@ -26,17 +26,14 @@ export const channelQuery = (id: string) =>
 export const deliveriesQuery = (channelId: string, state: DeliveryState | null) =>
   infiniteQueryOptions({
     queryKey: [...channelQuery(channelId).queryKey, 'deliveries', state],
-    queryFn: async ({ signal, pageParam }) => {
-      const query = {
-        limit: String(PAGE_SIZE),
-        ...(state !== null && { state }),
-        ...(pageParam !== null && { before: pageParam }),
-      };
+    queryFn: async ({ signal, pageParam: before }) => {
+      const query = { limit: String(PAGE_SIZE), state: state ?? undefined, before };
       return (await api('GET /api/dashboard/channels/:id/deliveries', { id: channelId, query, signal }))
         .deliveries;
     },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => (page.length < PAGE_SIZE ? null : page.at(-1)?.id),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+    select: ({ pages }) => pages.flat(),
     refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
   });
 
@@ -67,38 +64,26 @@ export function refreshAfterMs(
  * Repeats a redelivery until no delivery is left, or until a request releases none: then another one would not help.
  * @param redeliverSome sends one request
  * @returns the sum of the counts; `more` if deliveries are left
- * @throws ApiError of the request that failed; its message says how many deliveries the earlier requests released
+ * @throws the error of a request, with the count of the earlier ones in its message
  */
 export async function redeliverAll(
   redeliverSome: () => Promise<RedeliveryResult>,
 ): Promise<RedeliveryResult> {
   let total = 0;
   for (;;) {
-    let result: RedeliveryResult;
-    try {
-      result = await redeliverSome();
-    } catch (error) {
-      throw withCount(error, total);
-    }
-    total += result.count;
-    if (!result.more || result.count === 0) return { count: total, more: result.more };
+    const { count, more } = await redeliverSome().catch((error: unknown) => {
+      if (total === 0) throw error;
+      const message = `${describeCount(total)} The request for the others failed. ${describeError(error)}`;
+      throw new Error(message, { cause: error });
+    });
+    total += count;
+    if (!more || count === 0) return { count: total, more };
   }
 }
 
 export function describeRedelivery({ count, more }: RedeliveryResult): string {
   if (more) return `${describeCount(count)} Others are being sent: try again in a minute.`;
   return count === 0 ? 'No undelivered alerts in this time range.' : describeCount(count);
-}
-
-function withCount(error: unknown, count: number): unknown {
-  if (count === 0 || !(error instanceof ApiError)) return error;
-  const { status, title, message, requestId } = error;
-  return new ApiError({
-    status,
-    title,
-    detail: `${describeCount(count)} The request for the others failed. ${message}`,
-    ...(requestId !== null && { instance: requestId }),
-  });
 }
 
 function describeCount(count: number): string {

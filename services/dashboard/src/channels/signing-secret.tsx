@@ -1,15 +1,13 @@
-import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Alert, Anchor, Group, Stack, Text } from '@mantine/core';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api } from '../api/request.ts';
-import { CodeBlock, IconButton } from '../components/buttons.tsx';
-import { ConfirmDialog } from '../components/dialogs.tsx';
-import { ErrorNotice } from '../components/load-states.tsx';
+import { ActionButton, CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { meQuery } from '../session/session.ts';
+import { useMe } from '../session/session.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
@@ -20,10 +18,10 @@ interface SigningSecretProps {
 }
 
 export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
-  const { data: me } = useQuery(meQuery);
+  const { user } = useMe();
   return (
     <Panel title="Signing secret">
-      {me?.user.role === 'owner' ? (
+      {user.role === 'owner' ? (
         <SecretActions channelId={channelId} />
       ) : (
         <Quiet>Only owners can reveal or rotate the secret.</Quiet>
@@ -33,14 +31,14 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
 }
 
 /** Reveals and rotates the secret, which must not stay in memory afterwards. */
-function SecretActions({ channelId }: SigningSecretProps): ReactNode {
-  const [asking, { open, close }] = useDisclosure();
+function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
   const reveal = useMutation({
-    mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id: channelId }),
+    mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id }),
     gcTime: 0,
   });
   const rotate = useMutation({
-    mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id }),
+    onSuccess: reveal.reset,
     gcTime: 0,
   });
   const secret = reveal.data?.secret;
@@ -51,36 +49,27 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
       ) : (
         <CodeBlock code={secret} what="the secret" />
       )}
-      {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">
         {secret === undefined ? (
-          <IconButton size="xs" icon={IconEye} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+          <ActionButton size="xs" icon={IconEye} action={() => reveal.mutateAsync()}>
             Reveal
-          </IconButton>
+          </ActionButton>
         ) : (
-          <IconButton size="xs" icon={IconEyeOff} onClick={() => reveal.reset()}>
+          <IconButton size="xs" icon={IconEyeOff} onClick={reveal.reset}>
             Hide
           </IconButton>
         )}
-        <IconButton size="xs" icon={IconRefresh} onClick={open} aria-haspopup="dialog">
-          Rotate
-        </IconButton>
+        <ConfirmButton
+          button={{ size: 'xs', icon: IconRefresh, children: 'Rotate' }}
+          title="Rotate the signing secret"
+          action="Rotate"
+          onConfirm={() => rotate.mutateAsync()}
+        >
+          Webhooks are signed with a new secret from now on. The current secret stays valid for 24 hours, so
+          that you can update the receiver. If you rotated within the last 24 hours, the older secret stops
+          working now.
+        </ConfirmButton>
       </Group>
-      <ConfirmDialog
-        opened={asking}
-        title="Rotate the signing secret"
-        action="Rotate"
-        onConfirm={async () => {
-          await rotate.mutateAsync();
-          reveal.reset();
-          close();
-        }}
-        onClose={close}
-      >
-        Webhooks are signed with a new secret from now on. The current secret stays valid for 24 hours, so
-        that you can update the receiver. If you rotated within the last 24 hours, the older secret stops
-        working now.
-      </ConfirmDialog>
       <SecretDialog
         title="Your new signing secret"
         secret={rotate.data?.secret ?? null}
@@ -105,44 +94,41 @@ interface SecretDialogProps {
   readonly onClose: () => void;
 }
 
-/** Shows a secret and how to use it. A stray key or click does not close it. */
+/** Shows a secret and how to use it. */
 export function SecretDialog({ title, secret, children, onClose }: SecretDialogProps): ReactNode {
-  return (
-    <Modal
-      opened={secret !== null}
-      onClose={onClose}
-      title={title}
-      size="lg"
-      closeOnClickOutside={false}
-      closeOnEscape={false}
-      withCloseButton={false}
-    >
-      <Stack>
-        <Alert icon={<IconKey aria-hidden />} title="Copy the secret to the receiver">
-          Store it like a password. Only owners can reveal it later.
-        </Alert>
-        {secret !== null && <CodeBlock code={secret} what="the secret" />}
-        {children}
-        <Stack gap={6}>
-          <Text size="sm" fw={600}>
-            Verify webhooks
-          </Text>
-          <Quiet>
-            Webhooks follow the Standard Webhooks specification. Verify them with one of its libraries:
-          </Quiet>
-          <CodeBlock code={EXAMPLE} what="the example" />
-          <Quiet>
-            See the{' '}
-            <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
-              webhook reference
-            </Anchor>
-            .
-          </Quiet>
-        </Stack>
-        <Group justify="flex-end">
-          <Button onClick={onClose}>I have stored it</Button>
-        </Group>
+  const content = (
+    <>
+      <Alert icon={<IconKey aria-hidden />} title="Copy the secret to the receiver">
+        Store it like a password. Only owners can reveal it later.
+      </Alert>
+      {secret !== null && <CodeBlock code={secret} what="the secret" />}
+      {children}
+      <Stack gap={6}>
+        <Text size="sm" fw={600}>
+          Verify webhooks
+        </Text>
+        <Quiet>
+          Webhooks follow the Standard Webhooks specification. Verify them with one of its libraries:
+        </Quiet>
+        <CodeBlock code={EXAMPLE} what="the example" />
+        <Quiet>
+          See the{' '}
+          <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
+            webhook reference
+          </Anchor>
+          .
+        </Quiet>
       </Stack>
-    </Modal>
+    </>
+  );
+  return (
+    <ResultDialog
+      size="lg"
+      opened={secret !== null}
+      title={title}
+      result={content}
+      done="I have stored it"
+      onClose={onClose}
+    />
   );
 }

@@ -1,12 +1,15 @@
 import { ActionIcon, Button, type ButtonProps, CopyButton as Copy, Tooltip } from '@mantine/core';
 import { type Icon, IconCheck, IconCopy } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import classes from './code-block.module.css';
+import { showError } from '../api/mutations.ts';
+import classes from './buttons.module.css';
 
-interface IconButtonProps extends ButtonProps {
+export interface IconButtonProps extends ButtonProps {
   readonly icon: Icon;
   readonly onClick: () => void;
   readonly 'aria-haspopup'?: 'dialog';
+  readonly 'aria-label'?: string;
 }
 
 /** A secondary button with an icon before its label. */
@@ -15,47 +18,58 @@ export function IconButton({ icon: Icon, ...props }: IconButtonProps): ReactNode
   return <Button variant="default" leftSection={<Icon size={size} aria-hidden />} {...props} />;
 }
 
-interface RowButtonProps {
+interface ActionButtonProps extends Omit<IconButtonProps, 'onClick'> {
+  readonly action: () => Promise<unknown>;
+}
+
+/** A button that loads while its action runs. An error of the action becomes a notification. */
+export function ActionButton({ action, ...props }: ActionButtonProps): ReactNode {
+  const { mutate, isPending } = useMutation({
+    mutationFn: async () => void (await action()),
+    onError: showError,
+  });
+  return <IconButton loading={isPending} onClick={() => mutate()} {...props} />;
+}
+
+export interface RowButtonProps {
   readonly icon: Icon;
   /** Shown on hover, such as "Delete". */
   readonly hint: string;
   /** The accessible name, such as "Delete the key CI". */
   readonly label: string;
+  readonly color?: string;
   readonly onClick: () => void;
 }
 
-/** An action on a row of a table. */
-export function RowButton({ icon: Icon, hint, label, onClick }: RowButtonProps): ReactNode {
+/** An icon that is a button, such as for a row of a table. */
+export function RowButton({ icon: Icon, hint, label, color = 'gray', onClick }: RowButtonProps): ReactNode {
   return (
     <Tooltip label={hint}>
-      <ActionIcon variant="subtle" color="gray" onClick={onClick} aria-label={label}>
-        <Icon size={18} aria-hidden />
+      <ActionIcon variant="subtle" color={color} onClick={onClick} aria-label={label}>
+        <Icon size={17} aria-hidden />
       </ActionIcon>
     </Tooltip>
   );
 }
 
-/** @param what completes "Copy …" for screen readers, such as "the key" */
+/** @param props.what completes "Copy …" for screen readers, such as "the key" */
 export function CopyButton({ value, what }: { readonly value: string; readonly what: string }): ReactNode {
   return (
     <Copy value={value} timeout={2_000}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : 'Copy'}>
-          <ActionIcon
-            variant="subtle"
-            color={copied ? 'teal' : 'gray'}
-            onClick={copy}
-            aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
-          >
-            {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
-          </ActionIcon>
-        </Tooltip>
+        <RowButton
+          icon={copied ? IconCheck : IconCopy}
+          color={copied ? 'teal' : 'gray'}
+          hint={copied ? 'Copied' : 'Copy'}
+          label={`${copied ? 'Copied' : 'Copy'} ${what}`}
+          onClick={copy}
+        />
       )}
     </Copy>
   );
 }
 
-/** Code with a copy button. @param what names it for screen readers, such as "the key" */
+/** Code with a copy button. @param props.what names it for screen readers, such as "the key" */
 export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
   return (
     <div className={classes['block']}>

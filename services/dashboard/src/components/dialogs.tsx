@@ -1,51 +1,57 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, type ModalProps, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
-import { IconButton } from './buttons.tsx';
+import { useState, type ReactNode } from 'react';
+import { IconButton, type IconButtonProps, RowButton, type RowButtonProps } from './buttons.tsx';
 import { ErrorNotice } from './load-states.tsx';
 
-interface ConfirmDialogProps {
-  readonly opened: boolean;
-  readonly title: string;
+interface QuestionProps {
   /** What happens, and what is lost. */
   readonly children: ReactNode;
   /** The label of the button that confirms. */
   readonly action: string;
   /** The label of the button that cancels. */
   readonly cancel?: string;
-  /** The color of the button that confirms. Unset: red. */
+  /** The color of the button that confirms. */
   readonly color?: string;
   /** Must be typed before the button works. */
   readonly name?: string;
-  /** Its error is shown in the dialog. It closes the dialog by itself. */
-  readonly onConfirm: () => unknown;
+  /** Gets the values of inputs among the children. The dialog closes afterwards, or shows the error. */
+  readonly onConfirm: (choices: FormData) => unknown;
   readonly onClose: () => void;
 }
 
+interface ConfirmDialogProps extends QuestionProps {
+  readonly opened: boolean;
+  readonly title: string;
+}
+
 /** Asks for a confirmation before something that is hard to undo. */
-export function ConfirmDialog({ opened, title, onClose, ...rest }: ConfirmDialogProps): ReactNode {
+export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps): ReactNode {
   return (
-    <Modal opened={opened} onClose={onClose} title={title}>
-      <Question onClose={onClose} {...rest} />
+    <Modal opened={opened} onClose={question.onClose} title={title}>
+      <Question {...question} />
     </Modal>
   );
 }
 
 /** A component of its own, so that closing the dialog clears what was typed and the error. */
-function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>): ReactNode {
-  const { children, action, cancel = 'Keep it', color = 'red', name, onConfirm, onClose } = props;
+function Question(props: QuestionProps): ReactNode {
+  const { children, action, cancel = 'Cancel', color = 'red', name, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
-  const { mutate, error, isPending } = useMutation({ mutationFn: async () => void (await onConfirm()) });
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: async (choices: FormData) => void (await onConfirm(choices)),
+    onSuccess: onClose,
+  });
   const confirmed = name === undefined || typed.trim() === name;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (confirmed) mutate();
+        if (confirmed) mutate(new FormData(event.currentTarget));
       }}
     >
       <Stack>
@@ -61,7 +67,6 @@ function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>): ReactNod
             }
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
-            autoComplete="off"
             data-autofocus
           />
         )}
@@ -79,11 +84,28 @@ function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>): ReactNod
   );
 }
 
-interface DeleteButtonProps {
+interface ConfirmButtonProps extends Omit<ConfirmDialogProps, 'opened' | 'onClose'> {
+  readonly button: Omit<IconButtonProps, 'onClick'> | Omit<RowButtonProps, 'onClick'>;
+}
+
+/** A button that asks for a confirmation. */
+export function ConfirmButton({ button, ...dialog }: ConfirmButtonProps): ReactNode {
+  const [opened, { open, close }] = useDisclosure();
+  return (
+    <>
+      {'hint' in button ? (
+        <RowButton {...button} onClick={open} />
+      ) : (
+        <IconButton {...button} onClick={open} aria-haspopup="dialog" />
+      )}
+      <ConfirmDialog opened={opened} onClose={close} {...dialog} />
+    </>
+  );
+}
+
+interface DeleteButtonProps extends Pick<ConfirmDialogProps, 'title' | 'children'> {
   readonly id: string;
   readonly name: string;
-  /** The title of the dialog, such as "Delete this channel". */
-  readonly title: string;
   readonly remove: () => Promise<unknown>;
   /** The page to go to afterwards. */
   readonly listPath: '/' | '/channels' | '/maintenance';
@@ -91,19 +113,16 @@ interface DeleteButtonProps {
   readonly list: { readonly queryKey: QueryKey };
   /** The query of this page. */
   readonly detail: { readonly queryKey: QueryKey };
-  /** What is lost. */
-  readonly children: ReactNode;
 }
 
 /** Deletes the resource of a page after its name is typed, and goes to the list. */
 export function DeleteButton(props: DeleteButtonProps): ReactNode {
-  const { id, name, title, remove, listPath, list, detail, children } = props;
-  const [opened, { open, close }] = useDisclosure();
+  const { id, remove, listPath, list, detail, ...dialog } = props;
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const removeAndLeave = async (): Promise<void> => {
     await remove();
-    notifications.show({ message: `${name} is deleted.` });
+    notifications.show({ message: `${dialog.name} was deleted.` });
     queryClient.setQueryData<readonly { readonly id: string }[]>(list.queryKey, (resources) =>
       resources?.filter((resource) => resource.id !== id),
     );
@@ -112,20 +131,37 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
     void queryClient.invalidateQueries({ queryKey: list.queryKey });
   };
   return (
-    <>
-      <IconButton icon={IconTrash} onClick={open} aria-haspopup="dialog">
-        Delete
-      </IconButton>
-      <ConfirmDialog
-        opened={opened}
-        title={title}
-        action="Delete"
-        name={name}
-        onConfirm={removeAndLeave}
-        onClose={close}
-      >
-        {children}
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button={{ icon: IconTrash, children: 'Delete' }}
+      action="Delete"
+      onConfirm={removeAndLeave}
+      {...dialog}
+    />
+  );
+}
+
+interface ResultDialogProps extends ModalProps {
+  /** Null while there is none. */
+  readonly result: ReactNode;
+  /** The label of the button that closes the result. */
+  readonly done: string;
+}
+
+/** A form, then its result, which is shown only once. Only the button closes the result, not a stray key or click. */
+export function ResultDialog({ result, done, children, ...modal }: ResultDialogProps): ReactNode {
+  const isForm = result === null;
+  return (
+    <Modal closeOnClickOutside={isForm} closeOnEscape={isForm} withCloseButton={isForm} {...modal}>
+      {isForm ? (
+        children
+      ) : (
+        <Stack>
+          {result}
+          <Group justify="flex-end">
+            <Button onClick={modal.onClose}>{done}</Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
   );
 }

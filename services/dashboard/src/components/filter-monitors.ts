@@ -20,22 +20,10 @@ export function filterMonitors<Choice extends Pick<Monitor, 'name' | 'url'>>(
 /** Sorts by name, with the monitors of `first` before the others. */
 export function sortMonitors<Choice extends Pick<Monitor, 'id' | 'name'>>(
   monitors: readonly Choice[],
-  first: ReadonlySet<string>,
+  first: ReadonlySet<string> = new Set(),
 ): readonly Choice[] {
   const { compare } = new Intl.Collator(undefined, { numeric: true });
   return monitors.toSorted(
     (a, b) => Number(first.has(b.id)) - Number(first.has(a.id)) || compare(a.name, b.name),
   );
-}
-
-/** Formats as `Shop, Blog and 3 more`. */
-export function listNames(names: readonly string[], max = 3): string {
-  if (names.length <= max) return joinWords(names);
-  return `${names.slice(0, max).join(', ')} and ${names.length - max} more`;
-}
-
-/** Formats as `a, b and c`. */
-export function joinWords(words: readonly string[]): string {
-  const last = words.at(-1) ?? '';
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeCause, formatLatency, formatUtcSpan } from './format.ts';
+import { describeCause, formatLatency, formatSpan, formatUtcSpan, listNames } from './format.ts';
 
 test.each([
   ['2026-03-01T13:00:00.000Z', '2026-03-01 12:00 to 13:00 UTC'],
@@ -28,4 +28,22 @@ test.each([
   [null, 'Unknown cause'],
 ] as const)('describes %s as "%s"', (cause, text) => {
   expect(describeCause(cause)).toBe(text);
+});
+
+test.each([
+  [0.5, 2, '0 s'],
+  [59, 2, '59 s'],
+  [187_200, 2, '2 d 4 h'],
+  [86_430, 2, '1 d'],
+  [86_430, 4, '1 d 30 s'],
+  [95_400, 4, '1 d 2 h 30 min'],
+])('formats %d s in %d units as %s', (seconds, units, text) => {
+  expect(formatSpan(seconds, units)).toBe(text);
+});
+
+test('listNames shows a few names and counts the rest', () => {
+  expect(listNames([])).toBe('');
+  expect(listNames(['a'])).toBe('a');
+  expect(listNames(['a', 'b', 'c'])).toBe('a, b and c');
+  expect(listNames(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
 });

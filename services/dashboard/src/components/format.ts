@@ -2,12 +2,15 @@ import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+/** British: without a comma before `and`. */
+const LIST = new Intl.ListFormat('en-GB');
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+/** Each with its seconds, and how many make the next larger one. */
 const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
+  ['d', 86_400, Infinity],
+  ['h', 3_600, 24],
+  ['min', 60, 60],
+  ['s', 1, 60],
 ] as const;
 
 /** Formats date and time in the reader's time zone and locale. */
@@ -33,25 +36,20 @@ export function formatUtcSpan(from: Date, to: Date): string {
   return `${start} to ${end?.startsWith(day) === true ? end.slice(day.length) : end} UTC`;
 }
 
-/** Formats the two largest units of a duration, as `2 d 4 h`. Less than a second is `0 s`. */
-export function formatSpan(seconds: number): string {
-  let rest = Math.max(0, Math.floor(seconds));
-  const parts: string[] = [];
-  for (const [unit, size] of UNITS) {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    if (count > 0) parts.push(`${count} ${unit}`);
-    else if (parts.length > 0) break;
-    if (parts.length === 2) break;
-  }
-  return parts.join(' ') || '0 s';
+/** Formats a duration in its two largest units, as `2 d 4 h`. Less than a second is `0 s`. @param units how many at most */
+export function formatSpan(seconds: number, units = 2): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const counts = UNITS.map(([unit, size, limit]) => [Math.floor(whole / size) % limit, unit] as const);
+  const first = counts.findIndex(([count]) => count > 0);
+  const parts = counts.slice(first, first + units).filter(([count]) => count > 0);
+  return parts.map((part) => part.join(' ')).join(' ') || '0 s';
 }
 
 /** Formats a time relative to `nowMs`, as `5 min ago` or `in 5 min`. */
 export function formatAgo(date: Date, nowMs: number): string {
   const seconds = (nowMs - date.getTime()) / 1_000;
   if (Math.abs(seconds) < 10) return 'just now';
-  const [largest = ''] = formatSpan(Math.abs(seconds)).match(/^\d+ \w+/) ?? [];
+  const largest = formatSpan(Math.abs(seconds), 1);
   return seconds > 0 ? `${largest} ago` : `in ${largest}`;
 }
 
@@ -74,4 +72,20 @@ export function describeCause(cause: string | null): string {
   if (cause === null) return 'Unknown cause';
   const causes: Readonly<Record<string, string>> = CAUSES;
   return causes[cause] ?? cause.replace(/^HTTP_(\d+)$/, 'HTTP $1');
+}
+
+/** Formats as `1 monitor` or `2 monitors`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Formats as `a, b and c`. */
+export function joinWords(words: readonly string[]): string {
+  return LIST.format(words);
+}
+
+/** Formats as `Shop, Blog and 3 more`. */
+export function listNames(names: readonly string[], max = 3): string {
+  const rest = names.length - max;
+  return joinWords(rest > 0 ? [...names.slice(0, max), `${rest} more`] : names);
 }

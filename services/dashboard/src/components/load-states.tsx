@@ -1,5 +1,6 @@
 import { Alert, Button, Center, Code, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react';
+import type { QueryObserverBaseResult, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
@@ -83,12 +84,10 @@ export function ErrorNotice({ error, retry, retriesAutomatically = false }: Erro
 }
 
 /** The parts of a query's result that tell whether it failed. */
-interface FallibleQuery {
-  readonly data: unknown;
-  readonly dataUpdatedAt: number;
-  readonly error: unknown;
-  readonly isFetching: boolean;
-  readonly refetch: () => Promise<unknown>;
+interface FallibleQuery extends Pick<
+  QueryObserverBaseResult<unknown, unknown>,
+  'data' | 'dataUpdatedAt' | 'error' | 'isFetching' | 'refetch'
+> {
   /** For paged lists: the pages that are loaded stay valid. */
   readonly isFetchNextPageError?: boolean;
 }
@@ -133,28 +132,29 @@ interface LoadedProps<Data> {
   readonly query: FallibleQuery & { readonly data: Data | undefined };
   /** As high as the content. */
   readonly pending: ReactNode;
+  /** Shown for an empty list. */
+  readonly empty?: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
 
 /** The data of a query. Data that could not be refreshed stays visible, with a notice above it. */
-export function Loaded<Data>({ query, pending, children }: LoadedProps<Data>): ReactNode {
+export function Loaded<Data>({ query, pending, empty, children }: LoadedProps<Data>): ReactNode {
+  const { data } = query;
   const failure = useFailure(query);
+  const isEmpty = empty !== undefined && Array.isArray(data) && data.length === 0;
   return (
     <>
       <FailureNotice query={query} />
-      {query.data === undefined ? failure === null && pending : children(query.data)}
+      {data === undefined ? failure === null && pending : isEmpty ? empty : children(data)}
     </>
   );
 }
 
 interface LoadMoreProps {
-  readonly query: {
-    readonly hasNextPage: boolean;
-    readonly isFetchingNextPage: boolean;
-    readonly isFetchNextPageError: boolean;
-    readonly error: unknown;
-    readonly fetchNextPage: () => Promise<unknown>;
-  };
+  readonly query: Pick<
+    UseInfiniteQueryResult,
+    'hasNextPage' | 'isFetchingNextPage' | 'isFetchNextPageError' | 'error' | 'fetchNextPage'
+  >;
 }
 
 /** Loads the next page of a list. Renders nothing on the last page. */

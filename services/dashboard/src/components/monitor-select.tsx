@@ -4,23 +4,23 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
+import { formatCount, listNames } from './format.ts';
 import { Loaded } from './load-states.tsx';
 import classes from './monitor-select.module.css';
 
 /** More would make typing slow. */
 const MAX_OPTIONS = 200;
+const NONE: readonly string[] = [];
 
 interface MonitorSelectProps {
-  readonly label: string;
-  readonly description?: ReactNode;
   /** IDs of the selected monitors. */
-  readonly value: readonly string[];
+  readonly value?: readonly string[];
   readonly onChange: (ids: string[]) => void;
   readonly error?: ReactNode;
 }
 
 /** Selects any number of the account's monitors. Typing searches; arrow keys and Enter, or a click, select. */
-export function MonitorSelect({ label, description, value, onChange, error }: MonitorSelectProps): ReactNode {
+export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectProps): ReactNode {
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });
@@ -51,8 +51,7 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
       <Combobox store={combobox} onOptionSubmit={toggle}>
         <Combobox.EventsTarget>
           <TextInput
-            label={label}
-            description={description}
+            label="Monitors"
             error={error}
             placeholder="Search by name or URL"
             leftSection={<IconSearch size={16} aria-hidden />}
@@ -88,7 +87,7 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
         <Loaded query={query} pending={<Skeleton height={220} />}>
           {() => (
             <Combobox.Options
-              aria-label={label}
+              aria-label="Monitors"
               aria-multiselectable
               // It scrolls, so it must be reachable by keyboard.
               tabIndex={0}
@@ -128,4 +127,17 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
       </Combobox>
     </div>
   );
+}
+
+interface MonitorNamesProps {
+  readonly ids: readonly string[];
+  readonly max: number;
+}
+
+/** The names of monitors as text, such as `Shop, Blog and 3 more`. Their number while they load. */
+export function MonitorNames({ ids, max }: MonitorNamesProps): ReactNode {
+  const { data = [] } = useQuery(monitorsQuery);
+  const chosen = new Set(ids);
+  const names = data.filter(({ id }) => chosen.has(id)).map(({ name }) => name);
+  return names.length > 0 ? listNames(names, max) : formatCount(ids.length, 'monitor');
 }

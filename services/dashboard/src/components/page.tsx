@@ -1,4 +1,5 @@
-import { Group, Paper, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import type { Icon } from '@tabler/icons-react';
 import type { RouterEvents } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
@@ -31,9 +32,7 @@ interface PageHeaderProps {
 
 /** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
-  useEffect(() => {
-    document.title = `${title} · Tocsin`;
-  }, [title]);
+  useDocumentTitle(`${title} · Tocsin`);
   // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus.
   useEffect(() => {
     if (document.activeElement?.tagName === 'MAIN') focusHeading();
@@ -122,74 +121,5 @@ export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps):
     <div role="group" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
       {children}
     </div>
-  );
-}
-
-const PLACEHOLDER_ROWS = [0, 1, 2, 3];
-
-interface Column<Row> {
-  readonly title: string;
-  readonly render: (row: Row) => ReactNode;
-}
-
-interface DataTableProps<Row> {
-  /** The accessible name. */
-  readonly label: string;
-  /** The first column is the heading of each row. */
-  readonly columns: readonly Column<Row>[];
-  /** Undefined while they load. */
-  readonly rows: readonly Row[] | undefined;
-  readonly rowKey: (row: Row) => string;
-}
-
-/** A table whose rows become cards on a phone; there each cell shows the title of its column. */
-export function DataTable<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>): ReactNode {
-  return (
-    <Table
-      aria-label={label}
-      verticalSpacing="xs"
-      className={classes['table'] ?? ''}
-      borderColor="var(--line)"
-    >
-      <Table.Thead>
-        <Table.Tr>
-          {columns.map(({ title }) => (
-            <Table.Th key={title} scope="col">
-              {title}
-            </Table.Th>
-          ))}
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows === undefined
-          ? PLACEHOLDER_ROWS.map((row) => (
-              <Table.Tr key={row}>
-                {cells(columns, () => (
-                  <Skeleton height={20} width="80%" />
-                ))}
-              </Table.Tr>
-            ))
-          : rows.map((row) => (
-              <Table.Tr key={rowKey(row)}>{cells(columns, ({ render }) => render(row))}</Table.Tr>
-            ))}
-      </Table.Tbody>
-    </Table>
-  );
-}
-
-function cells<Row>(
-  columns: readonly Column<Row>[],
-  contentOf: (column: Column<Row>) => ReactNode,
-): ReactNode {
-  return columns.map((column, index) =>
-    index === 0 ? (
-      <Table.Th key={column.title} scope="row" className={classes['heading'] ?? ''}>
-        {contentOf(column)}
-      </Table.Th>
-    ) : (
-      <Table.Td key={column.title} data-column={column.title}>
-        {contentOf(column)}
-      </Table.Td>
-    ),
   );
 }

@@ -8,25 +8,26 @@ import type { ApiForm } from './form.ts';
 import { ErrorNotice } from './load-states.tsx';
 import classes from './save-form.module.css';
 
-interface SaveFormProps<Values extends Record<string, unknown>> {
+export interface SaveFormProps<Values extends Record<string, unknown>> {
   readonly form: ApiForm<Values>;
   /** The label of the submit button, such as "Create channel". */
   readonly action: string;
   /** Its error is shown; field errors appear at their fields. */
   readonly save: (values: Values) => Promise<unknown>;
-  /** Null: it cannot be cancelled now. */
-  readonly onCancel: (() => void) | null;
-  /** Whether the form is in a dialog, which closes without a question. */
-  readonly dialog?: boolean;
-  /** Whether the buttons stay in view while the page scrolls. */
-  readonly long?: boolean;
+  /** Unset: the form has no button to cancel. */
+  readonly onCancel?: () => void;
+  /**
+   * A `page` asks before unsaved changes are lost. A `long` page also keeps its buttons in view. The forms of a `dialog` and of an `entrance`
+   * close without a question.
+   */
+  readonly layout?: 'page' | 'long' | 'dialog' | 'entrance';
   /** The fields. */
   readonly children: ReactNode;
 }
 
-/** A form with its buttons and errors, which asks before unsaved changes are lost. */
+/** A form with its buttons and errors. */
 export function SaveForm<Values extends Record<string, unknown>>(props: SaveFormProps<Values>): ReactNode {
-  const { form, action, save, onCancel, dialog = false, long = false, children } = props;
+  const { form, action, save, onCancel, layout = 'page', children } = props;
   const id = useId();
   const focusError = (): void => {
     // After the errors have rendered.
@@ -35,7 +36,8 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
     );
   };
   const { mutate, error, isPending, status } = useMutation({
-    mutationFn: save,
+    // Values and results may be secrets, so the cache of mutations gets neither.
+    mutationFn: async () => void (await save(form.getValues())),
     onError: (failure) => {
       if (form.applyErrors(failure)) focusError();
     },
@@ -45,31 +47,36 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
       {action}
     </Button>
   );
-  const cancel = (
-    <Button key="cancel" variant="default" disabled={onCancel === null} onClick={() => onCancel?.()}>
+  const cancel = onCancel && (
+    <Button key="cancel" variant="default" onClick={onCancel}>
       Cancel
     </Button>
   );
+  const isPage = layout === 'page' || layout === 'long';
   return (
     <form
       id={id}
       noValidate
-      className={long ? classes['long'] : undefined}
-      onSubmit={form.onSubmit((values) => mutate(values), focusError)}
+      className={layout === 'long' ? classes['long'] : undefined}
+      onSubmit={form.onSubmit(() => mutate(), focusError)}
     >
-      {!dialog && <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />}
+      {isPage && <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />}
       <Stack>
         {children}
         {error !== null && !isAboutFields(error) && <ErrorNotice error={error} />}
-        <Group className={classes['buttons'] ?? ''} justify={dialog ? 'flex-end' : 'flex-start'}>
-          {dialog ? [cancel, submit] : [submit, cancel]}
+        <Group
+          className={classes['buttons'] ?? ''}
+          justify={layout === 'dialog' ? 'flex-end' : 'flex-start'}
+          grow={layout === 'entrance'}
+        >
+          {layout === 'dialog' ? [cancel, submit] : [submit, cancel]}
         </Group>
       </Stack>
     </form>
   );
 }
 
-/** Asks before unsaved changes are lost. @param isDirty is called when somebody leaves */
+/** Asks before unsaved changes are lost. @param props.isDirty is called when the user leaves the page */
 function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }): ReactNode {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && isDirty(),

@@ -42,14 +42,18 @@ export function ExternalLink(props: { readonly href: string; readonly children: 
   );
 }
 
+/** `ago`: "5 min ago"; `for`: the duration since then; `clock`: the time of day, with the date unless it is today. */
+const FORMATS = {
+  ago: formatAgo,
+  for: (date: Date, now: number) => formatSpan((now - date.getTime()) / 1_000),
+  clock: formatClock,
+  local: formatLocal,
+};
+
 interface TimeProps {
   /** ISO 8601. */
   readonly value: string;
-  /**
-   * `ago` shows "5 min ago", `for` the duration since then ("5 min 20 s"), `local` date and time, and `clock` the time of day with the date
-   * unless it is today.
-   */
-  readonly as?: 'ago' | 'for' | 'local' | 'clock';
+  readonly as?: keyof typeof FORMATS;
 }
 
 /** A moment in the reader's time zone, with UTC on hover. */
@@ -58,18 +62,12 @@ export function Time({ value, as = 'local' }: TimeProps): ReactNode {
   const date = new Date(value);
   return (
     <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`} className="tabular">
-      {format(date, as, now)}
+      {FORMATS[as](date, now)}
     </time>
   );
 }
 
-function format(date: Date, as: 'ago' | 'for' | 'local' | 'clock', now: number): string {
-  if (as === 'local') return formatLocal(date);
-  if (as === 'clock') return formatClock(date, now);
-  return as === 'ago' ? formatAgo(date, now) : formatSpan((now - date.getTime()) / 1_000);
-}
-
-const EVERY_MS = 10_000;
+const TICK_MS = 10_000;
 const listeners = new Set<(now: number) => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -81,7 +79,7 @@ export function useNow(running = true): number {
     listeners.add(setNow);
     timer ??= setInterval(() => {
       for (const listener of listeners) listener(Date.now());
-    }, EVERY_MS);
+    }, TICK_MS);
     return () => {
       listeners.delete(setNow);
       if (listeners.size > 0) return;

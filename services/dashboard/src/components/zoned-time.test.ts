@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { fromLocal, localToIso, offsetMs, timeZones, toLocal } from './zoned-time.ts';
+import { localToIso, momentsAt, offsetMs, timeZones, toLocal } from './zoned-time.ts';
 
 const HOUR_MS = 3_600_000;
 const at = (iso: string): number => Date.parse(iso);
 
-describe('local time of a time zone', () => {
+describe('toLocal and localToIso', () => {
   test.each([
     ['2026-03-01T12:00:00.000Z', 'UTC', '2026-03-01T12:00'],
     ['2026-03-01T12:00:00.000Z', 'Europe/Berlin', '2026-03-01T13:00'],
@@ -18,31 +18,32 @@ describe('local time of a time zone', () => {
     expect(localToIso(local, zone)).toBe(iso);
   });
 
-  test('has the offset of that moment', () => {
+  test('offsetMs follows daylight saving time', () => {
     expect(offsetMs(at('2026-01-01T00:00:00Z'), 'Europe/Berlin')).toBe(HOUR_MS);
     expect(offsetMs(at('2026-07-01T00:00:00Z'), 'Europe/Berlin')).toBe(2 * HOUR_MS);
   });
 });
 
-describe('a local time around a clock change', () => {
-  test('does not exist if the clocks skip it', () => {
-    expect(fromLocal('2026-03-29T02:30', 'Europe/Berlin')).toEqual({ epochMs: null, twice: false });
+describe('momentsAt around a clock change', () => {
+  test('returns no moment when the clocks skip the time', () => {
+    expect(momentsAt('2026-03-29T02:30', 'Europe/Berlin')).toEqual([]);
     expect(localToIso('2026-03-29T02:30', 'Europe/Berlin')).toBeNull();
     expect(localToIso('2026-03-29T03:00', 'Europe/Berlin')).toBe('2026-03-29T01:00:00.000Z');
   });
 
-  test('is the first of two occurrences', () => {
-    const reading = fromLocal('2026-10-25T02:30', 'Europe/Berlin');
-    expect(reading).toEqual({ epochMs: at('2026-10-25T00:30:00Z'), twice: true });
+  test('returns both moments when the time occurs twice', () => {
+    const moments = [at('2026-10-25T00:30:00Z'), at('2026-10-25T01:30:00Z')];
+    expect(momentsAt('2026-10-25T02:30', 'Europe/Berlin')).toEqual(moments);
+    expect(localToIso('2026-10-25T02:30', 'Europe/Berlin')).toBe('2026-10-25T00:30:00.000Z');
   });
 });
 
-test('rejects a text that is no date and time', () => {
+test('momentsAt returns null for an invalid date and time', () => {
   for (const text of ['', '2026-03-01', '2026-02-30T12:00', '2026-03-01T24:30', 'soon'])
-    expect(fromLocal(text, 'UTC')).toBeNull();
+    expect(momentsAt(text, 'UTC')).toBeNull();
 });
 
-test('timeZones has UTC and the given zones without duplicates', () => {
+test('timeZones includes UTC and the given zones once', () => {
   const zones = timeZones('Europe/Berlin', 'Etc/GMT+5');
   expect(zones).toEqual(expect.arrayContaining(['UTC', 'Europe/Berlin', 'Etc/GMT+5', 'America/New_York']));
   expect(new Set(zones).size).toBe(zones.length);

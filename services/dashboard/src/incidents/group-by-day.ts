@@ -2,24 +2,18 @@ import { toLocal } from '../components/zoned-time.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-interface Day<Item> {
-  /** Such as `2026-03-01`. */
-  readonly date: string;
-  readonly items: readonly Item[];
-}
-
-/** Groups items by the day of their time in a zone, in their order. @param timeOf ISO 8601 */
+/** Items by the day of their time in a zone, such as `2026-03-01`, in their order. @param timeOf ISO 8601 */
 export function groupByDay<Item>(
   items: readonly Item[],
   timeOf: (item: Item) => string,
   zone: string,
-): Day<Item>[] {
+): ReadonlyMap<string, readonly Item[]> {
   const days = new Map<string, Item[]>();
   for (const item of items) {
     const date = dateOf(Date.parse(timeOf(item)), zone);
     days.set(date, [...(days.get(date) ?? []), item]);
   }
-  return [...days].map(([date, ofDay]) => ({ date, items: ofDay }));
+  return days;
 }
 
 /** `Today`, `Yesterday`, or the full date. */

@@ -17,15 +17,12 @@ export const openIncidentsQuery = queryOptions({
 export const resolvedIncidentsQuery = (monitorId: string | null) =>
   infiniteQueryOptions({
     queryKey: ['incidents', 'resolved', monitorId],
-    queryFn: async ({ signal, pageParam }) => {
-      const query = {
-        state: 'resolved',
-        limit: String(PAGE_SIZE),
-        ...(monitorId !== null && { monitorId }),
-        ...(pageParam !== null && { before: pageParam }),
-      } as const;
+    queryFn: async ({ signal, pageParam: before }) => {
+      const limit = String(PAGE_SIZE);
+      const query = { state: 'resolved', limit, monitorId: monitorId ?? undefined, before } as const;
       return (await api('GET /api/dashboard/incidents', { query, signal })).incidents;
     },
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => (page.length < PAGE_SIZE ? null : page.at(-1)?.id),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+    select: ({ pages }) => pages.flat(),
   });

@@ -1,6 +1,7 @@
-import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { formatUtc } from '../components/format.ts';
+import { DataTable } from '../components/data-table.tsx';
+import { Quiet } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { describeSchedule, describeScheduleUtc, formatInZone, type Schedule } from './schedule-text.ts';
 
@@ -12,33 +13,21 @@ interface OccurrenceTableProps {
 
 /** The starts of occurrences in the zone of the window and the zone of the reader, or UTC if both are the same. */
 export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps): ReactNode {
+  if (occurrences.length === 0) return <Quiet>All occurrences are in the past.</Quiet>;
   const reader = readerZone();
-  const zones = [...new Set([timeZone, timeZone === reader ? 'UTC' : reader])];
+  const zones = [timeZone, timeZone === reader ? 'UTC' : reader];
   return (
-    <Table.ScrollContainer minWidth={200} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-      <Table aria-label="Occurrences" verticalSpacing={6} borderColor="var(--line)" className="tabular">
-        <Table.Thead>
-          <Table.Tr>
-            {zones.map((zone) => (
-              <Table.Th key={zone} scope="col" fz="xs" c="var(--text-quiet)">
-                {zone === reader ? `${zone} (yours)` : zone}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {occurrences.map(({ startsAt }) => (
-            <Table.Tr key={startsAt}>
-              {zones.map((zone) => (
-                <Table.Td key={zone} fz="sm">
-                  <ZonedTime value={startsAt} zone={zone} />
-                </Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      label="Occurrences"
+      rows={occurrences.map(({ startsAt }) => startsAt)}
+      rowKey={String}
+      columns={Object.fromEntries(
+        zones.map((zone) => [
+          zone === reader ? `${zone} (yours)` : zone,
+          (startsAt: string) => <ZonedTime value={startsAt} zone={zone} />,
+        ]),
+      )}
+    />
   );
 }
 

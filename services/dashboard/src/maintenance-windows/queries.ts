@@ -28,15 +28,12 @@ export const windowsQuery = queryOptions({
   queryKey: ['maintenance-windows'],
   queryFn: async ({ signal }) => {
     const windows: ListedMaintenanceWindow[] = [];
-    let isLast = false;
-    while (!isLast && windows.length < MAX_WINDOWS) {
-      const before = windows.at(-1)?.id;
-      const query = { limit: String(PAGE_SIZE), ...(before !== undefined && { before }) };
-      const page = await api('GET /api/dashboard/maintenance-windows', { query, signal });
-      windows.push(...page.maintenanceWindows);
-      isLast = page.maintenanceWindows.length < PAGE_SIZE;
+    for (;;) {
+      const query = { limit: String(PAGE_SIZE), before: windows.at(-1)?.id };
+      const { maintenanceWindows } = await api('GET /api/dashboard/maintenance-windows', { query, signal });
+      windows.push(...maintenanceWindows);
+      if (maintenanceWindows.length < PAGE_SIZE || windows.length >= MAX_WINDOWS) return windows;
     }
-    return windows;
   },
   refetchInterval: REFRESH_MS,
 });
@@ -66,12 +63,12 @@ export function sortWindows(
   windows: readonly ListedMaintenanceWindow[],
   state: MaintenanceWindowState,
 ): ListedMaintenanceWindow[] {
-  const timeOf = (window: ListedMaintenanceWindow): number => {
-    if (state === 'ended') return -Date.parse(window.updatedAt);
-    const { startsAt, endsAt, currentOccurrence, nextOccurrence } = window;
-    return Date.parse(
-      state === 'running' ? (currentOccurrence?.endsAt ?? endsAt) : (nextOccurrence?.startsAt ?? startsAt),
-    );
-  };
+  const timeOf = {
+    running: (window: ListedMaintenanceWindow) =>
+      Date.parse(window.currentOccurrence?.endsAt ?? window.endsAt),
+    scheduled: (window: ListedMaintenanceWindow) =>
+      Date.parse(window.nextOccurrence?.startsAt ?? window.startsAt),
+    ended: (window: ListedMaintenanceWindow) => -Date.parse(window.updatedAt),
+  }[state];
   return windows.filter((window) => window.state === state).sort((a, b) => timeOf(a) - timeOf(b));
 }

@@ -34,7 +34,7 @@ export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode
           // A custom rule starts as the rule of the previous choices.
           if (value === 'custom' && values.rrule === '')
             form.setFieldValue('rrule', toRrule(values, values.startsAt, values.timeZone) ?? 'FREQ=WEEKLY');
-          form.setFieldValue('repeat', REPEATS.find((one) => one === value) ?? 'once');
+          form.setFieldValue('repeat', value ?? 'once');
         }}
         error={repeat !== 'custom' && errors['rrule']}
       />
@@ -43,7 +43,6 @@ export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode
           label="Rule"
           description="An RFC 5545 rule without DTSTART, such as FREQ=WEEKLY;BYDAY=SA. FREQ is HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY."
           required
-          autoComplete="off"
           spellCheck={false}
           styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
           {...form.getInputProps('rrule')}
@@ -99,12 +98,7 @@ function WeeklyDays({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
       <Chip.Group
         multiple
         value={days.length === 0 ? [weekday] : [...days]}
-        onChange={(chosen) =>
-          form.setFieldValue(
-            'days',
-            WEEKDAYS.filter((day) => chosen.includes(day)),
-          )
-        }
+        onChange={(chosen) => form.setFieldValue('days', chosen)}
       >
         <Group gap={6} mt={4}>
           {WEEKDAYS.map((day) => (

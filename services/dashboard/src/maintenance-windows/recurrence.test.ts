@@ -17,18 +17,18 @@ const simple: [string, Partial<Recurrence>][] = [
   ['FREQ=DAILY;UNTIL=20261231T225959Z', { repeat: 'daily', ends: 'until', until: '2026-12-31' }],
 ];
 
-describe('choices and their rule', () => {
+describe('toRrule and readRecurrence', () => {
   test.each(simple)('%s', (rrule, choices) => {
     expect(toRrule({ ...NO_RECURRENCE, ...choices }, START, ZONE)).toBe(rrule);
     expect(readRecurrence(rrule, START, ZONE)).toMatchObject(choices);
   });
 
-  test('once has no rule', () => {
+  test('a single occurrence has no rule', () => {
     expect(toRrule(NO_RECURRENCE, START, ZONE)).toBeNull();
     expect(readRecurrence(null, START, ZONE)).toEqual(NO_RECURRENCE);
   });
 
-  test('the day of the first occurrence is the default', () => {
+  test('the first occurrence determines the default day', () => {
     expect(toRrule({ ...NO_RECURRENCE, repeat: 'weekly' }, START, ZONE)).toBe('FREQ=WEEKLY;BYDAY=SA');
     expect(readRecurrence('FREQ=WEEKLY', START, ZONE)).toMatchObject({ repeat: 'weekly', days: ['SA'] });
     expect(readRecurrence('FREQ=MONTHLY', START, ZONE)).toMatchObject({
@@ -37,7 +37,7 @@ describe('choices and their rule', () => {
     });
   });
 
-  test('the order of parts and default parts do not matter', () => {
+  test('the order of parts and implied parts are ignored', () => {
     expect(readRecurrence('BYDAY=SA,TU;INTERVAL=1;WKST=MO;FREQ=WEEKLY', START, ZONE)).toMatchObject({
       repeat: 'weekly',
       days: ['TU', 'SA'],
@@ -57,13 +57,13 @@ test.each([
   // Ends within a day.
   'FREQ=DAILY;UNTIL=20261231T120000Z',
   'FREQ=DAILY;INTERVAL=x',
-])('a rule without matching choices stays as it is: %s', (rrule) => {
+])('readRecurrence keeps %s as a custom rule', (rrule) => {
   const recurrence = readRecurrence(rrule, START, ZONE);
   expect(recurrence).toMatchObject({ repeat: 'custom', rrule });
   expect(toRrule(recurrence, START, ZONE)).toBe(rrule);
 });
 
-test('a pasted rule loses its RRULE prefix', () => {
+test('toRrule removes the RRULE prefix of a custom rule', () => {
   const custom = { ...NO_RECURRENCE, repeat: 'custom' as const, rrule: ' RRULE:FREQ=DAILY ' };
   expect(toRrule(custom, START, ZONE)).toBe('FREQ=DAILY');
 });

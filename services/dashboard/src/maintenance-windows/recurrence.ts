@@ -14,18 +14,14 @@ export const WEEKDAY_NAMES: Record<Weekday, string> = {
 };
 
 export const REPEATS = ['once', 'daily', 'weekly', 'monthly', 'custom'] as const;
-type Repeat = (typeof REPEATS)[number];
-
-/** Which day of the month: by number, the last day, the nth weekday (1-5), or the last one of that weekday. */
-type MonthlyOn = 'day' | 'last-day' | 'nth' | 'last';
-
 /** A recurrence as the form shows it. Fields that `repeat` does not use keep their values. */
 export type Recurrence = {
-  readonly repeat: Repeat;
+  readonly repeat: (typeof REPEATS)[number];
   /** The interval in days, weeks or months. */
   readonly every: number;
   readonly days: readonly Weekday[];
-  readonly monthlyOn: MonthlyOn;
+  /** Which day of the month: by number, the last day, the nth weekday (1-5), or the last one of that weekday. */
+  readonly monthlyOn: 'day' | 'last-day' | 'nth' | 'last';
   readonly ends: 'never' | 'until' | 'count';
   /** The last day in the zone of the window, such as `2026-12-31`. */
   readonly until: string;
@@ -47,35 +43,27 @@ export const NO_RECURRENCE: Recurrence = {
 
 /** The rule of a recurrence; null: once. @param startsAt local time of the first occurrence, such as `2026-03-01T12:00` */
 export function toRrule(recurrence: Recurrence, startsAt: string, zone: string): string | null {
-  const { repeat, every, days, ends, until, count, rrule } = recurrence;
+  const { repeat, every, days, monthlyOn, ends, until, count, rrule } = recurrence;
   if (repeat === 'once') return null;
   if (repeat === 'custom') return rrule.trim().replace(/^RRULE:/i, '');
-  const parts = [`FREQ=${repeat.toUpperCase()}`];
-  if (every !== 1) parts.push(`INTERVAL=${every}`);
-  if (repeat === 'weekly') {
-    const chosen = WEEKDAYS.filter((day) => days.includes(day));
-    parts.push(`BYDAY=${chosen.join(',') || dayInMonth(startsAt).weekday}`);
-  }
-  if (repeat === 'monthly') parts.push(monthlyPart(recurrence.monthlyOn, startsAt));
-  if (ends === 'count') parts.push(`COUNT=${count}`);
+  const { day, weekday, nth } = dayInMonth(startsAt);
   // Until the end of the last day in the zone of the window.
   const untilIso = ends === 'until' ? localToIso(`${until}T23:59:59`, zone) : null;
-  if (untilIso !== null) parts.push(`UNTIL=${untilIso.slice(0, 19).replaceAll(/[-:]/g, '')}Z`);
-  return parts.join(';');
-}
-
-function monthlyPart(on: MonthlyOn, startsAt: string): string {
-  const { day, weekday, nth } = dayInMonth(startsAt);
-  switch (on) {
-    case 'day':
-      return `BYMONTHDAY=${day}`;
-    case 'last-day':
-      return 'BYMONTHDAY=-1';
-    case 'nth':
-      return `BYDAY=${nth}${weekday}`;
-    case 'last':
-      return `BYDAY=-1${weekday}`;
-  }
+  const monthlyParts = {
+    day: `BYMONTHDAY=${day}`,
+    'last-day': 'BYMONTHDAY=-1',
+    nth: `BYDAY=${nth}${weekday}`,
+    last: `BYDAY=-1${weekday}`,
+  };
+  const parts = [
+    `FREQ=${repeat.toUpperCase()}`,
+    every !== 1 && `INTERVAL=${every}`,
+    repeat === 'weekly' && `BYDAY=${WEEKDAYS.filter((one) => days.includes(one)).join() || weekday}`,
+    repeat === 'monthly' && monthlyParts[monthlyOn],
+    ends === 'count' && `COUNT=${count}`,
+    untilIso !== null && `UNTIL=${untilIso.slice(0, 19).replaceAll(/[-:]/g, '')}Z`,
+  ];
+  return parts.filter((part) => part !== false).join(';');
 }
 
 /** The form values of a rule; `custom` if the form has no choices for it. */
@@ -86,7 +74,7 @@ export function readRecurrence(rrule: string | null, startsAt: string, zone: str
   if (repeat !== undefined) {
     const found = { ...NO_RECURRENCE, repeat, ...readChoices(rule, startsAt, zone) };
     const again = parseRule(toRrule(found, startsAt, zone) ?? '');
-    if (isSameRule(withDefaults(rule, startsAt), withDefaults(again, startsAt))) return found;
+    if (normalize(rule, startsAt) === normalize(again, startsAt)) return found;
   }
   return { ...NO_RECURRENCE, repeat: 'custom', rrule };
 }
@@ -113,25 +101,18 @@ export function parseRule(rrule: string): Rule {
   return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }
 
-/** Adds the parts that a rule implies. A rule without a day means the day of its first occurrence. */
-function withDefaults(rule: Rule, startsAt: string): Rule {
+/** One text for all rules that mean the same: with the parts that they imply, in alphabetical order. */
+function normalize(rule: Rule, startsAt: string): string {
   const { day, weekday } = dayInMonth(startsAt);
+  const all = new Map([['WKST', 'MO'], ['INTERVAL', '1'], ...rule]);
+  // A rule without a day means the day of its first occurrence.
   const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');
-  return new Map([
-    ['WKST', 'MO'],
-    ['INTERVAL', '1'],
-    ...(!hasDay && rule.get('FREQ') === 'WEEKLY' ? [['BYDAY', weekday] as const] : []),
-    ...(!hasDay && rule.get('FREQ') === 'MONTHLY' ? [['BYMONTHDAY', String(day)] as const] : []),
-    ...rule,
-  ]);
-}
-
-function isSameRule(a: Rule, b: Rule): boolean {
-  return a.size === b.size && [...a].every(([name, value]) => sorted(b.get(name)) === sorted(value));
-}
-
-function sorted(list = ''): string {
-  return list.split(',').sort().join();
+  if (!hasDay && rule.get('FREQ') === 'WEEKLY') all.set('BYDAY', weekday);
+  if (!hasDay && rule.get('FREQ') === 'MONTHLY') all.set('BYMONTHDAY', String(day));
+  return [...all]
+    .map(([name, list]) => `${name}=${list.split(',').sort().join()}`)
+    .sort()
+    .join(';');
 }
 
 /** Epoch milliseconds of an `UNTIL` such as `20261231T235959Z`; null if it is not one. */
@@ -142,20 +123,15 @@ export function readUntil(text: string | undefined): number | null {
 }
 
 /** The position of a day in its month. @param local begins with a date, such as `2026-03-14` */
-export function dayInMonth(local: string): {
-  readonly day: number;
-  readonly weekday: Weekday;
-  /** Which of the days with its weekday it is, from 1 to 5. */
-  readonly nth: number;
-  readonly isLastOfWeekday: boolean;
-  readonly isLastDay: boolean;
-} {
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- its fields say it
+export function dayInMonth(local: string) {
   const date = new Date(`${local.slice(0, 10)}T00:00Z`);
   const day = date.getUTCDate();
   const length = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
   return {
     day,
     weekday: WEEKDAYS[(date.getUTCDay() + 6) % 7] ?? 'MO',
+    /** From 1 to 5. */
     nth: Math.ceil(day / 7),
     isLastOfWeekday: day + 7 > length,
     isLastDay: day === length,

@@ -1,14 +1,8 @@
 import { Button, Group, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
-import { fromLocal, readerZone, timeZones } from '../components/zoned-time.ts';
-import {
-  formatDuration,
-  lengthOf,
-  parseDuration,
-  type WindowFieldsProps,
-  withLength,
-  withStart,
-} from './window-values.ts';
+import { formatSpan } from '../components/format.ts';
+import { momentsAt, readerZone, timeZones } from '../components/zoned-time.ts';
+import { lengthOf, parseDuration, type WindowFieldsProps, withLength, withStart } from './window-values.ts';
 
 const DURATIONS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * 60_000);
 const DURATION_EXAMPLES = 'Examples: 90 min, 2 h, 1 d 4 h.';
@@ -29,9 +23,8 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
             type="datetime-local"
             label={field === 'startsAt' ? 'Starts' : 'Ends'}
             description={
-              fromLocal(values[field], timeZone)?.twice === true
-                ? 'The clocks show this time twice on that day. The first one counts.'
-                : undefined
+              (momentsAt(values[field], timeZone)?.length ?? 0) > 1 &&
+              'This time occurs twice on that day. The first occurrence is used.'
             }
             // The description comes and goes. Below the inputs it does not move them.
             inputWrapperOrder={['label', 'input', 'description', 'error']}
@@ -68,7 +61,7 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
         searchable
         allowDeselect={false}
         maxDropdownHeight={260}
-        nothingFoundMessage="No such time zone"
+        nothingFoundMessage="No matching time zones"
         error={errors['timeZone']}
       />
     </Stack>
@@ -83,7 +76,7 @@ interface DurationInputProps {
 
 /** A duration to type, or one of the usual ones. */
 function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
-  /** Null unless somebody is typing. */
+  /** Null unless the user is typing. */
   const [typed, setTyped] = useState<string | null>(null);
   const isInvalid = typed !== null && typed !== '' && parseDuration(typed) === null;
   return (
@@ -91,7 +84,7 @@ function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
       <TextInput
         label="Duration"
         description={`Sets the end. ${DURATION_EXAMPLES}`}
-        value={typed ?? (valueMs !== null && valueMs > 0 ? formatDuration(valueMs) : '')}
+        value={typed ?? (valueMs !== null && valueMs > 0 ? formatSpan(valueMs / 1_000, 4) : '')}
         onChange={(event) => {
           const text = event.currentTarget.value;
           setTyped(text);
@@ -100,7 +93,6 @@ function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
         }}
         onBlur={() => setTyped(null)}
         error={isInvalid && `Enter a duration. ${DURATION_EXAMPLES}`}
-        autoComplete="off"
       />
       <Group gap={4} mt={6}>
         {DURATIONS_MS.map((durationMs) => (
@@ -111,7 +103,7 @@ function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
             aria-pressed={durationMs === valueMs}
             onClick={() => onChange(durationMs)}
           >
-            {formatDuration(durationMs)}
+            {formatSpan(durationMs / 1_000)}
           </Button>
         ))}
       </Group>

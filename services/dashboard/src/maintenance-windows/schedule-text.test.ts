@@ -18,7 +18,7 @@ test.each([
   expect(describeSchedule({ ...schedule, rrule })).toBe(sentence);
 });
 
-test('once', () => {
+test('describeSchedule describes a single occurrence', () => {
   expect(describeSchedule({ ...schedule, rrule: null })).toMatch(
     /^Once, on .*14.* \(Europe\/Berlin\), for 2 h 30 min\.$/,
   );
@@ -29,7 +29,7 @@ test.each([
   ['FREQ=HOURLY;INTERVAL=6', 'Every 6 hours'],
   ['FREQ=WEEKLY;BYDAY=SA', 'Every week on Saturday'],
   ['FREQ=WEEKLY;INTERVAL=2;BYDAY=SA,TU', 'Every 2 weeks on Tuesday and Saturday'],
-  ['FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR', 'Every week on working days'],
+  ['FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR', 'Every week on weekdays'],
   ['FREQ=MONTHLY;BYMONTHDAY=14,-1', 'Every month on day 14 and the last day'],
   ['FREQ=MONTHLY;BYDAY=2SA', 'Every month on the second Saturday'],
   ['FREQ=MONTHLY;BYDAY=-2FR', 'Every month on the second to last Friday'],

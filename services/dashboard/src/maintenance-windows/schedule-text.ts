@@ -1,9 +1,7 @@
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { joinWords } from '../components/filter-monitors.ts';
-import { formatUtcSpan } from '../components/format.ts';
-import { toLocal } from '../components/zoned-time.ts';
+import { formatSpan, formatUtcSpan, joinWords } from '../components/format.ts';
+import { offsetMs, toLocal } from '../components/zoned-time.ts';
 import { parseRule, readUntil, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
-import { formatDuration } from './window-values.ts';
 
 /** The fields of a window that decide its occurrences. */
 export type Schedule = Pick<MaintenanceWindow, 'startsAt' | 'endsAt' | 'rrule' | 'timeZone'>;
@@ -28,11 +26,20 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 );
 const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth'];
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** For local times as if they were UTC. */
+const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 
 /** Such as `Every week on Saturday, at 02:00 (Europe/Berlin), for 2 h each.` */
 export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {
-  const length = formatDuration(Date.parse(endsAt) - Date.parse(startsAt));
+  const length = formatSpan((Date.parse(endsAt) - Date.parse(startsAt)) / 1_000, 4);
   if (rrule === null) return `Once, on ${formatInZone(startsAt, timeZone)} (${timeZone}), for ${length}.`;
   const sentence = describeRrule(rrule, timeZone) ?? `By the rule ${rrule}`;
   // An hourly window has no single time of day.
@@ -56,20 +63,19 @@ export function describeRrule(rrule: string, zone: string): string | null {
   if ([...rule.keys()].some((name) => !(name in WORDS) && !OTHER_PARTS.has(name))) return null;
   // Together they mean the days that match both, but a sentence would read as either.
   if (rule.has('BYDAY') && rule.has('BYMONTHDAY')) return null;
-  let sentence = `Every ${interval === 1 ? unit : `${interval} ${unit}s`}`;
-  for (const [name, describe] of Object.entries(WORDS)) {
+  const words = Object.entries(WORDS).map(([name, describe]) => {
     const value = rule.get(name);
-    const words = value === undefined ? '' : describe(value, zone);
-    if (words === null) return null;
-    sentence += words;
-  }
-  return sentence;
+    return value === undefined ? '' : describe(value, zone);
+  });
+  return words.includes(null)
+    ? null
+    : `Every ${interval === 1 ? unit : `${interval} ${unit}s`}${words.join('')}`;
 }
 
 function describeDays(list: string): string | null {
   const days = list.split(',');
   const plain = WEEKDAYS.filter((weekday) => days.includes(weekday));
-  if (plain.join() === 'MO,TU,WE,TH,FR' && days.length === 5) return ' on working days';
+  if (plain.join() === 'MO,TU,WE,TH,FR' && days.length === 5) return ' on weekdays';
   if (plain.length === days.length) return ` on ${joinWords(plain.map((day) => WEEKDAY_NAMES[day]))}`;
   const words = days.map(describeNumberedDay);
   return words.includes(null) ? null : ` on ${joinWords(words.map(String))}`;
@@ -111,18 +117,6 @@ export function describeOrdinal(number: number): string {
 
 /** Weekday, date and local time in a zone. @param iso ISO 8601 */
 export function formatInZone(iso: string, zone: string): string {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat(undefined, {
-      timeZone: zone,
-      weekday: 'short',
-      day: 'numeric',
-      month: 'short',
-      year: 'numeric',
-      hour: '2-digit',
-      minute: '2-digit',
-    });
-    formats.set(zone, format);
-  }
-  return format.format(new Date(iso));
+  const epochMs = Date.parse(iso);
+  return DATE_AND_TIME.format(epochMs + offsetMs(epochMs, zone));
 }

@@ -1,30 +1,29 @@
-import { Grid, Stack, TextInput } from '@mantine/core';
+import { SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { errorsUnder } from '../components/form.ts';
+import { type ApiForm, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { SaveForm } from '../components/save-form.tsx';
+import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
 import { previewErrors, usePreview, WindowPreview } from './window-preview.tsx';
-import { newValues, toBody, toUpdate, useWindowForm, valuesOf, type WindowValues } from './window-values.ts';
+import { findErrors, newValues, toBody, toUpdate, valuesOf, type WindowValues } from './window-values.ts';
 
 const route = getRouteApi('/signed-in/maintenance/new');
 
-export function NewMaintenanceWindowPage(): ReactNode {
+export function NewWindowPage(): ReactNode {
   const { monitorId } = route.useSearch();
   const navigate = useNavigate();
   const refresh = useRefresh();
-  const [initialValues] = useState(() =>
-    newValues(monitorId === undefined ? [] : [monitorId], readerZone(), Date.now()),
-  );
+  const monitorIds = monitorId === undefined ? [] : [monitorId];
+  const [initialValues] = useState(() => newValues(monitorIds, readerZone(), Date.now()));
   return (
     <>
       <PageHeader
@@ -39,7 +38,7 @@ export function NewMaintenanceWindowPage(): ReactNode {
           const body = toBody(values);
           const { maintenanceWindow } = await api('POST /api/dashboard/maintenance-windows', { body });
           void refresh(windowsQuery);
-          notifications.show({ message: `${maintenanceWindow.name} is planned.` });
+          notifications.show({ message: `${maintenanceWindow.name} was created.` });
           await navigate({ to: '/maintenance/$windowId', params: { windowId: maintenanceWindow.id } });
         }}
         onCancel={() => void navigate({ to: '/maintenance' })}
@@ -74,53 +73,44 @@ export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNo
   );
 }
 
-interface WindowFormProps {
+interface WindowFormProps extends Omit<SaveFormProps<WindowValues>, 'form' | 'children'> {
   readonly initialValues: WindowValues;
   /** Null: a new window. */
   readonly windowId: string | null;
-  /** The label of the submit button. */
-  readonly action: string;
-  readonly save: (values: WindowValues) => Promise<unknown>;
-  readonly onCancel: () => void;
 }
 
 /** The fields of a window beside a preview of its occurrences. */
-function WindowForm({ initialValues, windowId, action, save, onCancel }: WindowFormProps): ReactNode {
-  const form = useWindowForm(initialValues);
+function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): ReactNode {
+  const form: ApiForm<WindowValues> = useApiForm<WindowValues>({
+    initialValues,
+    validate: findErrors,
+    // The server's error of the rule is about several fields.
+    onValuesChange: () => form.clearFieldError('rrule'),
+  });
   const preview = usePreview(form.values, windowId);
   const errors = { ...previewErrors(preview), ...form.errors };
   return (
-    <SaveForm form={form} action={action} save={save} onCancel={onCancel}>
-      <Grid>
-        <Grid.Col span={{ base: 12, md: 7 }}>
-          <Stack>
-            <Panel title="Name and schedule">
-              <Stack>
-                <TextInput
-                  label="Name"
-                  description="Such as “Database upgrade”."
-                  required
-                  autoComplete="off"
-                  {...form.getInputProps('name')}
-                />
-                <ScheduleFields form={form} errors={errors} />
-                <RecurrenceFields form={form} errors={errors} />
-              </Stack>
-            </Panel>
-            <Panel title="Affected monitors">
-              <MonitorSelect
-                label="Monitors"
-                value={form.values.monitorIds}
-                onChange={(ids) => form.setFieldValue('monitorIds', ids)}
-                error={errorsUnder(form.errors, 'monitorIds')}
+    <SaveForm form={form} {...rest}>
+      <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
+        <Stack>
+          <Panel title="Name and schedule">
+            <Stack>
+              <TextInput
+                label="Name"
+                description="Such as “Database upgrade”."
+                required
+                {...form.getInputProps('name')}
               />
-            </Panel>
-          </Stack>
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 5 }}>
-          <WindowPreview {...preview} />
-        </Grid.Col>
-      </Grid>
+              <ScheduleFields form={form} errors={errors} />
+              <RecurrenceFields form={form} errors={errors} />
+            </Stack>
+          </Panel>
+          <Panel title="Affected monitors">
+            <MonitorSelect {...form.getInputProps('monitorIds')} />
+          </Panel>
+        </Stack>
+        <WindowPreview {...preview} />
+      </SimpleGrid>
     </SaveForm>
   );
 }

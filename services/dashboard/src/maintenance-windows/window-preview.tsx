@@ -5,11 +5,11 @@ import type { MaintenanceWindowPreview } from '@tocsin/contracts/maintenance-win
 import { type ReactNode, useMemo, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, isAboutFields } from '../api/request.ts';
-import { listNames } from '../components/filter-monitors.ts';
+import { formatCount } from '../components/format.ts';
 import { ErrorNotice, useFailure } from '../components/load-states.tsx';
+import { MonitorNames } from '../components/monitor-select.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
-import { monitorsQuery } from '../monitors/queries.ts';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
 import { type PreviewBody, previewQuery } from './queries.ts';
 import { toBody, type WindowValues } from './window-values.ts';
@@ -17,24 +17,19 @@ import { toBody, type WindowValues } from './window-values.ts';
 const DEBOUNCE_MS = 300;
 const MAX_OVERLAPS = 5;
 
-interface PreviewState {
-  /** Null while a time is missing. */
-  readonly body: PreviewBody | null;
-  /** The last one that the server returned. */
-  readonly preview: MaintenanceWindowPreview | undefined;
-  /** Of the last request; null: it succeeded or is in progress for the first time. */
-  readonly failure: unknown;
-  readonly retry: () => void;
-}
+type PreviewState = ReturnType<typeof usePreview>;
 
 /** Asks the server for the occurrences of a window while its form is filled in. @param windowId null: a new window */
-export function usePreview(latest: WindowValues, windowId: string | null): PreviewState {
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the types are those of the query
+export function usePreview(latest: WindowValues, windowId: string | null) {
   const [values] = useDebouncedValue(latest, DEBOUNCE_MS);
+  /** Null while a time is missing. */
   const body = useMemo(() => previewBody(values, windowId), [values, windowId]);
   const query = useQuery(previewQuery(body));
+  /** The last one that the server returned. */
   const [preview, setPreview] = useState(query.data);
   if (query.data !== undefined && query.data !== preview) setPreview(query.data);
-  return { body, preview, failure: useFailure(query), retry: () => void query.refetch() };
+  return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };
 }
 
 function previewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
@@ -61,7 +56,16 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
             <Text size="sm">
               <ScheduleSentence schedule={body} />
             </Text>
-            <SilencedMonitors ids={body.monitorIds} />
+            <Quiet>
+              {body.monitorIds.length === 0 ? (
+                'Select the monitors that send no alerts during maintenance.'
+              ) : (
+                <>
+                  No alerts from <MonitorNames ids={body.monitorIds} max={6} />. Checks continue and are
+                  recorded.
+                </>
+              )}
+            </Quiet>
             {isAboutFields(failure) ? (
               <Quiet>Correct the fields with errors to update the occurrences.</Quiet>
             ) : (
@@ -69,35 +73,17 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
                 <ErrorNotice error={failure} retry={retry} retriesAutomatically={isWorthRetrying(failure)} />
               )
             )}
-            {preview !== undefined ? (
+            {preview !== undefined && (
               <>
-                {preview.occurrences.length === 0 ? (
-                  <Quiet>All occurrences are in the past.</Quiet>
-                ) : (
-                  <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />
-                )}
+                <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />
                 <Overlaps overlaps={preview.overlaps} timeZone={body.timeZone} />
               </>
-            ) : (
-              failure === null && <Skeleton height={150} />
             )}
+            {preview === undefined && failure === null && <Skeleton height={150} />}
           </>
         )}
       </Stack>
     </Panel>
-  );
-}
-
-function SilencedMonitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
-  const { data: monitors = [] } = useQuery(monitorsQuery);
-  if (ids.length === 0) return <Quiet>Select the monitors that send no alerts during maintenance.</Quiet>;
-  const silenced = new Set(ids);
-  const names = monitors.filter(({ id }) => silenced.has(id)).map(({ name }) => name);
-  return (
-    <Quiet>
-      No alerts from {names.length > 0 ? listNames(names, 6) : `${ids.length} monitors`}. Checks continue and
-      are recorded.
-    </Quiet>
   );
 }
 
@@ -124,8 +110,7 @@ function Overlaps({ overlaps, timeZone }: OverlapsProps): ReactNode {
               >
                 {name}
               </TextLink>
-              : {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}
-              <ZonedTime value={startsAt} zone={timeZone} />
+              : {formatCount(monitorCount, 'monitor')}, from <ZonedTime value={startsAt} zone={timeZone} />
             </li>
           ))}
         {overlaps.length > MAX_OVERLAPS && <li>and {overlaps.length - MAX_OVERLAPS} more</li>}

@@ -1,12 +1,11 @@
 import type { FormErrors } from '@mantine/form';
-import { useDidUpdate } from '@mantine/hooks';
 import type { FieldError } from '@tocsin/contracts/errors';
 import {
   createMaintenanceWindowSchema,
   type MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { bodyErrors, useApiForm } from '../components/form.ts';
-import { fromLocal, localToIso, toLocal } from '../components/zoned-time.ts';
+import { type ApiForm, bodyErrors } from '../components/form.ts';
+import { localToIso, momentsAt, toLocal } from '../components/zoned-time.ts';
 import type { WindowBody } from './queries.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
@@ -65,8 +64,9 @@ export function toUpdate(before: WindowValues, values: WindowValues): Partial<Wi
 
 /** The length of an occurrence in milliseconds; null if a time is missing. */
 export function lengthOf({ startsAt, endsAt, timeZone }: WindowValues): number | null {
-  const [start, end] = [fromLocal(startsAt, timeZone)?.epochMs, fromLocal(endsAt, timeZone)?.epochMs];
-  return typeof start === 'number' && typeof end === 'number' ? end - start : null;
+  const [start] = momentsAt(startsAt, timeZone) ?? [];
+  const [end] = momentsAt(endsAt, timeZone) ?? [];
+  return start === undefined || end === undefined ? null : end - start;
 }
 
 /** Moves the start, and the end with it. @param lengthMs the length to keep; null if unknown */
@@ -77,99 +77,58 @@ export function withStart(values: WindowValues, startsAt: string, lengthMs: numb
 
 /** Moves the end. */
 export function withLength(values: WindowValues, lengthMs: number): WindowValues {
-  const start = fromLocal(values.startsAt, values.timeZone)?.epochMs;
-  if (start === undefined || start === null) return values;
-  return { ...values, endsAt: toLocal(start + lengthMs, values.timeZone) };
+  const [start] = momentsAt(values.startsAt, values.timeZone) ?? [];
+  return start === undefined ? values : { ...values, endsAt: toLocal(start + lengthMs, values.timeZone) };
 }
 
 /** Errors of the form's own fields and of the request body. The server checks the rest. */
 export function findErrors(values: WindowValues): FieldError[] {
+  const { startsAt, endsAt, timeZone, repeat, every, ends, until, count, rrule } = values;
+  const hasInterval = repeat !== 'once' && repeat !== 'custom';
+  const length = lengthOf(values);
+  const own = {
+    startsAt: timeError(startsAt, timeZone),
+    endsAt: timeError(endsAt, timeZone) || (length !== null && length <= 0 && 'must be after the start'),
+    rrule: repeat === 'custom' && rrule.trim() === '' && 'Enter a rule, such as FREQ=WEEKLY;BYDAY=SA.',
+    every: hasInterval && !isIntegerUpTo(every, 1_000) && 'must be from 1 to 1,000',
+    until: hasInterval && ends === 'until' && !/^\d{4}-\d{2}-\d{2}$/.test(until) && 'Enter the last day.',
+    count: hasInterval && ends === 'count' && !isIntegerUpTo(count, 366) && 'must be from 1 to 366',
+  };
   return [
-    ...timeErrors(values.startsAt, 'startsAt', values.timeZone),
-    ...timeErrors(values.endsAt, 'endsAt', values.timeZone),
-    ...((lengthOf(values) ?? 1) <= 0 ? [{ path: 'endsAt', message: 'must be after the start' }] : []),
-    ...recurrenceErrors(values),
+    ...Object.entries(own).flatMap(([path, message]) => (message === false ? [] : [{ path, message }])),
     ...bodyErrors(createMaintenanceWindowSchema, toBody(values)),
   ];
 }
 
-function timeErrors(local: string, path: string, zone: string): FieldError[] {
-  const reading = fromLocal(local, zone);
-  if (reading === null) return [{ path, message: 'Enter a date and a time.' }];
-  if (reading.epochMs !== null) return [];
-  return [{ path, message: `This time does not exist in ${zone}, because the clocks go forward.` }];
-}
-
-function recurrenceErrors({ repeat, every, ends, until, count, rrule }: WindowValues): FieldError[] {
-  if (repeat === 'once') return [];
-  if (repeat === 'custom')
-    return rrule.trim() === ''
-      ? [{ path: 'rrule', message: 'Enter a rule, such as FREQ=WEEKLY;BYDAY=SA.' }]
-      : [];
-  const errors: FieldError[] = [];
-  if (!isIntegerUpTo(every, 1_000)) errors.push({ path: 'every', message: 'must be from 1 to 1,000' });
-  if (ends === 'until' && !/^\d{4}-\d{2}-\d{2}$/.test(until))
-    errors.push({ path: 'until', message: 'Enter the last day.' });
-  if (ends === 'count' && !isIntegerUpTo(count, 366))
-    errors.push({ path: 'count', message: 'must be from 1 to 366' });
-  return errors;
+function timeError(local: string, zone: string): string | false {
+  const moments = momentsAt(local, zone);
+  if (moments === null) return 'Enter a date and a time.';
+  return moments.length === 0 && `This time does not exist in ${zone}, because the clocks go forward.`;
 }
 
 function isIntegerUpTo(value: number, max: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= max;
 }
 
-const MINUTE_MS = 60_000;
+const UNITS_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: HOUR_MS, m: 60_000, s: 1_000 };
+const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m|s)[a-z]*/gi;
 /** Longer durations are typing errors. */
-const MAX_MINUTES = 366 * 1_440;
-const UNITS: Readonly<Record<string, number>> = { d: 1_440, h: 60, m: 1 };
-const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m)[a-z]*/gi;
-
-/** Such as `1 d 2 h 30 min`, without seconds. */
-export function formatDuration(ms: number): string {
-  const minutes = Math.floor(ms / MINUTE_MS);
-  const parts = [
-    [Math.floor(minutes / 1_440), 'd'],
-    [Math.floor(minutes / 60) % 24, 'h'],
-    [minutes % 60, 'min'],
-  ] as const;
-  return (
-    parts
-      .filter(([count]) => count > 0)
-      .map(([count, unit]) => `${count} ${unit}`)
-      .join(' ') || '0 min'
-  );
-}
+const MAX_DURATION_MS = 366 * 24 * HOUR_MS;
 
 /** The milliseconds of `90 min`, `1.5 h`, `2h30`, `1 d 2 h` or a number of minutes; null if the text is none of these. */
 export function parseDuration(text: string): number | null {
-  const parts = [...text.matchAll(PART)];
-  const rest = text.replaceAll(PART, '').trim();
-  const minutes = parts.reduce(
-    (sum, [, count = '', unit = '']) =>
-      sum + Number(count.replace(',', '.')) * (UNITS[unit.toLowerCase()] ?? 0),
-    0,
-  );
-  if (rest !== '' && !/^\d+$/.test(rest)) return null;
-  const total = Math.round(minutes + Number(rest));
-  return total > 0 && total <= MAX_MINUTES ? total * MINUTE_MS : null;
-}
-
-export type WindowFormState = ReturnType<typeof useApiForm<WindowValues>>;
-
-export function useWindowForm(initialValues: WindowValues): WindowFormState {
-  const form = useApiForm<WindowValues>({ validate: findErrors, initialValues });
-  const { repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt } = form.values;
-  // The server's error of the rule is about all of these.
-  useDidUpdate(
-    () => form.clearFieldError('rrule'),
-    [repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt],
-  );
-  return form;
+  let sum = 0;
+  const minutes = text.replaceAll(PART, (_, count: string, unit: string) => {
+    sum += Number(count.replace(',', '.')) * (UNITS_MS[unit.toLowerCase()] ?? 0);
+    return '';
+  });
+  if (!/^\s*\d*\s*$/.test(minutes)) return null;
+  const durationMs = Math.round(sum + Number(minutes) * 60_000);
+  return durationMs > 0 && durationMs <= MAX_DURATION_MS ? durationMs : null;
 }
 
 export interface WindowFieldsProps {
-  readonly form: WindowFormState;
+  readonly form: ApiForm<WindowValues>;
   /** Those of the form and of the preview, by field. */
   readonly errors: FormErrors;
 }

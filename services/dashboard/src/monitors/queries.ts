@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
@@ -10,9 +9,6 @@ import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 
 /** For data that the live stream does not update. */
 const REFRESH_MS = 30_000;
-const SLOW_REFRESH_MS = 60_000;
-const PAGE_SIZE = LIMITS.eventsPerRequest.max;
-const MAX_PAGES = 5;
 export const MAX_INCIDENTS = 20;
 
 export const monitorsQuery = queryOptions({
@@ -22,14 +18,12 @@ export const monitorsQuery = queryOptions({
   staleTime: 5 * 60_000,
 });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
 export const monitorQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id],
     queryFn: ({ signal }) => api('GET /api/dashboard/monitors/:id', { id, signal }),
   });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorStatsQuery = (id: string, window: StatsWindow) =>
   queryOptions({
     queryKey: ['monitor', id, 'stats', window],
@@ -41,7 +35,6 @@ export const monitorStatsQuery = (id: string, window: StatsWindow) =>
   });
 
 /** The current state of a monitor in each region, or null if the API does not know it. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorRegionsQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id, 'regions'],
@@ -57,7 +50,6 @@ export const monitorRegionsQuery = (id: string) =>
   });
 
 /** The latest incidents of a monitor, newest first. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorIncidentsQuery = (id: string) =>
   queryOptions({
     queryKey: ['incidents', 'of-monitor', id],
@@ -67,32 +59,7 @@ export const monitorIncidentsQuery = (id: string) =>
     },
   });
 
-/** Every channel of the account. */
-export const allChannelsQuery = queryOptions({
-  queryKey: ['channels', 'all'],
-  queryFn: async ({ signal }) => (await api('GET /api/dashboard/channels', { signal })).channels,
-  refetchInterval: refreshEvery(SLOW_REFRESH_MS),
-});
-
-/** The newest maintenance windows of the account, at most `MAX_PAGES` pages. */
-export const allWindowsQuery = queryOptions({
-  queryKey: ['maintenance-windows', 'all'],
-  queryFn: async ({ signal }) => {
-    const windows: ListedMaintenanceWindow[] = [];
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const before = windows.at(-1)?.id;
-      const query = { limit: String(PAGE_SIZE), ...(before !== undefined && { before }) };
-      const { maintenanceWindows } = await api('GET /api/dashboard/maintenance-windows', { query, signal });
-      windows.push(...maintenanceWindows);
-      if (maintenanceWindows.length < PAGE_SIZE) break;
-    }
-    return windows;
-  },
-  refetchInterval: refreshEvery(SLOW_REFRESH_MS),
-});
-
 /** The latest events of a monitor, newest first. `dataUpdatedAt` is 0 until they are loaded; then the live stream adds to them. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const eventTailQuery = (id: string, load: typeof loadEvents = loadEvents) =>
   queryOptions({
     queryKey: ['event-tail', id],

@@ -1,27 +1,38 @@
-import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconUserPlus } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { type ReactNode, useState } from 'react';
-import type { z } from 'zod';
-import { showError, useRefresh } from '../api/mutations.ts';
+import { IconUserPlus, IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { CodeBlock, IconButton } from '../components/buttons.tsx';
-import { CreateDialog } from '../components/create-dialog.tsx';
-import { useApiForm } from '../components/form.ts';
+import { ActionButton, CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ResultDialog } from '../components/dialogs.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { DataTable, PageHeader, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/text.tsx';
 import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
+
+interface CreatedInvitation {
+  readonly invitation: Invitation;
+  readonly url: string;
+}
 
 /** The users of the account, for owners. */
 export function PeoplePage(): ReactNode {
   const users = useQuery(usersQuery);
   const invitations = useQuery(invitationsQuery);
   const [inviting, setInviting] = useState(false);
+  const [created, setCreated] = useState<CreatedInvitation | null>(null);
+  const close = (): void => {
+    setInviting(false);
+    setCreated(null);
+  };
   return (
     <>
       <PageHeader
@@ -37,89 +48,73 @@ export function PeoplePage(): ReactNode {
         <Loaded query={users} pending={<Placeholder heights={[160]} />}>
           {(all) => <UserTable users={all} />}
         </Loaded>
-        <Loaded query={invitations} pending={null}>
-          {(open) => open.length > 0 && <InvitationTable invitations={open} />}
+        <Loaded query={invitations} pending={null} empty={null}>
+          {(open) => <InvitationTable invitations={open} />}
         </Loaded>
       </Stack>
-      <InviteDialog opened={inviting} onClose={() => setInviting(false)} />
+      <ResultDialog
+        opened={inviting || created !== null}
+        title={created === null ? 'Invite a person' : 'Your invitation link'}
+        result={created && <InvitationLink {...created} />}
+        done="Done"
+        onClose={close}
+      >
+        <InvitationForm onCreated={setCreated} onCancel={close} />
+      </ResultDialog>
     </>
   );
 }
 
 function InvitationTable({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
   const refresh = useRefresh();
-  const revoke = useMutation({
-    mutationFn: (id: string) => api('DELETE /api/dashboard/invitations/:id', { id }),
-    onSuccess: () => notifications.show({ message: 'Invitation revoked. Its link no longer works.' }),
-    onError: showError,
-    onSettled: () => refresh(invitationsQuery),
-  });
+  const revoke = async (id: string): Promise<void> => {
+    try {
+      await api('DELETE /api/dashboard/invitations/:id', { id });
+      notifications.show({ message: 'Invitation revoked. Its link no longer works.' });
+    } finally {
+      await refresh(invitationsQuery);
+    }
+  };
   return (
     <Panel title="Open invitations">
       <DataTable
         label="Open invitations"
         rows={invitations}
         rowKey={({ id }) => id}
-        columns={[
-          { title: 'For', render: ({ email }) => email ?? 'anyone with the link' },
-          { title: 'Role', render: ({ role }) => role },
-          { title: 'Expires', render: ({ expiresAt }) => <Time value={expiresAt} as="ago" /> },
-          {
-            title: 'Actions',
-            render: ({ id }) => (
-              <Button
-                size="xs"
-                variant="default"
-                loading={revoke.isPending && revoke.variables === id}
-                onClick={() => revoke.mutate(id)}
-              >
-                Revoke
-              </Button>
-            ),
-          },
-        ]}
+        columns={{
+          For: ({ email }) => email ?? 'Anyone with the link',
+          Role: ({ role }) => role,
+          Expires: ({ expiresAt }) => <Time value={expiresAt} as="ago" />,
+          Actions: ({ id }) => (
+            <ActionButton size="xs" icon={IconX} action={() => revoke(id)}>
+              Revoke
+            </ActionButton>
+          ),
+        }}
       />
     </Panel>
   );
 }
 
-interface InviteDialogProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
+interface InvitationFormProps {
+  readonly onCreated: (created: CreatedInvitation) => void;
+  readonly onCancel: () => void;
 }
 
-/** Creates an invitation, then shows its link once. */
-function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
+function InvitationForm({ onCreated, onCancel }: InvitationFormProps): ReactNode {
   const refresh = useRefresh();
+  const initialValues = { email: '', role: 'member' as UserRole };
+  const toBody = ({ email, role }: typeof initialValues) => ({ role, email: email.trim() || null });
   const form = useApiForm({
-    schema: createInvitationSchema,
-    initialValues: { email: '', role: 'member' },
-    toBody,
+    initialValues,
+    validate: (values) => bodyErrors(createInvitationSchema, toBody(values)),
   });
+  const save = async (values: typeof initialValues): Promise<void> => {
+    onCreated(await api('POST /api/dashboard/invitations', { body: toBody(values) }));
+    void refresh(invitationsQuery);
+  };
   return (
-    <CreateDialog
-      opened={opened}
-      onClose={onClose}
-      title="Invite a person"
-      form={form}
-      action="Create the link"
-      create={async (values) => {
-        const created = await api('POST /api/dashboard/invitations', { body: toBody(values) });
-        void refresh(invitationsQuery);
-        return created;
-      }}
-      resultTitle="Your invitation link"
-      renderResult={({ invitation, url }) => (
-        <>
-          <Text size="sm">
-            Send this link to {invitation.email ?? 'the person'}. It works once, within seven days, and is not
-            shown again.
-          </Text>
-          <CodeBlock code={url} what="the link" />
-        </>
-      )}
-      done="Done"
-    >
+    <SaveForm form={form} action="Create link" save={save} onCancel={onCancel} layout="dialog">
       <TextInput
         label="Email address"
         description="Required for single sign-on. If empty, the person who opens the link enters one."
@@ -133,16 +128,17 @@ function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
           <Radio value="owner" label="Owner: people and channel secrets, too" />
         </Stack>
       </Radio.Group>
-    </CreateDialog>
+    </SaveForm>
   );
 }
 
-function toBody({
-  email,
-  role,
-}: {
-  readonly email: string;
-  readonly role: UserRole;
-}): z.input<typeof createInvitationSchema> {
-  return { role, ...(email.trim() !== '' && { email }) };
+function InvitationLink({ invitation: { email }, url }: CreatedInvitation): ReactNode {
+  return (
+    <>
+      <Text size="sm">
+        Send this link to {email ?? 'the person'}. It works once, within seven days, and is not shown again.
+      </Text>
+      <CodeBlock code={url} what="the link" />
+    </>
+  );
 }

@@ -7,18 +7,19 @@ import {
   IconHelpCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { Region } from '@tocsin/contracts/regions/region';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import type { ReactNode } from 'react';
 import { formatSpan } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { DataTable, PageHeader, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { StateBadge, type StateLook, TextLink } from '../components/text.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
 
 const LOOKS: Readonly<Record<RegionState, StateLook>> = {
   serving: { label: 'Serving', icon: IconCircleCheckFilled, tone: 'good' },
-  idle: { label: 'Not used', icon: IconCircleDashed, tone: 'quiet' },
+  idle: { label: 'Unused', icon: IconCircleDashed, tone: 'quiet' },
   late: { label: 'Falling behind', icon: IconClockExclamation, tone: 'bad' },
   unserved: { label: 'No checkers', icon: IconAlertTriangleFilled, tone: 'bad' },
   unknown: { label: 'Queue unavailable', icon: IconHelpCircle, tone: 'quiet' },
@@ -42,29 +43,20 @@ export function RegionsPage(): ReactNode {
                 label="Regions"
                 rows={byUrgency(regions)}
                 rowKey={({ region }) => region}
-                columns={[
-                  {
-                    title: 'Region',
-                    render: ({ region }) => (
-                      <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
-                    ),
-                  },
-                  { title: 'State', render: (region) => <StateBadge look={LOOKS[regionState(region)]} /> },
-                  { title: 'Checkers', render: ({ workers }) => workers ?? '–' },
-                  {
-                    title: 'Monitors',
-                    render: ({ region, monitors }) => (
-                      <TextLink to="/" search={{ region }} size="sm">
-                        {monitors}
-                      </TextLink>
-                    ),
-                  },
-                  { title: 'Waiting', render: ({ waiting }) => waiting ?? '–' },
-                  {
-                    title: 'Lag',
-                    render: ({ lagSeconds }) => (lagSeconds === null ? '–' : formatSpan(lagSeconds)),
-                  },
-                ]}
+                columns={{
+                  Region: ({ region }) => (
+                    <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
+                  ),
+                  State: (region) => <StateBadge look={LOOKS[regionState(region)]} />,
+                  Checkers: ({ workers }) => workers ?? '–',
+                  Monitors: ({ region, monitors }) => (
+                    <TextLink to="/" search={{ region }} size="sm">
+                      {monitors}
+                    </TextLink>
+                  ),
+                  Waiting: ({ waiting }) => waiting ?? '–',
+                  Lag: ({ lagSeconds }) => (lagSeconds === null ? '–' : formatSpan(lagSeconds)),
+                }}
               />
             </Panel>
           </>

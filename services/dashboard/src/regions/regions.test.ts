@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Region } from '@tocsin/contracts/regions/region';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import { byUrgency, regionState } from './regions.ts';
 
 const serving: Region = { region: 'eu', workers: 2, waiting: 0, lagSeconds: 0, monitors: 3, served: true };
@@ -14,7 +14,7 @@ test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   expect(regionState({ ...serving, ...change })).toBe(state);
 });
 
-test('regions that need attention come first', () => {
+test('byUrgency puts regions that need attention first', () => {
   const regions = [serving, { ...serving, region: 'us', served: false }, { ...serving, region: 'ap' }];
   expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
 });

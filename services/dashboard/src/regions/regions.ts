@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import type { Region } from '@tocsin/contracts/regions/region';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import { api } from '../api/request.ts';
 
 /** Checks that are later than this are skipped. */

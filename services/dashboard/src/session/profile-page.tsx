@@ -1,88 +1,83 @@
-import { Badge, Button, Group, PasswordInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Badge, Box, PasswordInput, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { LIMITS } from '@tocsin/contracts/limits';
+import { IconLogout } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { signInRoutes } from '@tocsin/contracts/identity/routes';
 import type { ReactNode } from 'react';
-import { api, describeError } from '../api/request.ts';
-import { ErrorNotice, Loaded } from '../components/load-states.tsx';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { ActionButton } from '../components/buttons.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
+import { DataTable } from '../components/data-table.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { browserName, currentSessionQuery, sessionsQuery } from './session.ts';
-
-const { min, max } = LIMITS.passwordCharacters;
 
 export function ProfilePage(): ReactNode {
   return (
     <>
       <PageHeader title="Profile and sessions" />
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Stack>
         <Sessions />
-        <ChangePassword />
-      </SimpleGrid>
+        <Box maw={480}>
+          <ChangePassword />
+        </Box>
+      </Stack>
     </>
   );
 }
 
 function Sessions(): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const query = useQuery(sessionsQuery);
   const currentId = useQuery(currentSessionQuery).data?.session.id;
-  const { mutate, isPending } = useMutation({
-    /** @param token of the session to end, or null for every other session */
-    mutationFn: (token: string | null) =>
-      token === null
-        ? api('POST /api/auth/revoke-other-sessions')
-        : api('POST /api/auth/revoke-session', { body: { token } }),
-    onSuccess: () => notifications.show({ message: 'Session ended' }),
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
-  });
+  const end = async (request: Promise<unknown>): Promise<void> => {
+    try {
+      await request;
+      notifications.show({ message: 'Session ended.' });
+    } finally {
+      await refresh(sessionsQuery);
+    }
+  };
+  const endOthers = (): Promise<void> => end(api('POST /api/auth/revoke-other-sessions'));
   return (
     <Panel
       title="Sessions"
       actions={
         query.data?.some(({ id }) => id !== currentId) && (
-          <Button size="xs" variant="default" loading={isPending} onClick={() => mutate(null)}>
+          <ActionButton size="xs" icon={IconLogout} action={endOthers}>
             Sign out all other sessions
-          </Button>
+          </ActionButton>
         )
       }
     >
-      <Loaded query={query} pending={<Skeleton h={90} />}>
+      <Loaded query={query} pending={<Placeholder heights={[90]} />}>
         {(sessions) => (
-          <Stack gap="sm">
-            {sessions.map(({ id, token, userAgent, ipAddress, createdAt }) => (
-              <Group key={id} justify="space-between" wrap="nowrap">
-                <Stack gap={0}>
-                  <Group gap="xs">
-                    <Text size="sm" fw={600}>
-                      {browserName(userAgent)}
-                    </Text>
-                    {id === currentId && (
-                      <Badge size="sm" variant="light">
-                        This session
-                      </Badge>
-                    )}
-                  </Group>
-                  <Quiet size="xs">
-                    {ipAddress ? `${ipAddress} · ` : ''}
-                    since <Time value={createdAt} />
-                  </Quiet>
-                </Stack>
-                {id !== currentId && (
-                  <Button
+          <DataTable
+            label="Sessions"
+            rows={sessions}
+            rowKey={({ id }) => id}
+            columns={{
+              Browser: ({ userAgent }) => browserName(userAgent),
+              'IP address': ({ ipAddress }) => ipAddress || '–',
+              'Signed in': ({ createdAt }) => <Time value={createdAt} />,
+              Actions: ({ id, token, userAgent }) =>
+                id === currentId ? (
+                  <Badge variant="light">This session</Badge>
+                ) : (
+                  <ActionButton
                     size="xs"
-                    variant="default"
-                    onClick={() => mutate(token)}
+                    icon={IconLogout}
+                    action={() => end(api('POST /api/auth/revoke-session', { body: { token } }))}
                     aria-label={`Sign out ${browserName(userAgent)}`}
                   >
                     Sign out
-                  </Button>
-                )}
-              </Group>
-            ))}
-          </Stack>
+                  </ActionButton>
+                ),
+            }}
+          />
         )}
       </Loaded>
     </Panel>
@@ -90,50 +85,34 @@ function Sessions(): ReactNode {
 }
 
 function ChangePassword(): ReactNode {
-  const queryClient = useQueryClient();
-  const form = useForm({
+  const refresh = useRefresh();
+  const form = useApiForm({
     initialValues: { currentPassword: '', newPassword: '' },
-    validateInputOnChange: ['newPassword'],
-    validate: {
-      newPassword: ({ length }) =>
-        length < min || length > max ? `must have ${min} to ${max} characters` : null,
-    },
+    validate: (values) => bodyErrors(signInRoutes.changePassword.body, values),
   });
-  const { mutate, error, isPending, reset } = useMutation({
-    gcTime: 0,
-    mutationFn: (body: typeof form.values) => api('POST /api/auth/change-password', { body }),
-    onSuccess: async () => {
-      form.reset();
-      reset();
-      notifications.show({ message: 'Password changed. All other sessions have ended.' });
-      await queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey });
-    },
-  });
+  const save = async (body: typeof form.values): Promise<void> => {
+    await api('POST /api/auth/change-password', { body });
+    form.reset();
+    notifications.show({ message: 'Password changed. All other sessions have ended.' });
+    await refresh(sessionsQuery);
+  };
   return (
     <Panel title="Password">
-      <form noValidate onSubmit={form.onSubmit((values) => mutate(values))}>
-        <Stack>
-          <Quiet>Changing the password ends all other sessions.</Quiet>
-          <PasswordInput
-            label="Current password"
-            autoComplete="current-password"
-            required
-            {...form.getInputProps('currentPassword')}
-          />
-          <PasswordInput
-            label="New password"
-            autoComplete="new-password"
-            required
-            {...form.getInputProps('newPassword')}
-          />
-          {error && <ErrorNotice error={error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={isPending}>
-              Change password
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <SaveForm form={form} action="Change password" save={save} layout="dialog">
+        <Quiet>Changing the password ends all other sessions.</Quiet>
+        <PasswordInput
+          label="Current password"
+          autoComplete="current-password"
+          required
+          {...form.getInputProps('currentPassword')}
+        />
+        <PasswordInput
+          label="New password"
+          autoComplete="new-password"
+          required
+          {...form.getInputProps('newPassword')}
+        />
+      </SaveForm>
     </Panel>
   );
 }

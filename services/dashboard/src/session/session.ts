@@ -11,9 +11,15 @@ export const meQuery = queryOptions({
   meta: { session: true },
 });
 
-/** The region of monitors without regions. For pages that need a session. */
+/** The signed-in user and their account, for pages that need a session. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type is that of the query
+export function useMe() {
+  return useSuspenseQuery(meQuery).data;
+}
+
+/** The region of monitors without regions. */
 export function useDefaultRegion(): string {
-  return useSuspenseQuery(meQuery).data.account.defaultRegion;
+  return useMe().account.defaultRegion;
 }
 
 export const signInMethodsQuery = queryOptions({
@@ -32,34 +38,26 @@ export const currentSessionQuery = queryOptions({
   queryFn: ({ signal }) => api('GET /api/auth/get-session', { signal }),
 });
 
-export async function signOut(): Promise<void> {
-  await api('POST /api/auth/sign-out');
-}
-
-const BROWSERS = [
-  ['Edg/', 'Edge'],
-  ['OPR/', 'Opera'],
-  ['Firefox/', 'Firefox'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-] as const;
-
-const SYSTEMS = [
-  ['Android', 'Android'],
-  ['iPhone', 'iPhone'],
-  ['iPad', 'iPad'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['Linux', 'Linux'],
-] as const;
+const BROWSERS = {
+  'Edg/': 'Edge',
+  'OPR/': 'Opera',
+  'Firefox/': 'Firefox',
+  'Chrome/': 'Chrome',
+  'Safari/': 'Safari',
+};
+const SYSTEMS = {
+  Android: 'Android',
+  iPhone: 'iPhone',
+  iPad: 'iPad',
+  Windows: 'Windows',
+  'Mac OS': 'macOS',
+  Linux: 'Linux',
+};
 
 /** Describes a user agent, as `Firefox on Linux`. For display only. */
 export function browserName(userAgent: string | null | undefined): string {
-  const agent = userAgent ?? '';
-  const nameIn = (names: readonly (readonly [string, string])[]): string | undefined =>
-    names.find(([mark]) => agent.includes(mark))?.[1];
-  const browser = nameIn(BROWSERS);
-  const system = nameIn(SYSTEMS);
-  if (browser !== undefined && system !== undefined) return `${browser} on ${system}`;
-  return browser ?? system ?? 'Unknown browser';
+  const names = [BROWSERS, SYSTEMS].map(
+    (marks) => Object.entries(marks).find(([mark]) => userAgent?.includes(mark))?.[1],
+  );
+  return names.filter((name) => name !== undefined).join(' on ') || 'Unknown browser';
 }

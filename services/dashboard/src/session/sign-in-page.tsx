@@ -1,22 +1,68 @@
-import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import {
+  Alert,
+  Button,
+  Center,
+  Divider,
+  Paper,
+  PasswordInput,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { signInRoutes } from '@tocsin/contracts/identity/routes';
 import { parseUrl } from '@tocsin/contracts/parse-url';
+import { acceptInvitationSchema } from '@tocsin/contracts/people/user';
 import type { ReactNode } from 'react';
-import { api, describeError } from '../api/request.ts';
+import { api } from '../api/request.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { ErrorNotice } from '../components/load-states.tsx';
-import { Entrance } from './entrance.tsx';
+import pageClasses from '../components/page.module.css';
+import { SaveForm } from '../components/save-form.tsx';
 import { signInMethodsQuery } from './session.ts';
 
-const route = getRouteApi('/sign-in');
+const signInRoute = getRouteApi('/sign-in');
+const setUpRoute = getRouteApi('/setup');
+const invitationRoute = getRouteApi('/invitation');
+
+interface EntranceProps {
+  readonly title: string;
+  readonly hint: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The frame around the pages before signing in. */
+function Entrance({ title, hint, children }: EntranceProps): ReactNode {
+  useDocumentTitle(`${title} · Tocsin`);
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Paper p="xl" w="100%" maw={420} className={pageClasses['panel'] ?? ''}>
+        <Stack>
+          <Stack gap={4} align="center">
+            <img src="/favicon.svg" width={48} height={48} alt="" />
+            <Title order={1} size="h3">
+              {title}
+            </Title>
+            <Text size="sm" c="var(--text-quiet)" ta="center">
+              {hint}
+            </Text>
+          </Stack>
+          {children}
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
 
 export function SignInPage(): ReactNode {
-  const { from, error } = route.useSearch();
+  const { from, error } = signInRoute.useSearch();
   const { data } = useQuery(signInMethodsQuery);
   const methods = data?.methods ?? ['password'];
   return (
-    <Entrance title="Sign in" hint="to monitor your services">
+    <Entrance title="Sign in" hint="Use your Tocsin account.">
       {error !== undefined && (
         <Alert color="red" role="alert">
           {describeRefusal(error)}
@@ -29,53 +75,48 @@ export function SignInPage(): ReactNode {
   );
 }
 
-function PasswordForm({ from }: { readonly from: string }): ReactNode {
+/** @returns a function that opens a page after the session has begun */
+function useEnter(href: string): () => Promise<void> {
   const router = useRouter();
   const queryClient = useQueryClient();
-  const form = useForm({ initialValues: { email: '', password: '' } });
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: (body: typeof form.values) => api('POST /api/auth/sign-in/email', { body }),
-    // A 401 means a wrong password here.
-    meta: { session: true },
-    gcTime: 0,
-    onSuccess: async () => {
-      queryClient.clear();
-      await router.navigate({ href: from, replace: true });
-    },
+  return () => {
+    queryClient.clear();
+    return router.navigate({ href, replace: true });
+  };
+}
+
+function PasswordForm({ from }: { readonly from: string }): ReactNode {
+  const enter = useEnter(from);
+  const form = useApiForm({
+    initialValues: { email: '', password: '' },
+    validate: (values) => bodyErrors(signInRoutes.signIn.body, values),
   });
+  const signIn = async (body: typeof form.values): Promise<void> => {
+    await api('POST /api/auth/sign-in/email', { body });
+    await enter();
+  };
   return (
-    <form onSubmit={form.onSubmit((values) => mutate(values))}>
-      <Stack>
-        {error && (
-          <Alert color="red" role="alert">
-            {describeError(error)}
-          </Alert>
-        )}
-        <TextInput
-          label="Email address"
-          type="email"
-          autoComplete="username"
-          required
-          {...form.getInputProps('email')}
-        />
-        <PasswordInput
-          label="Password"
-          autoComplete="current-password"
-          required
-          {...form.getInputProps('password')}
-        />
-        <Button type="submit" fullWidth loading={isPending}>
-          Sign in
-        </Button>
-      </Stack>
-    </form>
+    <SaveForm form={form} action="Sign in" save={signIn} layout="entrance">
+      <TextInput
+        label="Email address"
+        type="email"
+        autoComplete="username"
+        required
+        {...form.getInputProps('email')}
+      />
+      <PasswordInput
+        label="Password"
+        autoComplete="current-password"
+        required
+        {...form.getInputProps('password')}
+      />
+    </SaveForm>
   );
 }
 
 function ProviderButton({ from }: { readonly from: string }): ReactNode {
   const { mutate, error, isPending, isSuccess } = useMutation({
     mutationFn: () => api('POST /api/auth/sign-in/social', { body: { provider: 'oidc', callbackURL: from } }),
-    meta: { session: true },
     onSuccess: ({ url }) => window.location.assign(url),
   });
   return (
@@ -106,4 +147,81 @@ function describeRefusal(code: string): string {
   if (code === 'unable_to_link_account')
     return 'This email address belongs to a user with another identity at the provider. Ask an owner of the account to remove that user and to invite you again.';
   return `The identity provider refused the sign-in (${code}). Try again, or contact your administrator.`;
+}
+
+/** The first run: the link that is printed at startup makes the first owner. */
+export function SetUpPage(): ReactNode {
+  return (
+    <Entrance
+      title="Welcome to Tocsin"
+      hint="Create the first owner of this installation. You can invite everyone else afterwards."
+    >
+      <JoinForm
+        token={setUpRoute.useSearch().token}
+        incomplete="This link is incomplete. `npm start` prints a new one at each start."
+        action="Create owner"
+      />
+    </Entrance>
+  );
+}
+
+export function InvitationPage(): ReactNode {
+  return (
+    <Entrance title="You are invited" hint="Choose a name and a password to join.">
+      <JoinForm
+        token={invitationRoute.useSearch().token}
+        incomplete="This link is incomplete. Ask the person who invited you for a new one."
+        action="Join"
+        emailHint="Leave empty if the invitation was sent to your address."
+      />
+    </Entrance>
+  );
+}
+
+interface JoinFormProps {
+  readonly token: string;
+  /** Shown if the token is empty. */
+  readonly incomplete: string;
+  readonly action: string;
+  /** Set if the invitation may already have the email address. */
+  readonly emailHint?: string;
+}
+
+function JoinForm({ token, incomplete, action, emailHint }: JoinFormProps): ReactNode {
+  const enter = useEnter('/');
+  const initialValues = { name: '', email: '', password: '' };
+  const toBody = ({ email, ...values }: typeof initialValues) => ({
+    ...values,
+    token,
+    email: email.trim() || null,
+  });
+  const form = useApiForm({
+    initialValues,
+    validate: (values) => bodyErrors(acceptInvitationSchema, toBody(values)),
+  });
+  const save = async (values: typeof initialValues): Promise<void> => {
+    await api('POST /api/dashboard/invitations/accept', { body: toBody(values) });
+    await enter();
+  };
+  if (token === '') return <Text size="sm">{incomplete}</Text>;
+  return (
+    <SaveForm form={form} action={action} save={save} layout="entrance">
+      <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
+      <TextInput
+        label="Email address"
+        type="email"
+        autoComplete="username"
+        required={emailHint === undefined}
+        description={emailHint}
+        {...form.getInputProps('email')}
+      />
+      <PasswordInput
+        label="Password"
+        description="At least 8 characters. A passphrase is best."
+        autoComplete="new-password"
+        required
+        {...form.getInputProps('password')}
+      />
+    </SaveForm>
+  );
 }

@@ -28,7 +28,7 @@ beforeAll(async () => {
     lookup: ground.dns.lookup,
     checkUrlLookupMs: NO_DEADLINE_MS,
   });
-  ground.answer = (request, response) => {
+  ground.respond = (request, response) => {
     requests += 1;
     request.resume();
     const next = locations.get(request.url ?? '/');
@@ -107,7 +107,7 @@ describe('a receiver that redirects', () => {
   });
 });
 
-test('a receiver whose name resolved to a public address earlier, and to a private one now', async () => {
+test('blocks a receiver whose name resolved to a public address and now resolves to a private one', async () => {
   ground.dns.zone.set('turns.attack.test', (question) =>
     question === 1 ? [PUBLIC_ADDRESS] : ['127.0.0.1', '::1'],
   );
@@ -118,7 +118,7 @@ test('a receiver whose name resolved to a public address earlier, and to a priva
   );
 });
 
-test('a UNIX socket is no receiver', async () => {
+test('a UNIX socket is not a valid receiver', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'tocsin-attack-'));
   const socketFile = path.join(folder, 'docker.sock');
   let connections = 0;

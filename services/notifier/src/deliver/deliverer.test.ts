@@ -64,7 +64,7 @@ function delivererOn(options: Partial<DelivererOptions>): Deliverer {
   });
 }
 
-test('an outcome that Postgres does not take at first is recorded in the end, once', async () => {
+test('an outcome that Postgres refuses at first is recorded later, once', async () => {
   const recorded: AttemptRecord[] = [];
   let tries = 0;
   const deliverer = delivererOn({
@@ -81,7 +81,7 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
   expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);
 });
 
-test('a delivery claimed long after the stop began is left to others', async () => {
+test('a delivery claimed long after the stop began is left to other processes', async () => {
   let now = 1_000;
   const sent: string[] = [];
   const deliverer = delivererOn({

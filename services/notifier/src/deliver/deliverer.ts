@@ -21,7 +21,6 @@ export interface DelivererOptions {
   readonly logger: Logger;
   /** Called after each recorded attempt, because a later delivery may have waited for it. */
   readonly onRecorded: () => void;
-  /** Milliseconds of any clock; default `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -37,10 +36,7 @@ export class Deliverer {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /**
-   * Makes one attempt, or none if it comes too late after `stop`. Never rejects: an attempt that is not recorded is made again after its
-   * lease.
-   */
+  /** Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is made again after its lease. */
   attempt(delivery: ClaimedDelivery): Promise<void> {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;
@@ -48,20 +44,20 @@ export class Deliverer {
       logger.info('This process stops: another one makes the attempt after its lease', { deliveryId });
       return Promise.resolve();
     }
-    const options = {
-      kind: SpanKind.CLIENT,
-      parent: delivery.traceparent,
-      attributes: {
-        'tocsin.delivery.id': deliveryId,
-        'tocsin.channel.id': delivery.channelId,
-        'tocsin.monitor.id': delivery.monitorId,
-        'tocsin.webhook.event': delivery.event,
-        'tocsin.delivery.attempt': delivery.attemptCount + 1,
-      },
+    const attributes = {
+      'tocsin.delivery.id': deliveryId,
+      'tocsin.channel.id': delivery.channelId,
+      'tocsin.monitor.id': delivery.monitorId,
+      'tocsin.webhook.event': delivery.event,
+      'tocsin.delivery.attempt': delivery.attemptCount + 1,
     };
+    const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
     const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span))
       .catch((error: unknown) => {
-        logger.error('An attempt broke off; it is made again after its lease', { deliveryId, error });
+        logger.error('An attempt failed unexpectedly; it is made again after its lease', {
+          deliveryId,
+          error,
+        });
       })
       .finally(() => this.#running.delete(attempt));
     this.#running.add(attempt);
@@ -73,7 +69,6 @@ export class Deliverer {
     this.#startsUntil = Math.min(this.#startsUntil, this.#now() + START_AFTER_STOP_MS);
   }
 
-  /** Waits for the running attempts. */
   async close(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -111,7 +111,7 @@ async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<
   return result;
 }
 
-describe('responses that are none', () => {
+describe('invalid responses', () => {
   test.each<[string, string | Buffer]>([
     ['nothing', ''],
     ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
@@ -148,7 +148,7 @@ describe('responses that are none', () => {
     expect(result).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
   });
 
-  test('an unexpected switch of protocols is a response like others, and its connection closes', async () => {
+  test('an unexpected switch of protocols is a response, and its connection is closed', async () => {
     const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
     expect(await send(await responding(head))).toMatchObject({
       statusCode: 101,
@@ -158,7 +158,7 @@ describe('responses that are none', () => {
   });
 });
 
-describe('a body changes nothing', () => {
+describe('a body does not change the result', () => {
   const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
   test.each<[string, string]>([
     ['that breaks off', `${OK}Content-Length: 100\r\n\r\nhalf`],
@@ -179,7 +179,7 @@ describe('a body changes nothing', () => {
     expect(result).toMatchObject({ statusCode: 200, error: null });
   });
 
-  test('of a byte now and then, and a bomb', async () => {
+  test('with slow single bytes, and with a compression bomb', async () => {
     expect(await send(await receiver(trickle(`${OK}\r\n`, '.')))).toMatchObject({
       statusCode: 200,
       error: null,
@@ -199,11 +199,11 @@ describe('a connection', () => {
     ['cut within the head', () => receiver((socket) => void socket.write(OK, () => socket.destroy()))],
     ['without TLS', () => raw((socket) => void socket.once('data', () => socket.end(`${OK}\r\n`)))],
     ['with noise for TLS', () => raw((socket) => void socket.resume().end(Buffer.alloc(999, 0xa7)))],
-  ])('%s is no response', async (_name, start) => {
+  ])('%s counts as no response', async (_name, start) => {
     expect(await send(await start())).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
   });
 
-  test('a certificate of another name, or only TLS 1.0, is no response', async () => {
+  test('a certificate of another name, or only TLS 1.0, counts as no response', async () => {
     const other = await createCertificate(['other.example']);
     const trusting = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: other.ca + certificate.ca });
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-test('proxies of the environment do not divert webhooks, nor hide where they go', async () => {
+test('proxies of the environment neither divert webhooks nor bypass the guard', async () => {
   const urls = [PUBLIC_ADDRESS, '10.0.0.1'].map((host) => `https://${host}:${ground.port}/`);
   const proxyUrl = `http://127.0.0.1:${ground.port}`;
   const results = await runBehindProxy(proxyUrl, NOTIFIER, WEBHOOKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);

@@ -82,8 +82,8 @@ describe('signatures through a rotation', () => {
 
     const { secret: third } = await rotateChannelSecret(context, accountId, id);
     const again = await nextWebhook(id);
-    const held = [first, second, third].map((secret) => verifies(secret, again.body, again.headers));
-    expect(held).toEqual([false, true, true]);
+    const valid = [first, second, third].map((secret) => verifies(secret, again.body, again.headers));
+    expect(valid).toEqual([false, true, true]);
 
     await database.pool.query('update channels set previous_secret_expires_at = now()');
     const after = await nextWebhook(id);
@@ -93,7 +93,7 @@ describe('signatures through a rotation', () => {
     ]);
   });
 
-  test('whatever is tampered with is rejected, with either secret', async () => {
+  test('a changed id, timestamp or body is rejected with either secret', async () => {
     const context = { db: database.db, secrets };
     const input = { accountId, name: 'ops', url: receiver.url('/hook'), monitorIds: [] };
     const { id, secret: first } = await createChannel(context, input);

@@ -50,7 +50,7 @@ async function send(
 }
 
 describe('sendWebhook', () => {
-  test('posts the very bytes, with the fixed headers and a signature per valid secret', async () => {
+  test('posts the exact bytes, with the fixed headers and a signature per valid secret', async () => {
     expect(await send(ok)).toMatchObject({ statusCode: 204, error: null, retryAfterMs: null });
     const [webhook] = receiver.received;
     expect(webhook).toMatchObject({
@@ -72,7 +72,7 @@ describe('sendWebhook', () => {
     expect(() => new Webhook(stranger).verify(PAYLOAD, headers)).toThrow();
   });
 
-  test("signs and logs with the time of the claim by Postgres' clock, whatever the clock of this process", async () => {
+  test("signs and logs with the time of the claim by Postgres' clock, not by the clock of this process", async () => {
     const claimedAt = new Date('2026-11-20T12:00:00.750Z');
     expect(await send(ok, { claimedAt })).toMatchObject({ statusCode: 204, startedAt: claimedAt });
     expect(receiver.received[0]?.headers['webhook-timestamp']).toBe('1795176000');
@@ -99,7 +99,7 @@ describe('sendWebhook', () => {
     expect(owners[0]?.deadline).toBeGreaterThanOrEqual(before + NO_DEADLINE_MS);
   });
 
-  test('names the receiver without the default port', async () => {
+  test('sends a Host header without the default port', async () => {
     const connectionTo: Egress['connectionTo'] = (url, owner) => {
       expect([url.hostname, url.port]).toEqual(['hooks.test', '']);
       return egress.connectionTo(new URL(receiver.url('/')), owner);
@@ -142,7 +142,7 @@ describe('sendWebhook', () => {
     expect(result).toMatchObject({ statusCode: 200, error: null });
   });
 
-  test('a body that never ends costs nothing but its first bytes', async () => {
+  test('only the first bytes of an endless body are read', async () => {
     const result = await send((_, response) => {
       response.writeHead(200);
       const flood = setInterval(() => response.write('x'.repeat(64 * 1024)), 1);
@@ -152,7 +152,7 @@ describe('sendWebhook', () => {
     expect(result.responseExcerpt?.length).toBeLessThanOrEqual(1_024);
   });
 
-  test('a receiver that does not respond within 5 s has failed', async () => {
+  test('a receiver that does not respond within 5 s fails the attempt', async () => {
     holdTimeouts();
     receiver.answer = () => undefined;
     let result: WebhookResult | null = null;
@@ -173,7 +173,7 @@ describe('sendWebhook', () => {
     expect(await sending).toMatchObject({ statusCode: null, error: 'no response within 5 s' });
   });
 
-  test('a connection that closes without a response has failed', async () => {
+  test('a connection that closes without a response fails the attempt', async () => {
     const result = await send((_, response) => {
       response.destroy();
     });
@@ -192,7 +192,7 @@ describe('sendWebhook', () => {
     expect(result).toMatchObject({ statusCode: null, error: 'connection refused' });
   });
 
-  test('a certificate of an unknown CA has failed', async () => {
+  test('a certificate of an unknown CA fails the attempt', async () => {
     const strict = createEgress({ allowCidrs: ['127.0.0.0/8'] });
     expect(await send(ok, { egress: strict })).toMatchObject({ statusCode: null, error: expect.any(String) });
     expect(receiver.received).toEqual([]);

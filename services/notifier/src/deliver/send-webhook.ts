@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/deliveries/webhook';
 import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
-import type { CreateConnection } from '@tocsin/egress/connection';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { got, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
@@ -15,40 +16,21 @@ const EXCERPT_WAIT_MS = 500;
 /** More 1xx responses than this are a failure: they could hold up an attempt without end. */
 const MAX_INTERIM_RESPONSES = 20;
 
-export interface WebhookRequest {
-  /** The same in all attempts of a delivery. */
-  readonly id: string;
-  /** The account and channel whose limits apply to the lookup of the name. */
-  readonly accountId: string;
-  readonly channelId: string;
-  readonly url: string;
-  /** Sent byte for byte. */
-  readonly payload: string;
-  /** Each makes one signature. Without any, nothing is sent. */
-  readonly secrets: readonly string[];
-  /** When this attempt was claimed, by Postgres' clock: receivers reject signatures of a wrong clock. */
-  readonly claimedAt: Date;
-}
+/** The time of the claim is by Postgres' clock: receivers reject signatures of a wrong clock. Each secret makes one signature. */
+export type WebhookRequest = Pick<
+  ClaimedDelivery,
+  'id' | 'accountId' | 'channelId' | 'url' | 'payload' | 'secrets' | 'claimedAt'
+>;
 
-/** The result of one attempt. */
-export interface WebhookResult {
-  /** When the attempt was claimed, by Postgres' clock. */
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  /** Null without a response. */
-  readonly statusCode: number | null;
-  /** Null for a 2xx response. */
-  readonly error: string | null;
-  readonly responseExcerpt: string | null;
+export interface WebhookResult extends Pick<
+  AttemptRecord,
+  'startedAt' | 'durationMs' | 'statusCode' | 'error' | 'responseExcerpt'
+> {
   /** From the Retry-After header of a 429 or 503; null otherwise. */
   readonly retryAfterMs: number | null;
 }
 
-/**
- * Sends one webhook: an HTTPS POST that needs a 2xx response within 5 s. It does not follow redirects. Never throws: a failure is a
- * result.
- * @param deadlineMs replaces the 5 s, for tests
- */
+/** Sends one webhook: an HTTPS POST that needs a 2xx response within `deadlineMs`, without redirects. Never throws: a failure is a result. */
 export async function sendWebhook(
   request: WebhookRequest,
   egress: Egress,
@@ -64,65 +46,45 @@ export async function sendWebhook(
     retryAfterMs: null,
     ...result,
   });
+  let stream: Request | undefined;
   try {
     const url = new URL(request.url);
     if (url.protocol !== 'https:') return finish({ error: 'the URL of the channel is not HTTPS' });
     if (request.secrets.length === 0)
       return finish({ error: 'the secret of the channel cannot be decrypted' });
-    const createConnection = egress.connectionTo(url, {
-      account: request.accountId,
-      resource: request.channelId,
-      redirected: false,
-      deadline: started + deadlineMs,
+    const owner = { account: request.accountId, resource: request.channelId, redirected: false };
+    stream = got.stream.post(url, {
+      body: request.payload,
+      headers: {
+        // Without an agent, Node takes 80 for the default port, and would write it here.
+        host: url.host,
+        'content-type': 'application/json',
+        'user-agent': WEBHOOK_USER_AGENT,
+        ...signatureHeaders(request),
+      },
+      createConnection: egress.connectionTo(url, { ...owner, deadline: started + deadlineMs }),
+      followRedirect: false,
+      throwHttpErrors: false,
+      decompress: false,
+      retry: { limit: 0 },
+      timeout: { request: deadlineMs },
     });
-    return await exchange(request, url, createConnection, deadlineMs, finish);
-  } catch (error) {
-    return finish({ error: describe(error, deadlineMs) });
-  }
-}
-
-async function exchange(
-  request: WebhookRequest,
-  url: URL,
-  createConnection: CreateConnection,
-  deadlineMs: number,
-  finish: (result: Partial<WebhookResult>) => WebhookResult,
-): Promise<WebhookResult> {
-  const stream = got.stream.post(url, {
-    body: request.payload,
-    headers: {
-      // Without an agent, Node takes 80 for the default port, and would write it here.
-      host: url.host,
-      'content-type': 'application/json',
-      'user-agent': WEBHOOK_USER_AGENT,
-      ...signatureHeaders(request),
-    },
-    createConnection,
-    followRedirect: false,
-    throwHttpErrors: false,
-    decompress: false,
-    retry: { limit: 0 },
-    timeout: { request: deadlineMs },
-  });
-  try {
     const { statusCode = 0, headers } = await responseOf(stream);
     const isSuccess = statusCode >= 200 && statusCode < 300;
     const result = finish({ statusCode, error: isSuccess ? null : `responded with status ${statusCode}` });
     const respondedAt = new Date(result.startedAt.getTime() + result.durationMs);
-    return {
-      ...result,
-      retryAfterMs:
-        statusCode === 429 || statusCode === 503
-          ? parseRetryAfter(headers['retry-after'], respondedAt)
-          : null,
-      responseExcerpt: statusCode === 101 ? null : await readExcerpt(stream),
-    };
+    const isBusy = statusCode === 429 || statusCode === 503;
+    const retryAfterMs = isBusy ? parseRetryAfter(headers['retry-after'], respondedAt) : null;
+    const responseExcerpt = statusCode === 101 ? null : await readExcerpt(stream);
+    return { ...result, retryAfterMs, responseExcerpt };
+  } catch (error) {
+    return finish({ error: describe(error, deadlineMs) });
   } finally {
-    stream.destroy();
+    stream?.destroy();
   }
 }
 
-/** The Standard Webhooks headers: one `v1` signature for each valid secret, so that a receiver can verify with either during a rotation. */
+/** The Standard Webhooks headers: one `v1` signature for each valid secret, as during a rotation. */
 function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): Record<string, string> {
   return {
     'webhook-id': id,

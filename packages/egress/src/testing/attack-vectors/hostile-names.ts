@@ -90,7 +90,7 @@ const ALIASES: Zone = {
   'alias-service.attack.test': ['kubernetes.default.svc.cluster.local'],
 };
 
-/** Some of the answers are private: only the others may be connected to. */
+/** Some of the addresses are private: only the others may be connected to. */
 const MIXED_ANSWERS: Zone = {
   'mixed-private-first.attack.test': ['10.0.0.1', PUBLIC_ADDRESS],
   'mixed-canary-first.attack.test': ['127.0.0.1', PUBLIC_ADDRESS],
@@ -108,7 +108,7 @@ const MIXED_ANSWERS: Zone = {
   'mixed-alias.attack.test': ['mixed-canary-first.attack.test'],
 };
 
-/** What the DNS server of the attack ground answers. */
+/** The zone of the attack ground's DNS server. */
 export const HOSTILE_ZONE: Zone = {
   'public.attack.test': [PUBLIC_ADDRESS],
   ...LOCALHOST_ALIASES,
@@ -126,8 +126,8 @@ export const HOSTILE_NAMES: readonly AttackVector[] = [
   ...vectors('localhost', 'blocked', namesOf(LOCALHOST_ALIASES)),
   ...vectors('public name of loopback', 'blocked', namesOf(LOOPBACK_SERVICES)),
   ...vectors('name of a platform service', 'blocked', namesOf(PLATFORM_NAMES)),
-  ...vectors('private DNS answer', 'blocked', namesOf(PRIVATE_ANSWERS)),
-  ...vectors('private DNS answer', 'blocked', atHosts('LOOPBACK.Attack.TEST')),
+  ...vectors('private DNS response', 'blocked', namesOf(PRIVATE_ANSWERS)),
+  ...vectors('private DNS response', 'blocked', atHosts('LOOPBACK.Attack.TEST')),
   ...vectors('CNAME to private', 'blocked', namesOf(ALIASES)),
-  ...vectors('mixed DNS answers', 'public', namesOf(MIXED_ANSWERS)),
+  ...vectors('mixed DNS responses', 'public', namesOf(MIXED_ANSWERS)),
 ];

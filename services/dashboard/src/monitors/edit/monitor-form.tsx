@@ -50,7 +50,7 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
   };
   return (
     <SaveForm
-      long
+      layout="long"
       form={form}
       action={monitor === null ? 'Create monitor' : 'Save changes'}
       save={save}

@@ -13,12 +13,13 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { api } from '../../api/request.ts';
+import { windowsQuery } from '../../maintenance-windows/queries.ts';
 import { describeCause, formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
 import { ExternalLink, StatusBadge, TextLink, Time } from '../../components/text.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
-import { allWindowsQuery, monitorIncidentsQuery } from '../queries.ts';
+import { monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf, silentUntil } from './figures.ts';
 import { PhaseList } from './phases.tsx';
 
@@ -190,7 +191,7 @@ function DownNotice({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
 }
 
 function MaintenanceNotice({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data: windows = [] } = useQuery(allWindowsQuery);
+  const { data: windows = [] } = useQuery(windowsQuery);
   const until = silentUntil(maintenanceOf(monitorId, windows));
   return (
     <Alert color="violet" icon={<IconClockPause aria-hidden />} title="In maintenance">

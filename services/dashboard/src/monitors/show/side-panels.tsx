@@ -5,11 +5,13 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
+import { channelsQuery } from '../../channels/queries.ts';
+import { windowsQuery } from '../../maintenance-windows/queries.ts';
 import { describeCause, formatSpan } from '../../components/format.ts';
 import { Loaded } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, TextLink, Time, useNow } from '../../components/text.tsx';
-import { allChannelsQuery, allWindowsQuery, MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
+import { MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
 import classes from './show.module.css';
 
@@ -81,7 +83,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
 
 /** The channels that send alerts for a monitor. */
 export function ChannelsPanel({ monitorId }: PanelProps): ReactNode {
-  const query = useQuery(allChannelsQuery);
+  const query = useQuery(channelsQuery);
   return (
     <Panel title="Channels">
       <Loaded query={query} pending={<Skeleton height={56} />}>
@@ -159,7 +161,7 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
 }
 
 export function MaintenancePanel({ monitorId }: PanelProps): ReactNode {
-  const query = useQuery(allWindowsQuery);
+  const query = useQuery(windowsQuery);
   return (
     <Panel title="Maintenance">
       <Loaded query={query} pending={<Skeleton height={56} />}>

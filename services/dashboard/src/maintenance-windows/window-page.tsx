@@ -1,4 +1,4 @@
-import { Code, Grid, Group, Stack, Text } from '@mantine/core';
+import { Code, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
@@ -9,13 +9,15 @@ import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { ConfirmDialog, DeleteButton } from '../components/dialogs.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { ConfirmButton, DeleteButton } from '../components/dialogs.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
+import { formatCount } from '../components/format.ts';
 import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, StatusBadge, TextLink, Time } from '../components/text.tsx';
+import { Quiet, StateBadge, StatusBadge, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { WindowStateBadge } from './maintenance-windows-page.tsx';
+import { WINDOW_LOOKS } from './windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { EditWindowForm } from './window-form.tsx';
@@ -27,7 +29,7 @@ interface WindowProps {
   readonly window: MaintenanceWindow;
 }
 
-export function MaintenanceWindowPage(): ReactNode {
+export function WindowPage(): ReactNode {
   const { windowId } = route.useParams();
   const query = useQuery(windowQuery(windowId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
@@ -41,30 +43,25 @@ export function MaintenanceWindowPage(): ReactNode {
 function Content({ window }: WindowProps): ReactNode {
   const [editing, edit] = useDisclosure();
   const { id, name, state, currentOccurrence, nextOccurrence } = window;
+  const next = currentOccurrence?.endsAt ?? nextOccurrence?.startsAt;
   return (
     <>
       <PageHeader
         title={name}
         hint={
           <Group gap="sm">
-            <WindowStateBadge state={state} />
-            {currentOccurrence !== null ? (
+            <StateBadge look={WINDOW_LOOKS[state]} />
+            {next !== undefined && (
               <span>
-                ends <Time value={currentOccurrence.endsAt} as="ago" />
+                {state === 'running' ? 'ends' : 'starts'} <Time value={next} as="ago" />
               </span>
-            ) : (
-              nextOccurrence !== null && (
-                <span>
-                  starts <Time value={nextOccurrence.startsAt} as="ago" />
-                </span>
-              )
             )}
           </Group>
         }
         actions={
           !editing && (
             <>
-              <EndNow window={window} />
+              {state === 'running' && <EndNow window={window} />}
               <IconButton icon={IconPencil} onClick={edit.open}>
                 Edit
               </IconButton>
@@ -78,7 +75,7 @@ function Content({ window }: WindowProps): ReactNode {
                 detail={windowQuery(id)}
               >
                 {state === 'running' && 'Maintenance ends at once: monitors that are down send alerts. '}
-                No further occurrences take place.
+                All future occurrences are canceled.
               </DeleteButton>
             </>
           )
@@ -91,62 +88,56 @@ function Content({ window }: WindowProps): ReactNode {
 
 function Details({ window }: WindowProps): ReactNode {
   const { rrule, timeZone, upcoming, currentOccurrence, monitorIds } = window;
-  const occurrences = currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming];
   return (
-    <Grid>
-      <Grid.Col span={{ base: 12, md: 7 }}>
-        <Panel title="Schedule">
-          <Stack gap="sm">
-            <Text size="sm">
-              <ScheduleSentence schedule={window} />
-            </Text>
-            {rrule !== null && (
-              <Group gap="xs">
-                <Quiet size="xs">Rule</Quiet>
-                <Code style={{ overflowWrap: 'anywhere' }}>{rrule}</Code>
-              </Group>
-            )}
-            {occurrences.length === 0 ? (
-              <Quiet>No occurrences are left.</Quiet>
-            ) : (
-              <OccurrenceTable occurrences={occurrences} timeZone={timeZone} />
-            )}
-          </Stack>
-        </Panel>
-      </Grid.Col>
-      <Grid.Col span={{ base: 12, md: 5 }}>
-        <Panel title={monitorIds.length === 1 ? '1 monitor' : `${monitorIds.length} monitors`}>
-          <Monitors ids={monitorIds} />
-        </Panel>
-      </Grid.Col>
-    </Grid>
+    <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Panel title="Schedule">
+        <Stack gap="sm">
+          <Text size="sm">
+            <ScheduleSentence schedule={window} />
+          </Text>
+          {rrule !== null && (
+            <Quiet>
+              Rule <Code style={{ overflowWrap: 'anywhere' }}>{rrule}</Code>
+            </Quiet>
+          )}
+          <OccurrenceTable
+            occurrences={currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming]}
+            timeZone={timeZone}
+          />
+        </Stack>
+      </Panel>
+      <Panel title={formatCount(monitorIds.length, 'monitor')}>
+        <Monitors ids={monitorIds} />
+      </Panel>
+    </SimpleGrid>
   );
 }
 
 function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
   const { data = [] } = useQuery(monitorsQuery);
   const inWindow = new Set(ids);
-  const monitors = sortMonitors(
-    data.filter(({ id }) => inWindow.has(id)),
-    new Set(),
-  );
+  const monitors = sortMonitors(data.filter(({ id }) => inWindow.has(id)));
   return (
-    <Stack gap={6}>
-      {monitors.slice(0, MAX_MONITORS).map(({ id, name, status }) => (
-        <Group key={id} justify="space-between" wrap="nowrap">
-          <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm" c="inherit" truncate>
-            {name}
-          </TextLink>
-          <StatusBadge status={status} />
-        </Group>
-      ))}
+    <>
+      <DataTable
+        label="Monitors"
+        rows={monitors.slice(0, MAX_MONITORS)}
+        rowKey={({ id }) => id}
+        columns={{
+          Name: ({ id, name }) => (
+            <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm" c="inherit">
+              {name}
+            </TextLink>
+          ),
+          Status: ({ status }) => <StatusBadge status={status} />,
+        }}
+      />
       {ids.length > MAX_MONITORS && <Quiet>and {ids.length - MAX_MONITORS} more</Quiet>}
-    </Stack>
+    </>
   );
 }
 
-function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNode {
-  const [opened, { open, close }] = useDisclosure();
+function EndNow({ window: { id, nextOccurrence } }: WindowProps): ReactNode {
   const refresh = useRefresh();
   const end = async (): Promise<void> => {
     await api('POST /api/dashboard/maintenance-windows/:id/end', { id });
@@ -154,33 +145,24 @@ function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNo
     notifications.show({
       message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
     });
-    close();
   };
   return (
-    <>
-      {state === 'running' && (
-        <IconButton variant="filled" icon={IconPlayerStop} onClick={open} aria-haspopup="dialog">
-          End now
-        </IconButton>
+    <ConfirmButton
+      button={{ variant: 'filled', icon: IconPlayerStop, children: 'End now' }}
+      title="End maintenance now"
+      action="End now"
+      cancel="Keep it running"
+      color="cyan"
+      onConfirm={end}
+    >
+      Monitors that are down send alerts at once.{' '}
+      {nextOccurrence === null ? (
+        'The window has no further occurrences.'
+      ) : (
+        <>
+          The next occurrence starts on <Time value={nextOccurrence.startsAt} />, as planned.
+        </>
       )}
-      <ConfirmDialog
-        opened={opened}
-        title="End maintenance now"
-        action="End now"
-        cancel="Keep it running"
-        color="cyan"
-        onConfirm={end}
-        onClose={close}
-      >
-        Monitors that are down send alerts at once.{' '}
-        {nextOccurrence === null ? (
-          'The window has no further occurrences.'
-        ) : (
-          <>
-            The next occurrence starts on <Time value={nextOccurrence.startsAt} />, as planned.
-          </>
-        )}
-      </ConfirmDialog>
-    </>
+    </ConfirmButton>
   );
 }

@@ -1,14 +1,14 @@
 import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { monitorHeaders, secretOf } from './marked-secrets.ts';
 
-export type Ask = (port: number, method: string, path: string, init?: RequestInit) => Promise<Response>;
+export type Send = (port: number, method: string, path: string, init?: RequestInit) => Promise<Response>;
 
-/** Requests that are wrong, each with a secret in it, to the api at this port. @returns the statuses of the answers */
-export async function askWrongly(ask: Ask, port: number): Promise<number[]> {
-  return [...(await askForMonitors(ask, port)), ...(await signInWrongly(ask, port))];
+/** Sends invalid requests with a secret each to the api at this port. @returns the statuses of the responses */
+export async function sendInvalidRequests(send: Send, port: number): Promise<number[]> {
+  return [...(await createInvalidMonitors(send, port)), ...(await signInWithWrongSecrets(send, port))];
 }
 
-async function askForMonitors(ask: Ask, port: number): Promise<number[]> {
+async function createInvalidMonitors(send: Send, port: number): Promise<number[]> {
   const json = {
     'Content-Type': 'application/json',
     Authorization: `Bearer ${secretOf('BOOTSTRAP_API_KEY')}`,
@@ -28,16 +28,18 @@ async function askForMonitors(ask: Ask, port: number): Promise<number[]> {
   ];
   const statuses = [];
   for (const body of bodies) {
-    statuses.push((await ask(port, 'POST', '/api/cli/monitors', { headers: json, body })).status);
+    statuses.push((await send(port, 'POST', '/api/cli/monitors', { headers: json, body })).status);
   }
   const unknown = `/api/cli/monitors/${secretOf('unknown API key')}?key=${secretOf('unknown API key')}`;
   for (const key of [secretOf('unknown API key'), secretOf('BOOTSTRAP_READ_KEY')]) {
-    statuses.push((await ask(port, 'POST', unknown, { headers: { Authorization: `Bearer ${key}` } })).status);
+    statuses.push(
+      (await send(port, 'POST', unknown, { headers: { Authorization: `Bearer ${key}` } })).status,
+    );
   }
   return statuses;
 }
 
-async function signInWrongly(ask: Ask, port: number): Promise<number[]> {
+async function signInWithWrongSecrets(send: Send, port: number): Promise<number[]> {
   const statuses = [];
   const browser = { 'Content-Type': 'application/json', Origin: PUBLIC_URL };
   for (const body of [
@@ -45,9 +47,9 @@ async function signInWrongly(ask: Ask, port: number): Promise<number[]> {
     `{"email": "admin@example.com", "password": ${secretOf('wrong password')}}`,
     JSON.stringify({ email: secretOf('wrong password'), password: [secretOf('wrong password')] }),
   ]) {
-    statuses.push((await ask(port, 'POST', '/api/auth/sign-in/email', { headers: browser, body })).status);
+    statuses.push((await send(port, 'POST', '/api/auth/sign-in/email', { headers: browser, body })).status);
   }
-  const begun = await ask(port, 'POST', '/api/auth/sign-in/social', {
+  const begun = await send(port, 'POST', '/api/auth/sign-in/social', {
     headers: browser,
     body: JSON.stringify({ provider: 'oidc', callbackURL: `${PUBLIC_URL}/` }),
   });
@@ -62,6 +64,8 @@ async function signInWrongly(ask: Ask, port: number): Promise<number[]> {
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
-  const back = await ask(port, 'GET', `/api/auth/callback/oidc?${query.toString()}`, { headers: { Cookie } });
+  const back = await send(port, 'GET', `/api/auth/callback/oidc?${query.toString()}`, {
+    headers: { Cookie },
+  });
   return [...statuses, back.status];
 }

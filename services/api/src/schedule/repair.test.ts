@@ -5,18 +5,14 @@ import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { until } from '@tocsin/embedded/testing/until';
-import { startJobWorker } from '@tocsin/queue/job-worker';
-import type { JobWorker } from '@tocsin/queue/job-worker';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { createSilentLogger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
 import { checkOnce, commitMonitor, commitWave, storedJobs, storedSchedules } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import { Reconciler } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
 import { syncSchedules } from './sync-schedules.ts';
@@ -52,12 +48,12 @@ function reconcilerWith(producers: Producers = queue.producers, regions = ['defa
     metrics: createScheduleMetrics(metrics),
     logger: createSilentLogger(),
     auditEveryMs: 0,
-    // Each run is waited for to its end, however slow the machine.
+    // Each run is awaited, however slow the machine.
     regionTimeoutMs: 600_000,
   });
 }
 
-/** The real producers, but something else happens just before, or just after, a scheduler is removed. */
+/** The real producers, with something else just before or just after a scheduler is removed. */
 function producersAround(when: 'before' | 'after', happens: () => Promise<unknown>): Producers {
   const real = queue.producers.queue('check', 'default');
   const slow = Object.assign(Object.create(real) as typeof real, {
@@ -76,7 +72,7 @@ const ids = async (region = 'default'): Promise<string[]> =>
 
 const synced = (): Promise<string> => metrics.getSingleMetricAsString('tocsin_schedules_synced_total');
 
-/** A monitor whose wave is in the store, checked once: with no first check waiting. */
+/** A monitor that was checked once and whose wave is in the store, without a waiting first check. */
 async function scheduledMonitor(reconciler: Reconciler): Promise<{ id: string; wave: string }> {
   const { id } = await commitMonitor(api);
   await checkOnce(api, id);
@@ -89,7 +85,7 @@ interface Seen {
   readonly jobId: string;
 }
 
-/** A checker that probes nothing: it notes whom each job checks. */
+/** A checker that probes nothing: it records the monitors of each job. */
 function startNoting(seen: Seen[]): JobWorker {
   return startJobWorker(queue.stores.main, {
     kind: 'check',
@@ -109,7 +105,7 @@ async function checkEverySecond(): Promise<void> {
   await alignSpans(api.context.db);
 }
 
-test('FLUSHALL: everything is back with its phase, and no slot of a monitor fires twice', async () => {
+test('FLUSHALL: every schedule is restored with its phase, and no slot of a monitor fires twice', async () => {
   const seen: Seen[] = [];
   const monitors = await Promise.all(Array.from({ length: 20 }, () => commitMonitor(api)));
   for (const { id } of monitors) await checkOnce(api, id);
@@ -135,7 +131,7 @@ test('FLUSHALL: everything is back with its phase, and no slot of a monitor fire
   }
 });
 
-test("two monitors of one wave: deleting one leaves the other's checks alone", async () => {
+test('deleting one of two monitors of a wave does not affect the checks of the other', async () => {
   const seen: Seen[] = [];
   const [one = '', other = ''] = await commitWave(api, 2);
   for (const id of [one, other]) await checkOnce(api, id);
@@ -151,7 +147,7 @@ test("two monitors of one wave: deleting one leaves the other's checks alone", a
   expect(seen[0]).toEqual({ monitorId: other, jobId: `repeat:${before?.id}:${before?.next}` });
 });
 
-test('a lost delayed job: its chain continues with its phase', async () => {
+test('a lost delayed job is replaced, with its phase', async () => {
   const reconciler = reconcilerWith();
   const { id, wave } = await scheduledMonitor(reconciler);
   const [schedule] = await storedSchedules(queue, 'default');
@@ -159,16 +155,16 @@ test('a lost delayed job: its chain continues with its phase', async () => {
   await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
   await queue.redis.zadd(`${PREFIX}:repeat`, (schedule?.next ?? 0) - 120_000, wave);
   expect(await storedJobs(queue, 'default')).toEqual([]);
-  const mendedAt = Date.now();
+  const repairedAt = Date.now();
   await reconciler.run(never);
   const [revived] = await storedSchedules(queue, 'default');
-  expect(revived?.next).toBeGreaterThan(mendedAt);
+  expect(revived?.next).toBeGreaterThan(repairedAt);
   expect((revived?.next ?? 0) % 60_000).toBe(waveOf(id, 60).phaseMs);
   expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
   expect(await synced()).toContain('region="default",cause="lost",action="applied"} 1');
 });
 
-test('a delayed job whose place in the queue alone is lost', async () => {
+test('a delayed job that is lost only from the queue is replaced', async () => {
   const reconciler = reconcilerWith();
   const { wave } = await scheduledMonitor(reconciler);
   const [schedule] = await storedSchedules(queue, 'default');
@@ -179,22 +175,22 @@ test('a delayed job whose place in the queue alone is lost', async () => {
   );
   await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
   await queue.redis.zadd(`${PREFIX}:repeat`, overdue, wave);
-  const mendedAt = Date.now();
+  const repairedAt = Date.now();
   await reconciler.run(never);
   const [revived] = await storedSchedules(queue, 'default');
   expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
-  expect(revived?.next).toBeGreaterThan(mendedAt);
+  expect(revived?.next).toBeGreaterThan(repairedAt);
 });
 
-test('stray schedulers are removed, in regions without any monitor too, and nothing else is', async () => {
+test('stray schedulers are removed, also in regions without monitors, and no others', async () => {
   const reconciler = reconcilerWith(queue.producers, ['default', 'empty']);
   const { wave } = await scheduledMonitor(reconciler);
   const before = await storedSchedules(queue, 'default');
   for (const region of ['default', 'empty']) {
     await new RegionSchedules(queue.producers, region).apply([{ intervalSeconds: 61, phaseMs: 51 }]);
   }
-  for (const foreign of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000']) {
-    await queue.producers.queue('check', 'default').upsertJobScheduler(foreign, { every: 60_000, offset: 1 });
+  for (const name of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000']) {
+    await queue.producers.queue('check', 'default').upsertJobScheduler(name, { every: 60_000, offset: 1 });
   }
   await reconciler.run(never);
   expect(await storedSchedules(queue, 'default')).toEqual(before);
@@ -209,7 +205,7 @@ test.each(['before', 'after'] as const)(
     const [last = '', created = ''] = await commitWave(api, 2);
     const wave = waveId(waveOf(last, 5));
     await reconcilerWith().run(never);
-    // Not there yet: its rows come back as they were, in the middle of the removal.
+    // Its rows are restored in the middle of the removal.
     const { rows } = await api.database.pool.query('select * from schedule_spans where monitor_id = $1', [
       created,
     ]);
@@ -221,7 +217,7 @@ test.each(['before', 'after'] as const)(
         [JSON.stringify(rows)],
       );
       const stores = { db: api.context.db, producers: queue.producers };
-      // Before, the other api sees the wave in the store, and leaves it at that.
+      // The other api sees the wave in the store and adds nothing.
       expect(await syncSchedules(stores, 'default', [created])).toBe(when === 'before' ? 0 : 1);
     };
     metrics = createMetrics();

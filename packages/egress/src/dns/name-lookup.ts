@@ -1,0 +1,245 @@
+import dns, { type LookupAddress } from 'node:dns';
+import type { NameServers } from './name-server.ts';
+import type { Family } from './system-config.ts';
+
+/** Between the second query and the third, and so on. */
+const REPEAT_AFTER_MS = 3_000;
+/** The pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
+const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
+/** How often a failed query for IPv4 addresses is repeated if the name has IPv6 addresses. */
+const MAX_IPV4_RETRIES = 2;
+/** A search domain that takes longer is skipped. */
+const SEARCH_DOMAIN_WITHIN_MS = 3_000;
+/** After the IPv4 addresses, a server that ignores queries for IPv6 must not delay the check (RFC 8305, section 3). */
+const IPV6_WITHIN_MS = 250;
+
+export type OnResult = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
+
+export interface LookupEvents {
+  /** Called at most once, and not after `stop`. */
+  readonly onResult: OnResult;
+  /** Every name server refused, failed or was unreachable. The lookup starts over after `retryInMs`. */
+  readonly onRetry: (retryInMs: number) => void;
+  /** Called once, after the last query has ended. If some got no response (false), the name servers may still be busy with them. */
+  readonly onEnd: (allResponded: boolean) => void;
+}
+
+export interface RunningLookup {
+  repeat(): void;
+  /** Stops waiting for responses. `onEnd` is still called. */
+  stop(): void;
+}
+
+/** Calls back after this delay and after received responses are read, because a timer may be late. @returns a function that cancels it */
+export function afterReading(work: () => void, delayMs: number): () => void {
+  let isCancelled = false;
+  const timer = setTimeout(() => setImmediate(() => !isCancelled && work()), delayMs);
+  return () => {
+    isCancelled = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Looks for the first of several names with addresses. Starts over after a failure that may be temporary. */
+export function startLookup(
+  hostname: string,
+  names: readonly string[],
+  families: readonly Family[],
+  servers: () => NameServers,
+  events: LookupEvents,
+): RunningLookup {
+  let queries: readonly RunningQuery[] = [];
+  /** Queries to which a server may still respond, including those whose result is no longer needed. */
+  let open = 0;
+  let allResponded = true;
+  /** Why earlier names have no addresses. */
+  let failed: unknown;
+  let retries = 0;
+  let isPausing = false;
+  let isOver = false;
+  let cancelTimer: (() => void) | undefined;
+  const setTimer = (work: () => void, delayMs: number): void => {
+    cancelTimer?.();
+    cancelTimer = afterReading(work, delayMs);
+  };
+
+  /** Queries one of the names, and then those after it. */
+  function query(index: number): void {
+    cancelTimer?.();
+    isPausing = false;
+    const name = names[index] ?? '';
+    const isLast = index === names.length - 1;
+    const found = new Map<Family, LookupAddress[]>();
+    let pending = families.length;
+    let error: unknown;
+    const settle = (): void => {
+      const addresses = families.flatMap((family) => found.get(family) ?? []);
+      // Without IPv4 addresses the target may be unreachable from here.
+      const lacksIpv4 = !found.has(4) && isTemporary(error) && retries < MAX_IPV4_RETRIES;
+      if (addresses.length === 0) fail(error, isLast ? null : index + 1);
+      else if (lacksIpv4) retry();
+      else finish(() => events.onResult(null, addresses));
+    };
+    const onResult: QueryEvents['onResult'] = (family, failure, addresses) => {
+      pending -= 1;
+      if (failure !== null) error = isTemporary(error) ? error : failure;
+      else {
+        const withFamily = addresses.map((address) => ({ address, family }));
+        found.set(family, withFamily);
+      }
+      if (pending === 0) settle();
+      else if (found.has(4)) setTimer(settle, IPV6_WITHIN_MS);
+      // A packet may be lost: the query for IPv4 addresses is repeated once before the lookup does without them.
+      else if (found.has(6)) setTimer(settle, 2 * servers().respondWithinMs);
+    };
+    const onEnd: QueryEvents['onEnd'] = (hasResponse) => {
+      open -= 1;
+      allResponded &&= hasResponse;
+      if (isOver && open === 0) events.onEnd(allResponded);
+    };
+    // If the servers of a search domain hang, the name itself, which comes last then, must be queried in time.
+    if (!isLast && name !== names.at(-1) && name.startsWith(`${names.at(-1)}.`)) {
+      setTimer(() => {
+        if (found.size > 0) settle();
+        else fail(timeoutError(), names.length - 1);
+      }, SEARCH_DOMAIN_WITHIN_MS);
+    }
+    open += families.length;
+    queries = families.map((family) => startQuery(name, family, servers, { onResult, onEnd }));
+  }
+
+  /** @param next the index of the name to query now; null: there is none */
+  function fail(error: unknown, next: number | null): void {
+    drop();
+    // A temporary failure outweighs names that do not exist.
+    if (!isTemporary(failed)) failed = error;
+    if (next !== null) query(next);
+    else if (isTemporary(failed)) retry();
+    else finish(() => events.onResult(lookupError('ENOTFOUND', hostname), []));
+  }
+
+  function retry(): void {
+    drop();
+    const delayMs = RETRY_AFTER_MS[Math.min(retries, RETRY_AFTER_MS.length - 1)] ?? 0;
+    retries += 1;
+    failed = undefined;
+    isPausing = true;
+    setTimer(() => query(0), delayMs);
+    events.onRetry(delayMs);
+  }
+
+  function finish(report?: () => void): void {
+    isOver = true;
+    drop();
+    report?.();
+    // During a pause no query is open that could end the lookup.
+    if (open === 0) events.onEnd(allResponded);
+  }
+
+  function drop(): void {
+    cancelTimer?.();
+    for (const query of queries) query.drop();
+  }
+
+  query(0);
+  return {
+    repeat: () => {
+      if (isOver) return;
+      if (isPausing) query(0);
+      else for (const query of queries) query.repeat();
+    },
+    stop: () => {
+      if (!isOver) finish();
+    },
+  };
+}
+
+interface QueryEvents {
+  readonly onResult: (family: Family, error: unknown, addresses: readonly string[]) => void;
+  /** Called when no server can respond any more. */
+  readonly onEnd: (hasResponse: boolean) => void;
+}
+
+interface RunningQuery {
+  repeat(): void;
+  drop(): void;
+}
+
+/** Queries the addresses of one name in one family until a server responds or the query is dropped. */
+function startQuery(
+  name: string,
+  family: Family,
+  servers: () => NameServers,
+  { onResult, onEnd }: QueryEvents,
+): RunningQuery {
+  let sent = 0;
+  let pending = 0;
+  let failures = 0;
+  let hasResponse = false;
+  let isOver = false;
+  let cancelTimer: (() => void) | undefined;
+
+  function send(patiently: boolean): void {
+    const all = servers();
+    const server = all.inOrder()[sent % all.count];
+    cancelTimer?.();
+    cancelTimer = afterReading(() => send(true), sent === 0 ? all.respondWithinMs : REPEAT_AFTER_MS);
+    sent += 1;
+    pending += 1;
+    server?.query(name, family, patiently, (error, addresses) => {
+      pending -= 1;
+      hasResponse ||= error?.code !== dns.TIMEOUT;
+      if (!isOver) handle(error, addresses);
+      if (isOver && pending === 0) onEnd(hasResponse);
+    });
+  }
+
+  function handle(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
+    if (error === null || !isTemporary(error)) settle(error, addresses);
+    else if (error.code === dns.TIMEOUT) {
+      if (pending === 0) send(true);
+    } else {
+      failures += 1;
+      if (failures < servers().count) send(false);
+      else if (pending === 0) settle(error, []);
+    }
+  }
+
+  function settle(error: unknown, addresses: readonly string[]): void {
+    drop();
+    onResult(family, error, addresses);
+  }
+
+  function drop(): void {
+    isOver = true;
+    cancelTimer?.();
+  }
+
+  send(false);
+  return {
+    repeat: () => {
+      if (!isOver) send(true);
+    },
+    drop,
+  };
+}
+
+/** Whether this is an error other than that the name does not exist or has no addresses. */
+function isTemporary(error: unknown): boolean {
+  if (error === undefined) return false;
+  const { code } = error as { readonly code?: unknown };
+  return code !== dns.NOTFOUND && code !== dns.NODATA && code !== dns.BADNAME;
+}
+
+function timeoutError(): NodeJS.ErrnoException {
+  return Object.assign(new Error('no name server responded in time'), { code: dns.TIMEOUT });
+}
+
+/** An error as of `getaddrinfo`, which callers know. */
+export function lookupError(code: 'ENOTFOUND' | 'EAI_AGAIN', hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), {
+    code,
+    syscall: 'getaddrinfo',
+    hostname,
+  });
+}

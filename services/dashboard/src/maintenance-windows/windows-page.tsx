@@ -1,0 +1,117 @@
+import { Button, Stack } from '@mantine/core';
+import {
+  IconCalendarEvent,
+  IconCalendarPause,
+  IconCheck,
+  IconClockPause,
+  IconPlus,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type {
+  ListedMaintenanceWindow,
+  MaintenanceWindowState,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { ReactNode } from 'react';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Quiet, type StateLook, TextLink, Time } from '../components/text.tsx';
+import { ScheduleSentence } from './occurrence-table.tsx';
+import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
+
+const SECTIONS = [
+  { state: 'running', title: 'Running now', timeTitle: 'Ends' },
+  { state: 'scheduled', title: 'Scheduled', timeTitle: 'Next' },
+  { state: 'ended', title: 'Ended', timeTitle: 'Started' },
+] as const;
+export const WINDOW_LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
+  running: { label: 'Running', icon: IconClockPause, tone: 'maintenance' },
+  scheduled: { label: 'Scheduled', icon: IconCalendarEvent, tone: 'plain' },
+  ended: { label: 'Ended', icon: IconCheck, tone: 'quiet' },
+};
+
+export function WindowsPage(): ReactNode {
+  const query = useQuery(windowsQuery);
+  const create = (
+    <Button component={Link} to="/maintenance/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      New window
+    </Button>
+  );
+  const empty = (
+    <EmptyState icon={IconCalendarPause} title="No maintenance windows yet" action={create}>
+      Plan a one-time or recurring window before you take a system down, so that you get no alerts for planned
+      work.
+    </EmptyState>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Maintenance"
+        hint="During a maintenance window, monitors are checked but send no alerts."
+        actions={create}
+      />
+      <Loaded query={query} pending={<Placeholder heights={[214]} />} empty={empty}>
+        {(windows) => (
+          <Stack>
+            {SECTIONS.map((section) => (
+              <Section key={section.state} windows={sortWindows(windows, section.state)} {...section} />
+            ))}
+            {windows.length >= MAX_WINDOWS && (
+              <Quiet>Only the newest {windows.length} windows are shown.</Quiet>
+            )}
+          </Stack>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly timeTitle: string;
+  readonly windows: readonly ListedMaintenanceWindow[];
+}
+
+/** The windows in one state. */
+function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
+  if (windows.length === 0) return null;
+  return (
+    <Panel title={title}>
+      <DataTable
+        label={title}
+        rows={windows}
+        rowKey={({ id }) => id}
+        columns={{
+          Name: ({ id, name }) => (
+            <TextLink to="/maintenance/$windowId" params={{ windowId: id }} fw={600}>
+              {name}
+            </TextLink>
+          ),
+          [timeTitle]: (window) => <When window={window} />,
+          Schedule: (window) => (
+            <Quiet maw={480}>
+              <ScheduleSentence schedule={window} />
+            </Quiet>
+          ),
+          Monitors: ({ monitorIds }) => monitorIds.length,
+        }}
+      />
+    </Panel>
+  );
+}
+
+function When({ window }: { readonly window: ListedMaintenanceWindow }): ReactNode {
+  const { state, currentOccurrence, nextOccurrence, startsAt } = window;
+  const time = state === 'running' ? currentOccurrence?.endsAt : nextOccurrence?.startsAt;
+  if (state === 'ended') return <Time value={startsAt} />;
+  if (time === undefined) return '–';
+  return (
+    <div>
+      <Time value={time} as="ago" />
+      <Quiet size="xs">
+        <Time value={time} />
+      </Quiet>
+    </div>
+  );
+}
