@@ -222,7 +222,7 @@ test('a wrong key is reported, changes nothing and can be corrected', async () =
   const update = await call('PUT', `/api/cli/monitors/${monitor.id}`, { name: 'New' });
   expect([update.status, JSON.stringify(update.body)]).toEqual([
     409,
-    expect.stringContaining('No key of this server opens'),
+    expect.stringContaining('No key of this server decrypts'),
   ]);
   await api.signal('SIGTERM');
   services = running;

@@ -1,8 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { openDatabase } from '@tocsin/db/database/open';
-import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { createMonitor } from '@tocsin/db/monitors/create-monitors';
+import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
+import { createTrigger } from '@tocsin/db/triggers/triggers';
+import { ensureAccount } from '@tocsin/db/users/users';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
@@ -53,7 +57,6 @@ afterEach(async () => {
 });
 
 function start(load: LoadTargets): void {
-  const secrets = new SecretBox([randomBytes(32)]);
   workers = startRegionWorkers({
     region: REGION,
     concurrency: 500,
@@ -61,9 +64,7 @@ function start(load: LoadTargets): void {
     producers,
     db: open.db,
     context: {
-      targets: new TargetCache((ids) =>
-        load(ids).then(() => loadCheckTargets({ db: open.db, secrets }, ids)),
-      ),
+      targets: new TargetCache(load),
       recorder: new Recorder({
         record: async () => [],
         ensurePartitions: async () => undefined,
@@ -96,25 +97,24 @@ test('the first checks of a backlog start before all jobs are taken', async () =
 });
 
 test('hanging triggers do not keep further triggers from being taken', async () => {
+  const context = { db: open.db, secrets: new SecretBox([randomBytes(32)]) };
+  const input = createMonitorSchema.parse({ name: 'Slow', url: 'https://slow.test/' });
+  const accountId = (await ensureAccount(open.db)).id;
+  const { monitor } = await createMonitor(context, accountId, input, REGION);
+  const row = await findMonitorRow(open.db, accountId, monitor.id);
   const queue = producers.queue('trigger', REGION);
+  for (let added = 0; added < 300; added += 1) {
+    const { id } = await createTrigger(open.db, row, null, PATIENT_MS);
+    await producers.addTrigger(REGION, { triggerId: id });
+  }
   let release = (): void => undefined;
-  let locked = (): void => undefined;
-  const isLocked = new Promise<void>((resolve) => (locked = resolve));
-  const locking = open.db.transaction(async (tx) => {
-    // Taking a trigger waits for this.
-    await tx.execute('lock table triggers');
-    await new Promise<void>((resolve) => {
-      release = resolve;
-      locked();
-    });
+  const released = new Promise<void>((resolve) => (release = resolve));
+  start(async () => {
+    await released;
+    // As if the monitor was deleted meanwhile.
+    return new Map();
   });
-  await isLocked;
-  await Promise.all(
-    Array.from({ length: 300 }, () => producers.addTrigger(REGION, { triggerId: randomUUID() })),
-  );
-  start(async () => new Map());
   await until('every job to be taken', async () => (await queue.getActiveCount()) === 300);
   release();
-  await locking;
   await until('all jobs to be done', async () => (await queue.getActiveCount()) === 0);
 });
