@@ -1,5 +1,5 @@
 /*
- * Runs `npm start`, `npm test` and the programs of `npm run`, also in a fresh clone: installs missing packages, builds, runs.
+ * Runs `npm start`, `npm test` and the programs of `npm run`, even in a fresh clone: installs missing packages, builds, runs.
  * It uses only Node, because no package may be installed yet.
  */
 import { spawnSync } from 'node:child_process';
@@ -67,7 +67,7 @@ function install() {
   writeFileSync(stampFile, stamp);
 }
 
-/** npx would run the command of any package. */
+/** Otherwise npx would run another package's command. */
 function checkCommand() {
   const other = findOtherCommand(root);
   if (other === undefined) return;
@@ -92,7 +92,7 @@ function runVite(folder) {
 
 /** Prints the output only after a failure. */
 function run(file, fileArgs, failure, options = {}) {
-  // With CI the installer asks no questions. With NODE_ENV=production it would skip packages that the build needs.
+  // With CI, pnpm asks no questions. With NODE_ENV=production, it would skip packages that the build needs.
   const { NODE_ENV: _, ...env } = process.env;
   const result = spawnSync(file, fileArgs, {
     cwd: root,

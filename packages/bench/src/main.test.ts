@@ -18,7 +18,7 @@ describe('parseCommandLine', () => {
   });
 
   test.each([
-    [['a', 'b'], 'One scenario at a time, not also b'],
+    [['a', 'b'], 'Name one scenario only. Unexpected: b'],
     [['a', '--rate', 'fast'], '--rate must be a whole number from 1, not "fast"'],
     [['a', '--rate', '0'], '--rate must be a whole number from 1, not "0"'],
     [['a', '--queue', 'kafka'], '--queue must be one of redis, postgres, not "kafka"'],

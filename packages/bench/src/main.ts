@@ -8,15 +8,15 @@ import { tableOf } from './report/table.ts';
 import { SCENARIOS } from './scenarios/catalogue.ts';
 import { hasBars, OPTIONS, type Bench, type Options, type Scenario } from './scenarios/scenario.ts';
 
-const ABOUT = `How many checks Tocsin does on this machine, and the cost of each (docs/performance.md).
+const ABOUT = `Measures how many checks Tocsin runs on this machine, and the cost of each (docs/performance.md).
 
 Scenarios, or "all" for one after the other:
 ${alignRows(SCENARIOS.map(({ name, about }) => [name, about]))}
 
-With one of the first six options, bars are not shown, since they hold for the scenario as it is:`;
+With one of the first six options, no bars are shown, because they apply only to the unchanged scenario:`;
 
 /**
- * `npm run bench`: how many checks Tocsin does, and the cost of each (docs/performance.md).
+ * `npm run bench`: how many checks Tocsin runs, and the cost of each (docs/performance.md).
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
@@ -33,15 +33,15 @@ export function parseCommandLine(args: readonly string[]): { scenario: string | 
   const given = args.map((arg) => (arg === '--profile' ? '--profile=checker' : arg));
   const { help, values, positionals } = parseOptions(given, OPTIONS);
   const [scenario = null, ...more] = positionals;
-  if (more.length > 0) throw new UsageError(`One scenario at a time, not also ${more.join(', ')}`);
+  if (more.length > 0) throw new UsageError(`Name one scenario only. Unexpected: ${more.join(', ')}`);
   return { scenario: help ? null : scenario, options: values };
 }
 
 async function run(scenario: string, options: Options, program: Teardown): Promise<void> {
   if (process.platform !== 'linux')
-    throw new UsageError('CPU and memory are read from /proc: this needs Linux');
+    throw new UsageError('Benchmarks need Linux: they read CPU time and memory from /proc');
   const scenarios = scenario === 'all' ? SCENARIOS : SCENARIOS.filter(({ name }) => name === scenario);
-  if (scenarios.length === 0) throw new UsageError(`There is no scenario "${scenario}": see --help`);
+  if (scenarios.length === 0) throw new UsageError(`Unknown scenario "${scenario}". See --help`);
   const machine = describeMachine();
   const results: object[] = [];
   for (const each of scenarios) {

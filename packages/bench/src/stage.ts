@@ -17,7 +17,7 @@ import type { Bench, Measurement } from './scenarios/scenario.ts';
 type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'>;
 export type Stage = Awaited<ReturnType<typeof createStage>>;
 
-/** Starts durable stores, targets and a webhook receiver. Services run when they are started. */
+/** Starts durable stores, targets and a webhook receiver. No service runs until it is started. */
 export function openStage(bench: Bench, options: StageOptions = {}): Promise<Stage> {
   bench.say('Starting a system …');
   return createStage(bench, options);
@@ -74,7 +74,7 @@ async function createStage(
     receiver,
     /** Starts a service by a name such as `checker 1`. */
     startService,
-    /** Starts one api, one notifier, and so many checkers. */
+    /** Starts one api, one notifier, and this many checkers. */
     startAll: async (checkers: number): Promise<void> => {
       const numbers = Array.from({ length: checkers }, (_, index) => `checker ${index + 1}`);
       await Promise.all(['api', 'notifier', ...numbers].map(startService));
@@ -90,7 +90,7 @@ async function createStage(
     /** Inserts monitors of the target's paths. @returns their ids */
     insertMonitors: (count: number, intervalSeconds: number): Promise<string[]> =>
       insertMonitors(system, { count, intervalSeconds, url: (number) => `${targetUrl}/m/${number}` }),
-    /** Shuts the profiled service down. @returns its profile over a span of the monotonic clock; nothing without `--profile` */
+    /** Shuts down the profiled service. @returns its profile over a span of the monotonic clock; nothing without `--profile` */
     profileNotes: async (clock: Window['clock']): Promise<Pick<Measurement, 'notes'>> => {
       if (profile === undefined) return {};
       await stopServices(profile);

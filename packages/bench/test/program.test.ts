@@ -5,9 +5,9 @@ import { startProgram, type StartedProgram } from '@tocsin/lab/started-program';
 import { processesOf } from '@tocsin/embedded/program/sweep';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 
-/** Every monitor once: their interval is 5 s. */
+/** Every monitor is checked once: the interval is 5 s. */
 const SMALL = ['http-1000', '--rate', '10', '--seconds', '5'];
-/** The benchmark measures by `/proc`, which other systems do not have. */
+/** The benchmark reads `/proc`, which other systems do not have. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -36,7 +36,7 @@ onLinux('npm run bench', () => {
 
 test.each([
   [['--help'], 0, /postgres-200/, ''],
-  [['nothing'], 1, /^$/, 'There is no scenario "nothing": see --help\n'],
+  [['nothing'], 1, /^$/, 'Unknown scenario "nothing". See --help\n'],
 ])('npm run bench with %j prints its help or an error', async (args, code, stdout, stderr) => {
   const ended = await bench(args, folder.path).ended;
   expect(ended).toEqual({ code, stdout: expect.stringMatching(stdout), stderr });

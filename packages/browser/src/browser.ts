@@ -32,7 +32,7 @@ export function launchBrowser(apiPort: number): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null)
     throw new EmbeddedError(
-      'Chromium is missing: install it on the PATH (such as by apt-get install chromium), or set CHROMIUM_PATH',
+      'Chromium is missing. Install it on the PATH (for example with apt-get install chromium), or set CHROMIUM_PATH.',
     );
   const { hostname } = new URL(ORIGIN);
   return chromium.launch({
@@ -43,7 +43,7 @@ export function launchBrowser(apiPort: number): Promise<Browser> {
   });
 }
 
-/** Only ends tests that hang. */
+/** Only stops tests that hang. */
 const HANG_MS = 120_000;
 
 /** The same on every machine. */

@@ -45,7 +45,7 @@ export interface DashboardSystem {
 /** Needs the servers of a test run. */
 export async function createDashboardSystem(): Promise<DashboardSystem> {
   if (!existsSync(DASHBOARD_FOLDER))
-    throw new EmbeddedError('The dashboard is not built: run the command by npm, which builds it');
+    throw new EmbeddedError('The dashboard is not built. Run the command through npm, which builds it.');
   const [target, broken, receiver] = await Promise.all([
     HttpTarget.start(),
     HttpTarget.start(),

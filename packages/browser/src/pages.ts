@@ -25,12 +25,12 @@ export function pathOf({ route, path = route }: DashboardPage, filled: Filled): 
   return path.replaceAll(/\$(\w+)/g, (_, name: string) => ids[name] ?? '');
 }
 
-/** Lets requests for this path fail from now on. */
+/** Makes requests for this path fail from now on. */
 async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
 
-/** Every page. A test compares them with the routes of the router. */
+/** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
   { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },

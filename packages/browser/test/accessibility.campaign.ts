@@ -21,7 +21,7 @@ import {
 } from '@tocsin/browser/pages';
 import type { Page } from 'playwright-core';
 
-/** The only rules that depend on colours. */
+/** The only rules that depend on colors. */
 const COLOUR_RULES = ['color-contrast'];
 const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 
@@ -76,7 +76,7 @@ const NONE = {
   'phone dark': [],
 };
 
-/** What is wide scrolls in its own container, never the page. */
+/** Wide content must scroll in its own container, not with the page. */
 function overflowOf(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -103,7 +103,7 @@ async function check(dashboardPage: DashboardPage): Promise<void> {
   }
 }
 
-test('each route of the router has a page here, and each page here a route', async () => {
+test('PAGES has a page for each route of the router, and no others', async () => {
   const { page } = signedIn;
   await page.goto('/');
   await settle(page);
@@ -168,7 +168,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
     if (focused === name) return;
     passed.push(focused);
   }
-  throw new Error(`the Tab key does not lead to ${name}, but to ${passed.join(', ')}`);
+  throw new Error(`the Tab key did not reach ${name}, only ${passed.join(', ')}`);
 }
 
 describe('with data', () => {

@@ -12,7 +12,7 @@ import type { Locator, Page } from 'playwright-core';
 
 const MONITOR = 'Shop';
 const CHANNEL = 'On call';
-const KEY = 'CI of the shop';
+const KEY = 'shop CI';
 
 let dashboard: DashboardSystem;
 let watched: WatchedContext;
@@ -276,7 +276,7 @@ step('after maintenance is ended early, the outage shows', async () => {
   await maintenance.getByRole('main').getByText('Ended', { exact: true }).waitFor();
 });
 
-/** Creates a window that is active now. */
+/** Creates a window that is running now. */
 async function planFromNow(where: Page): Promise<void> {
   await field(where, 'Name').fill('Upgrade');
   await where.getByLabel(/^Starts/).fill(localTime(-60_000));
@@ -290,7 +290,7 @@ function localTime(fromNowMs: number): string {
   return new Date(Date.now() + fromNowMs).toISOString().slice(0, 16);
 }
 
-step('the API reference needs nothing from other hosts, and no session', async () => {
+step('the API reference loads nothing from other hosts and needs no session', async () => {
   const stranger = await openContext(dashboard.browser);
   const docs = await stranger.context.newPage();
   await docs.goto('/docs');

@@ -30,7 +30,7 @@ describe('the command line of test:faults', () => {
   });
 
   test.each([
-    [['--seed', '1', '--seeds', '1-2'], 'Either --seed or --seeds'],
+    [['--seed', '1', '--seeds', '1-2'], 'Use either --seed or --seeds'],
     [['--seed', 'x'], '--seed must be a whole number from 1 to 2147483648, not "x"'],
     [['--minutes', '0'], '--minutes must be a whole number from 1 to 60, not "0"'],
     [['--parallel', '9'], '--parallel must be a whole number from 1 to 8, not "9"'],

@@ -16,7 +16,7 @@ const ABOUT =
 const MAX_SEED = 2 ** 31;
 const MAX_SEEDS = 1_000;
 export const OPTIONS = {
-  seed: number('the schedule', null, { min: 1, max: MAX_SEED }),
+  seed: number('seed of the schedule', null, { min: 1, max: MAX_SEED }),
   seeds: {
     about: 'one campaign for each of these seeds, and a table of them in Markdown',
     placeholder: 'N-M',
@@ -24,8 +24,8 @@ export const OPTIONS = {
     parse: (_: string, range: string): number[] => parseRange(range),
   },
   parallel: number('campaigns at the same time', 1, { min: 1, max: 8 }),
-  minutes: number('the length of a campaign', 3, { min: 1, max: 60 }),
-  json: text('writes the results', 'FILE'),
+  minutes: number('length of a campaign in minutes', 3, { min: 1, max: 60 }),
+  json: text('writes the results to a file', 'FILE'),
   keep: flag('keeps the logs and the record of each campaign, not only of those with violations'),
   'print-schedule': flag('shows the faults of each seed, and runs nothing'),
 };
@@ -42,7 +42,7 @@ function parseRange(range: string): number[] {
 
 /** The seeds of the campaigns. @throws UsageError */
 export function seedsOf({ seed, seeds }: Pick<Values, 'seed' | 'seeds'>): readonly number[] {
-  if (seed !== null && seeds !== null) throw new UsageError('Either --seed or --seeds');
+  if (seed !== null && seeds !== null) throw new UsageError('Use either --seed or --seeds');
   return seeds ?? [seed ?? 1];
 }
 
@@ -69,7 +69,7 @@ async function run(values: Values, program: Teardown): Promise<number> {
     for (const seed of seeds) say(`Seed ${seed}\n${describeSchedule(planCampaign(seed, minutes).faults)}`);
     return 0;
   }
-  if (process.platform !== 'linux') throw new UsageError('Loopback addresses and clocks: this needs Linux');
+  if (process.platform !== 'linux') throw new UsageError('Fault campaigns need Linux');
   ensureRedisForTests(say);
   const libfaketime = ensureLibfaketime(say);
   const waiting = [...seeds];
@@ -101,12 +101,12 @@ async function run(values: Values, program: Teardown): Promise<number> {
     }
   };
   await Promise.all(Array.from({ length: parallel }, lane));
-  if (failed.length > 0) throw new Error(`no result of seed ${failed.join(', ')}`);
+  if (failed.length > 0) throw new Error(`no result for seed ${failed.join(', ')}`);
   if (seeds.length > 1) say(tableOf(results.map(({ figures }) => figures)));
   return results.some(({ violations }) => violations.length > 0) ? 1 : 0;
 }
 
-/** Keeps what explains violations, or the lack of them. @returns the folder */
+/** Keeps the record, its violations and the logs of a campaign. @returns the folder */
 async function keepRecord(
   record: CampaignRecord,
   violations: readonly Violation[],

@@ -160,7 +160,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .description('check monitors now; exit code 2 if one is DOWN')
     .argument('<monitor...>', monitor)
     .option('--url <url>', 'check this URL instead, once, without changing the status')
-    .addOption(count('--wait <seconds>', 'repeat the check until it is UP, for at most this time', 0))
+    .addOption(count('--wait <seconds>', 'repeat until all monitors are UP, for at most this time', 0))
     .addOption(json())
     // Commander passes more than these arguments.
     .action(

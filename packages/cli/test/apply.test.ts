@@ -168,7 +168,7 @@ test('errors of the API have positions in the file', async () => {
 test('an exported file changes nothing, and --adopt includes monitors without a source', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('out', entry('out-a')) });
   await tocsin(folder, ['apply']);
-  const headers = { 'X-Key': 'geheim ${x}', Accept: '*/*' };
+  const headers = { 'X-Key': 'secret ${x}', Accept: '*/*' };
   const free = await newMonitor(api, {
     name: 'Free: Bird ${1}',
     headers,
@@ -288,8 +288,8 @@ test.each([
   [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
   [['aply'], /unknown command 'aply'/],
   [['tail', '--every', '0'], /It must be a whole number from 1/],
-  [['tail', '-n', '501'], /Without --since, -n must be 500 at most/],
-  [['events', 'seen', '-n', '501'], /Without --since, -n must be 500 at most/],
+  [['tail', '-n', '501'], /Without --since, -n must be at most 500/],
+  [['events', 'seen', '-n', '501'], /Without --since, -n must be at most 500/],
   [['monitors', '--status', 'broken'], /must be one of PENDING, UP/],
   [['--server', 'http://me:hush@localhost:1', 'monitors'], /must not contain a user name or password/],
   [['trigger'], /missing required argument 'monitor'/],

@@ -156,7 +156,7 @@ suites:
     expect(ran.err).toContain(remark);
 });
 
-test('Gatus: a URL may hold variables anywhere, as in tocsin.yaml', async () => {
+test('Gatus: a URL may contain variables anywhere, as in tocsin.yaml', async () => {
   const urls = {
     whole: '${SHOP_URL}',
     start: '$SHOP_URL/health',

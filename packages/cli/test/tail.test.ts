@@ -93,7 +93,7 @@ test('tail requests events only of monitors that may have one to print', async (
   const ids = await idsOf(api, { limit: 3 });
   expect(ids).toEqual(['m498-498.5', 'm499-499', 'm499-499.5']);
   expect(api.requests).toBeLessThan(20);
-  // Monitors that were not asked are still followed.
+  // Monitors that were not queried are still followed.
   api.onPoll = (poll) => {
     if (poll === 4) api.add('m7', 9_000);
   };

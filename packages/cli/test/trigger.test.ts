@@ -68,7 +68,7 @@ test('trigger --wait ends with the first check that passes', async () => {
 
 test('trigger --wait starts no check after its deadline', async () => {
   const { client, seen } = await clientOf([monitors, checked('DOWN'), checked('UP')]);
-  // The next one would be due as the time is over.
+  // The next one would be due exactly when the time is up.
   expect(await trigger(client, fakeTerminal('/'), ['a'], { wait: 600 }, 600_000)).toBe(2);
   expect(seen).toHaveLength(2);
 });

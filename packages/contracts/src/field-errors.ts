@@ -5,7 +5,7 @@ import { nearestWord } from './words.ts';
 /** Maximum unknown keys that are reported for one object. */
 const MAX_KEYS = 100;
 
-/** The errors of a schema, with dotted paths. An unknown key has a path of its own. */
+/** The errors of a schema, with dotted paths. Each unknown key is reported with its own path. */
 export function toFieldErrors(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): FieldError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.map(String);

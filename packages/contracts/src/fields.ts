@@ -22,7 +22,7 @@ const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Parses an ISO 8601 timestamp with an offset; null if it is none, or outside the years 1 to 9999 in UTC, which other parsers do not
+ * Parses an ISO 8601 timestamp with an offset; null if it is invalid, or outside the years 1 to 9999 in UTC, which other parsers do not
  * support. Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
  */
 export function parseTimestamp(text: string): Date | null {
@@ -33,7 +33,7 @@ export function parseTimestamp(text: string): Date | null {
   const shift = offsetMinutes(offset);
   const wallClock = Date.parse(`${local}Z`);
   if (shift === null || Number.isNaN(wallClock)) return null;
-  // V8 turns 30 February into a day of March: only a day that formats as written exists.
+  // V8 turns 30 February into a day of March, so the date must format back to the same text.
   if (new Date(wallClock).toISOString() !== `${local}Z`) return null;
   const instant = wallClock - shift * 60_000;
   return instant < EARLIEST || instant > LATEST ? null : new Date(instant);
@@ -47,7 +47,7 @@ function offsetMinutes(offset: string): number | null {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Text that both Postgres and JSON can store: without NUL and lone surrogates. */
+/** Text that both Postgres and JSON can store: without NUL or lone surrogates. */
 export const storableText = z
   .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character', abort: true })
@@ -75,7 +75,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodT
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-/** Rules of an absolute URL from a user, besides its form. */
+/** Rules for an absolute URL from a user, besides its syntax. */
 interface UrlRules {
   readonly schemes: readonly ('http' | 'https')[];
   /** Ends the message about a user name or password in the URL. */

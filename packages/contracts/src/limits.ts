@@ -19,7 +19,7 @@ export const LIMITS = {
   apiBodyBytes: 256 * 1024,
   monitorSetBytes: 32 * 1024 * 1024,
   monitorSetSize: 10_000,
-  /** Values of a body: the largest set, each of its fields, headers and regions used, has fewer. */
+  /** JSON values in a body. The largest set has fewer, even with every field, header and region in use. */
   bodyValues: 1_000_000,
   idempotencyKeyCharacters: 255,
   idempotencyKeyHours: 24,

@@ -10,8 +10,8 @@ export function asciiWords(text: string, between: '-' | '_', most: number): stri
 }
 
 /**
- * The known word that a mistyped one most likely means, or null: other case or separators (`failure_threshold`), an added unit
- * (`intervalSeconds`), or at most two wrong letters (`assertion`).
+ * The known word that a mistyped one most likely means, or null. Covers a different case or separator (`failure_threshold`),
+ * an added unit (`intervalSeconds`), and at most two wrong letters (`assertion`).
  */
 export function nearestWord(given: string, known: readonly string[]): string | null {
   const letters = plain(given);

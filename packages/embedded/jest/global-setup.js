@@ -1,7 +1,7 @@
 import { onAbandoned } from '../dist/program/on-abandoned.js';
 import { runTestServers } from '../dist/testing/run-servers.js';
 
-/** Starts the servers that all tests share; `npm test` has built this package before. */
+/** Starts the servers that all tests share. `npm test` has already built this package. */
 export default async function setup() {
   // When this process ends, its servers end too, and they end what the tests have started.
   onAbandoned(() => process.exit(1), { parent: true });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import Sequencer from '@jest/test-sequencer';
 
-/** Tests of whole systems take longest. Started last, one of them would run alone beside an idle core. */
+/** Tests of whole systems take longest. If one of them started last, it would run alone while the other cores are idle. */
 const LONGEST_FIRST = ['lab', 'browser', 'queue', 'fuzz', 'bench', 'chaos', 'cli'];
 
 /** Longest first, by folder: a fresh clone has no cache of durations. `TEST_SHUFFLE_SEED` gives a random order instead. */

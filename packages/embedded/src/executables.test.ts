@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { findChromium } from './executables.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
-test('Chromium is that of CHROMIUM_PATH, else one on the PATH, else none', async () => {
+test('findChromium returns CHROMIUM_PATH, else a program on the PATH, else null', async () => {
   const folder = await createTemporaryFolder();
   const program = join(folder.path, 'chromium-browser');
   const env = { PATH: `/nowhere:${folder.path}` };

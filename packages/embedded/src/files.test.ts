@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-it('replaces a symbolic link, and leaves its target as it is', async () => {
+it('replaces a symbolic link and leaves its target unchanged', async () => {
   await replaceFile(link, 'new', { mode: 0o400 });
   expect([await readFile(link, 'utf8'), await readFile(target, 'utf8')]).toEqual(['new', 'stays']);
   expect((await stat(link)).mode & 0o777).toBe(0o400);

@@ -124,7 +124,7 @@ async function hasCluster(cluster: string): Promise<boolean> {
   }
   if (version === MAJOR_VERSION) return true;
   throw new EmbeddedError(
-    `The database in ${cluster} is of PostgreSQL ${version}, but this version needs ${MAJOR_VERSION}. Move it, or set DATA_DIR to another folder.`,
+    `The database in ${cluster} was created by PostgreSQL ${version}, but Tocsin requires PostgreSQL ${MAJOR_VERSION}. Move it, or set DATA_DIR to another folder.`,
   );
 }
 
@@ -148,7 +148,7 @@ export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
       return 'stopped';
     }
   }
-  // No process or another program has this ID now. PostgreSQL would mistake that program for a server.
+  // Either no process or another program has this ID now. PostgreSQL would mistake that program for a server.
   await rm(lockFile, { force: true });
   return 'none';
 }

@@ -47,7 +47,7 @@ async function query(server: { url: string }, text: string): Promise<unknown[]> 
 }
 
 describe('startPostgres', () => {
-  it('keeps its data and port over a restart', async () => {
+  it('keeps its data and port across a restart', async () => {
     const first = await start();
     await query(first, `insert into kept values ('restart')`);
     await first.stop();
@@ -100,7 +100,7 @@ describe('startPostgres', () => {
     expect(await query(server, `select value from kept where value = 'orphan'`)).toHaveLength(1);
   });
 
-  it('starts after it was killed, also if another program has its process id now', async () => {
+  it('starts after it was killed, even if another program has its process ID now', async () => {
     const first = await start();
     process.kill(first.pid, 'SIGKILL');
     const lockFile = join(first.folder, 'cluster', 'postmaster.pid');
@@ -129,7 +129,9 @@ describe('startPostgres', () => {
     if (process.platform === 'linux') {
       await expect(start('/proc/nowhere/data')).rejects.toThrow(/\(ENOENT\)/);
     }
-    await expect(start(older)).rejects.toThrow(/^The database in [^\n]* is of PostgreSQL 16, [^\n]*$/);
+    await expect(start(older)).rejects.toThrow(
+      /^The database in [^\n]* was created by PostgreSQL 16, [^\n]*$/,
+    );
     await rm(join(older, 'cluster', 'PG_VERSION'));
     await expect(start(older)).rejects.toThrow(/^The database in [^\n]* cannot be read \(ENOENT\)[^\n]*$/);
   });

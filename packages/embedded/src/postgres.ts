@@ -40,7 +40,7 @@ export interface PostgresOptions {
 }
 
 export interface PostgresServer {
-  /** Of a superuser, with a database for Tocsin. */
+  /** The URL of Tocsin's database, as a superuser. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;

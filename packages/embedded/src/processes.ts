@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '@tocsin/runtime/error-code';
 
-/** Whether a process with this ID runs, of any user. Zombies do not count. */
+/** Whether a process with this ID is running, under any user. Zombies do not count. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -23,7 +23,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The command line of a running process, separated by blanks; empty if it is unknown. */
+/** The command line of a running process, separated by spaces; empty if it is unknown. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === 'linux') {

@@ -40,7 +40,7 @@ async function use<Result>(url: string, work: (redis: Redis) => Promise<Result>)
 }
 
 describe('startRedis', () => {
-  it('keeps its data over a restart, never evicts, and requires the password', async () => {
+  it('keeps its data across a restart, never evicts, and requires the password', async () => {
     const first = await start();
     await use(first.url, (redis) => redis.set('kept', 'restart'));
     expect(await use(first.url, (redis) => redis.config('GET', 'maxmemory-policy'))).toContain('noeviction');
@@ -54,7 +54,7 @@ describe('startRedis', () => {
     expect(await use(second.url, (redis) => redis.get('kept'))).toBe('restart');
   });
 
-  it('does not show its password', async () => {
+  it('stores its password in files that only the owner can read', async () => {
     await start();
     for (const file of ['password', 'redis.conf']) {
       expect((await stat(join(dataDir, file))).mode & 0o777).toBe(0o600);
@@ -69,7 +69,7 @@ describe('startRedis', () => {
     expect(await use(server.url, (redis) => redis.get('kept'))).toBe('orphan');
   });
 
-  it('does not stop another program that has the process id of an earlier server', async () => {
+  it('does not stop another program that has the process ID of an earlier server', async () => {
     await (await start()).stop();
     await writeFile(join(dataDir, 'pid'), `${process.pid}\n`);
     await start();

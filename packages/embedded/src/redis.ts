@@ -80,7 +80,7 @@ export interface RedisOptions {
 }
 
 export interface RedisNodeOptions {
-  /** For connections of the other nodes. */
+  /** For connections from the other nodes. */
   readonly busPort: number;
   /** Shared by all nodes. */
   readonly password: string;

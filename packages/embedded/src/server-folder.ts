@@ -6,7 +6,7 @@ import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import { makeFolderForAll, NO_FOLLOW, type Owner, replaceFile } from './files.ts';
 
-/** Root's folder for data that the user nobody cannot access elsewhere, such as below a home folder. */
+/** Root's folder for data that the user `nobody` cannot access elsewhere, such as below a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
 const RELOCATED = 'data-';
 
@@ -22,7 +22,7 @@ export function isRoot(): boolean {
 }
 
 /**
- * Creates the folder if needed and makes it accessible for the server. If the current user is root, the server runs as nobody, or as the
+ * Creates the folder if needed and makes it accessible for the server. If the current user is root, the server runs as `nobody`, or as the
  * user who owns existing data. If that user cannot access the folder, the data goes below `/var/lib/tocsin`, and the file `location` in
  * the folder contains its path.
  * @throws EmbeddedError if the current user cannot access the folder
@@ -46,7 +46,7 @@ export async function prepareServerFolder(requestedPath: string): Promise<Server
   }
 }
 
-/** For root: the user who owns existing data, otherwise nobody, because PostgreSQL refuses to run as root. */
+/** For root: the user who owns existing data, otherwise `nobody`, because PostgreSQL refuses to run as root. */
 async function serverOwner(path: string): Promise<Owner> {
   const { uid, gid } = await stat(path);
   const entries = await readdir(path, { withFileTypes: true });

@@ -1,4 +1,4 @@
-/* The service of `src/start/service.test.ts`. FIXTURE selects its behaviour. */
+/* The service of `src/start/service.test.ts`. FIXTURE selects its behavior. */
 const behaviour = process.env.FIXTURE;
 if (behaviour === 'fails') {
   process.stderr.write('PORT must be right\n');

@@ -12,10 +12,10 @@ const ABOUT =
   'Sends an api process requests that its route table allows, and requests that it forbids (docs/reliability.md).';
 const OPTIONS = {
   requests: number('how many requests', 100_000, { min: 1 }),
-  seconds: number('when to end, however many requests were sent', 86_400, { min: 1 }),
+  seconds: number('when to end, even if requests are left', 86_400, { min: 1 }),
   seed: number('the same seed sends the same requests; random by default', null, { min: 1 }),
   lanes: number('how many accounts send requests at the same time', 3, { min: 1 }),
-  path: text('one run alone, as the report of a failure names it', 'PATH'),
+  path: text('repeats only the run that the report of a failure names', 'PATH'),
   all: flag('continues after a failure, and shrinks none'),
 };
 

@@ -32,7 +32,7 @@ function openHostileClient(port: number, localAddress = '127.0.0.1'): Promise<Ho
     const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
     socket.once('connect', () => resolve({ socket, received: () => text, isClosed: () => closed }));
     socket.once('error', reject);
-    // The server resets the connection: that is the purpose of an attack.
+    // The server resets the connection, which attacks provoke.
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
       if (text.length < KEPT_CHARACTERS) text += bytes.toString('latin1');
@@ -147,7 +147,7 @@ export class Attackers {
     return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${full}\r\nContent-Type: application/json\r\n${headers}\r\n`;
   }
 
-  /** Sends heads without an end. */
+  /** Sends heads that never end. */
   openSlowHeads(count: number): Promise<HostileClient[]> {
     return this.open(count, SLOW_HEAD);
   }

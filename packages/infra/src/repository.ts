@@ -12,7 +12,7 @@ export function readRepositoryFile(path: string): Promise<string> {
   return readFile(ROOT + path, 'utf8');
 }
 
-/** Reads the block of commands in a document that contains this command. A block with a language is none. @throws Error if there is none */
+/** Reads the block of a document that contains this command. Blocks with a language do not count. @throws Error if there is none */
 export async function readCommands(document: string, command: string): Promise<string> {
   const blocks = (await readRepositoryFile(document)).matchAll(/^```(\w*)\n(.*?)^```$/gms);
   for (const [, language, text = ''] of blocks) if (language === '' && text.includes(command)) return text;
@@ -69,13 +69,13 @@ export async function copyCommit(ref: string, folder: string): Promise<void> {
   await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
 }
 
-/** Commits of this branch alone: those of a merged one may not build. */
+/** Only commits of this branch: those of a merged branch may not build. */
 const MERGED = ['--first-parent', '-m'];
 
 /**
  * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order:
- * the last release, the commit before the last migration, so that there is something to migrate, and the first commit with the same
- * schema.
+ * the last release, the commit before the last migration, so that there is something to migrate, and the last commit that changed the
+ * first migration.
  * @returns the description is a noun phrase @throws UsageError if there is none
  */
 export async function findPreviousCommit(): Promise<{ commit: string; description: string }> {
@@ -86,7 +86,7 @@ export async function findPreviousCommit(): Promise<{ commit: string; descriptio
   const candidates = {
     'the last release': await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
     'the commit before the last migration': await tryGit('rev-parse', '--verify', `${added}~1`),
-    'the commit that added the first migration': await tryGit('log', ...MERGED, '--format=%H', '--', first),
+    'the last change of the first migration': await tryGit('log', ...MERGED, '--format=%H', '--', first),
   };
   for (const [description, commit] of Object.entries(candidates))
     if (commit !== null && (await tryGit('rev-parse', '--verify', `${commit}:${first}`)) === content)

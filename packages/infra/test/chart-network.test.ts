@@ -28,7 +28,7 @@ describe('the migration', () => {
     expect(policy.metadata.annotations?.['helm.sh/hook-delete-policy']).toBe('before-hook-creation');
   });
 
-  test('has no policy with the name that earlier charts used for one of the release', async () => {
+  test('does not reuse the name that earlier charts gave a policy that was not a hook', async () => {
     // On an upgrade, Helm deletes that policy after the hooks have run.
     const names = (await renderManifests(MINIMAL))
       .filter(({ kind }) => kind === 'NetworkPolicy')

@@ -49,7 +49,7 @@ describe('the chart refuses', () => {
       'secrets.OIDC_CLIENT_SECRET',
     ],
     [
-      'the password of no user',
+      'a password without a user',
       { image, secrets: { ...SECRETS, BOOTSTRAP_ADMIN_PASSWORD: 'x' } },
       'settings.BOOTSTRAP_ADMIN_EMAIL',
     ],

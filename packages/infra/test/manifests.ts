@@ -132,8 +132,8 @@ async function validate(manifest: Manifest): Promise<string[]> {
 }
 
 /**
- * Watches which keys of an object are read. `unread` returns the paths of the others, except in objects of which no key was read: their kind
- * may contain anything. Listing the keys of an object reads all of them.
+ * Watches which keys of an object are read. `unread` returns the paths of the others, except in objects of which no key was read: such
+ * an object may contain anything. Listing the keys of an object reads all of them.
  */
 function watchReads<Value>(value: Value): { readonly value: Value; readonly unread: () => string[] } {
   const objects: { readonly path: string; readonly target: object; readonly read: Set<string> }[] = [];

@@ -16,8 +16,8 @@ export interface ApiResponse {
 
 /**
  * The result of a call. `refused`: nothing listens on the port. `notAccepted`: a new connection was reset before any byte of a
- * response, because the server stopped listening before it accepted the connection. `broken`: a connection that had worked
- * broke, or a response did.
+ * response, because the server stopped listening before it accepted the connection. `broken`: an established
+ * connection broke, or a response was incomplete or invalid.
  */
 export type ApiOutcome =
   | ({ readonly kind: 'response' } & ApiResponse)
@@ -91,7 +91,7 @@ export interface ApiReplica {
 
 /** A client of several replicas, which retries at another one after an error, as behind a load balancer. Signs in to the dashboard. */
 export class ApiClient {
-  /** Responses by status; 0: none. */
+  /** The number of responses by status; 0 stands for no response. */
   readonly statuses = new Map<number, number>();
   readonly #replicas: readonly ApiReplica[];
   readonly #apiKey: string;
@@ -118,7 +118,7 @@ export class ApiClient {
     return response;
   }
 
-  /** Repeats a request, at one replica after the other, until one responds with less than 500. @throws Error after 10 minutes */
+  /** Repeats a request, at one replica after the other, until one responds with a status below 500. @throws Error after 10 minutes */
   async request(method: string, path: string, body?: object): Promise<ApiResponse> {
     const deadline = Date.now() + REQUEST_WITHIN_MS;
     while (Date.now() < deadline) {
@@ -139,7 +139,7 @@ export class ApiClient {
 
   /**
    * An api whose clock is far ahead treats every session as expired, and deletes it. Its own sessions are valid at the others too.
-   * @param refused another request may have signed in since
+   * @param refused the rejected cookie; another request may have signed in since
    */
   async #signIn({ port }: ApiReplica, refused: string): Promise<void> {
     if (refused !== this.#cookie) return;

@@ -2,7 +2,7 @@ import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { helpText, parseOptions, refusePositionals, type Options, type ValuesOf } from './options.ts';
 
-/** A command that takes options alone. */
+/** A command that takes only options. */
 export interface Command<Known extends Options> {
   /** Its npm script. */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** The origin that people see, and the only one from which an api here accepts browsers. */
+/** The public origin, and the only one from which the api accepts requests of browsers. */
 export const PUBLIC_URL = 'http://tocsin.example';
 
 const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };

@@ -15,20 +15,20 @@ const WITHIN_MS = 120_000;
 export interface ManyMonitors {
   readonly count: number;
   readonly intervalSeconds: number;
-  /** Of the target of a monitor, by its number. */
+  /** The URL of a monitor's target, by the monitor's number. */
   readonly url: (number: number) => string;
 }
 
 /**
- * Less than half the interval: otherwise checks need the overlap guard, which hardly any real monitor does, and which would be
- * measured for all.
+ * Less than half the interval, as in nearly all real monitors. Otherwise every check would need the overlap guard, and
+ * measurements would include its cost.
  */
 export function timeoutSeconds(intervalSeconds: number): number {
   return Math.max(1, Math.min(10, Math.ceil(intervalSeconds / 2) - 1));
 }
 
 /**
- * Creates monitors through the API, which checks each of them at once.
+ * Creates monitors through the API, which starts a first check of each.
  * @param perSecond the maximum rate
  * @returns their ids, in order
  */
@@ -68,7 +68,7 @@ export async function insertMonitors(
   const urls = Array.from({ length: count }, (_, number) => url(number));
   const client = await database.pool.connect();
   try {
-    // In one transaction: a running api works on what it sees.
+    // In one transaction, so that a running api does not see incomplete monitors.
     await client.query('begin');
     const { rows } = await client.query<{ id: string }>(
       `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,
@@ -107,7 +107,7 @@ export async function untilApplied(system: System): Promise<void> {
 
 /**
  * Waits until every monitor, or each of these, has had a check since a moment.
- * @param since epoch milliseconds, by Postgres' clock and ours, which are one
+ * @param since epoch milliseconds; Postgres and this process use the same clock
  */
 export async function untilChecked(system: System, since = 0, ids?: readonly string[]): Promise<void> {
   await untilNone(

@@ -5,7 +5,7 @@ import { UsageError } from '@tocsin/embedded/program/run-program';
 export interface Option<Value> {
   /** One line for the help. */
   readonly about: string;
-  /** What stands for the value in the help, such as `N`; null for a flag. */
+  /** Represents the value in the help, such as `N`; null for a flag. */
   readonly placeholder: string | null;
   /** The value if the option is not given. */
   readonly usual: Value;
@@ -23,7 +23,7 @@ interface NumberRange {
   readonly fraction?: true;
 }
 
-/** A number; `_` may separate its digits. @param usual null, without a value of its own */
+/** A number; `_` may separate its digits. @param usual the default; null for none */
 export function number<Usual extends number | null>(
   about: string,
   usual: Usual,
@@ -101,7 +101,7 @@ function readArgs(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
   }
 }
 
-/** @throws UsageError for a command that takes options alone */
+/** For a command that takes only options. @throws UsageError */
 export function refusePositionals([argument]: readonly string[]): void {
   if (argument !== undefined) throw new UsageError(`Unexpected argument '${argument}'`);
 }

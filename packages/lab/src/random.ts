@@ -2,7 +2,7 @@
 export class Random {
   #state: number;
 
-  /** @param purpose draws with another purpose are independent: one more here changes nothing there */
+  /** @param purpose generators with different purposes are independent: an extra draw from one does not change another */
   constructor(seed: number, purpose = '') {
     this.#state = seed >>> 0;
     for (const character of purpose) {
@@ -29,10 +29,10 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** @throws RangeError where there is nothing to choose from */
+  /** @throws RangeError if there are no items */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.integer(0, items.length - 1)];
-    if (item === undefined) throw new RangeError('nothing to choose from');
+    if (item === undefined) throw new RangeError('cannot pick from an empty list');
     return item;
   }
 

@@ -10,7 +10,7 @@ const RESPONSE_WITHIN_MS = 10_000;
 export type ServiceName = 'api' | 'checker' | 'notifier';
 export const SERVICE_NAMES: readonly ServiceName[] = ['api', 'checker', 'notifier'];
 
-/** A service of the system as a process of its own, as in production, to be killed and started again. */
+/** A service of the system as a separate process, as in production. It can be killed and restarted. */
 export class ServiceProcess {
   readonly name: ServiceName;
   /** Receives all output, also of later starts. Removed with the system. */
@@ -88,7 +88,7 @@ export class ServiceProcess {
         output = `${output}${String(bytes)}`.slice(-QUOTED_CHARACTERS);
       });
     }
-    // 'close' comes when all output has been read.
+    // 'close' is emitted after all output has been read.
     child.once('close', () => log.end());
     const [message] = (await Promise.race([once(child, 'message'), once(child, 'close')])) as unknown[];
     if (typeof message === 'object' && message !== null) {

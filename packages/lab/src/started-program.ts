@@ -10,7 +10,7 @@ export interface StartedProgram {
 }
 
 /**
- * Starts a program as a process of its own, with no environment but the path to other programs.
+ * Starts a program as a separate process, with only PATH and DATA_DIR in its environment.
  * @param main the URL of the built module that has its `main`: `npm test` builds first
  * @param dataDir its folder for data
  */

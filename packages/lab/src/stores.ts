@@ -19,7 +19,7 @@ export interface StoresOptions {
   readonly teardown: Teardown;
 }
 
-/** A Postgres and a Redis on this machine, as durable as in production, to be broken and started again. */
+/** A Postgres and a Redis on this machine, as durable as in production. They can be broken and restarted. */
 export class Stores {
   /** For other files of the system too. The teardown removes it. */
   readonly folder: string;
@@ -32,7 +32,7 @@ export class Stores {
     this.folder = folder;
     this.#options = options;
     this.#postgres = postgres;
-    // Kept open, since no connection may be left for another one; a session that Postgres ended is replaced.
+    // Kept open, because Postgres may have no free connection later. A session that Postgres ended is replaced.
     this.#session = new Pool({ ...this.#config(options.name), max: 1, idleTimeoutMillis: 0 });
     this.#session.on('error', () => undefined);
     this.#session.on('connect', (client) => client.on('error', () => undefined));
@@ -74,12 +74,12 @@ export class Stores {
     return client;
   }
 
-  /** Queries in the one session that is kept, one query after the other. @throws Error while Postgres is unavailable */
+  /** Runs a query in the session that stays open, one query at a time. @throws Error while Postgres is unavailable */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await this.#session.query<Row>(text, [...values])).rows;
   }
 
-  /** Works with a Redis client of its own. @throws Error while Redis is unavailable */
+  /** Runs work with its own Redis client. @throws Error while Redis is unavailable */
   async withRedis<Result>(work: (redis: Redis) => Promise<Result>): Promise<Result> {
     const redis = new Redis(this.queueUrl, { maxRetriesPerRequest: 1, lazyConnect: true });
     redis.on('error', () => undefined);
@@ -123,7 +123,7 @@ export class Stores {
     this.#redis = await startRedis({ dataDir, appendOnly: true, ...(port !== undefined && { port }) });
   }
 
-  /** Freezes Redis, or thaws it. */
+  /** Suspends or resumes Redis. */
   signalRedis(signal: 'SIGSTOP' | 'SIGCONT'): void {
     process.kill(this.#redisPid, signal);
   }

@@ -74,7 +74,7 @@ export class System {
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
       SECRETS_KEY: secretsKey.toString('base64'),
-      // Any free one: a port that was found free beforehand may be in use by the time of the start.
+      // Any free port: a port that was found free beforehand may be in use by the time the service starts.
       PORT: '0',
       PUBLIC_URL,
       HEALTH_PORT: '0',
@@ -89,7 +89,7 @@ export class System {
   }
 
   /**
-   * A service to start, kill and start again; further ones of a name are replicas.
+   * Adds a service, which the caller starts. Several services with one name are replicas.
    * @param options.label names its log; by default the service's name and a number
    */
   service(

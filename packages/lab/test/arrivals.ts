@@ -9,8 +9,8 @@ export const NO_RESPONSE = /^no response within /;
 export const webhookIdOf = ({ headers }: ReceivedWebhook): string => String(headers['webhook-id']);
 
 /**
- * Each webhook that came in, once, in the order of the first requests. A notifier repeats an attempt whose response came too
- * late, as on a machine that is busy.
+ * Each received webhook once, in the order of its first request. A notifier repeats an attempt whose response came too late,
+ * as on a busy machine.
  */
 export function firstArrivals(received: readonly ReceivedWebhook[]): ReceivedWebhook[] {
   const first = new Map<string, ReceivedWebhook>();
@@ -21,12 +21,12 @@ export function firstArrivals(received: readonly ReceivedWebhook[]): ReceivedWeb
   return [...first.values()];
 }
 
-/** Waits until nothing was sent that is not logged: as many requests of a delivery as it has attempts, at most. */
+/** Waits until every request is logged: no delivery has more requests than attempts. */
 export async function untilLogged(
   { db }: Pick<DbContext, 'db'>,
   received: readonly ReceivedWebhook[],
 ): Promise<void> {
-  await until('each request to be an attempt that is logged', async () => {
+  await until('each request to be logged as an attempt', async () => {
     const rows = await db.select({ id: deliveries.id, count: deliveries.attemptCount }).from(deliveries);
     const attempts = new Map(rows.map(({ id, count }) => [id, count]));
     for (const webhook of received) {

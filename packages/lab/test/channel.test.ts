@@ -23,7 +23,7 @@ import { Webhook } from 'standardwebhooks';
 
 const HANGING = 30;
 const MONITORS = 30;
-/** The dashboard's response for a test event that no notifier sent in time. */
+/** The status of the dashboard API if no notifier sent the test event in time. */
 const NOT_ATTEMPTED = 504;
 /** Longer than any test runs. */
 const ENQUEUE_WITHIN_MS = 3_600_000;
@@ -62,7 +62,7 @@ async function send<Body>(wanted: number, method: string, path: string, body?: o
   return received;
 }
 
-/** Writes down test events without a hint, as when the queue's store is unavailable, until one gets a response in time. */
+/** Creates test events without a hint, as when the queue's store is unavailable, until one gets a response in time. */
 async function testOf(
   channelId: string,
 ): Promise<{ id: string; outcome: Awaited<ReturnType<typeof findTestOutcome>> }> {
@@ -279,7 +279,7 @@ test('events that a channel missed while a 410 disabled it arrive on demand, onc
   }
 });
 
-test('a healthy receiver gets a mass incident before most deliveries to receivers that hang', async () => {
+test('a healthy receiver gets all alerts of a mass outage before most deliveries to hanging receivers are attempted', async () => {
   const { context } = system;
   const inputs = Array.from({ length: MONITORS }, (_, index) =>
     createMonitorSchema.parse({

@@ -24,7 +24,7 @@ const REGIONS = ['eu', 'us', 'ap'] as const;
 const TIMEOUT = 60;
 const FAR_MS = 3_600_000;
 
-/** How each channel's receiver treats its first requests; all later ones get 200. A drop after 200 is a response. */
+/** How each channel's receiver responds to its first requests; all later ones get 200. A drop after 200 is a response. */
 const FIRST_RESPONSES: Record<string, Answer[]> = {
   '/ok': [],
   '/500': [status(500), status(500)],
@@ -194,7 +194,7 @@ async function deliveriesTo(channelId: string): Promise<LoggedDelivery[]> {
   }));
 }
 
-/** No status change is still to be dispatched, no delivery still to be attempted. */
+/** Whether every status change is dispatched and no delivery is pending. */
 async function isSettled(): Promise<boolean> {
   const { rows } = await system.context.db.execute<{ open: number }>(sql`
     select (select count(*) from status_changes where dispatched_at is null)::int
@@ -206,7 +206,7 @@ function payloadOf(body: string): WebhookPayload {
   return webhookPayloadSchema.parse(JSON.parse(body));
 }
 
-test('every receiver of a simulated day gets exactly the webhooks that the behaviour of the targets implies', async () => {
+test('during a simulated day, every receiver gets exactly the webhooks that follow from the recorded checks', async () => {
   const flapping = await watch('flapping', 1, REGIONS);
   const patient = await watch('patient', 3, REGIONS);
   const serviced = await watch('serviced', 1, REGIONS);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A target of checks, and a provider of single sign-on, that repeats what it is sent. */
+/** A check target and single sign-on provider that echoes the requests it receives. */
 export interface EchoTarget {
   readonly origin: string;
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export async function startEchoTarget(): Promise<EchoTarget> {
   };
 }
 
-/** Responds with the request's content where it does most harm. */
+/** Responds with the request's content in the places where it does the most harm. */
 function echoRequest(request: IncomingMessage, response: ServerResponse): void {
   const { authorization = '', cookie = '' } = request.headers;
   const custom = String(request.headers['x-custom']);

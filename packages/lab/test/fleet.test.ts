@@ -5,7 +5,7 @@ import { createSystem, type System } from '@tocsin/lab/system';
 import { until } from '@tocsin/embedded/testing/until';
 import { Redis } from 'ioredis';
 
-/** `FLEET_MONITORS=20000 npm test -- fleet` for the figures in docs/performance.md. */
+/** `FLEET_MONITORS=20000 npm test -- fleet` prints how long a large installation takes. */
 const MONITORS = Number(process.env['FLEET_MONITORS'] ?? 200);
 const CLIENTS = 16;
 const INTERVAL_SECONDS = 60;

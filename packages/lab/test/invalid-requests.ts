@@ -3,7 +3,7 @@ import { monitorHeaders, secretOf } from './marked-secrets.ts';
 
 export type Send = (port: number, method: string, path: string, init?: RequestInit) => Promise<Response>;
 
-/** Sends invalid requests with a secret each to the api at this port. @returns the statuses of the responses */
+/** Sends invalid requests, each with a secret, to the api at this port. @returns the statuses of the responses */
 export async function sendInvalidRequests(send: Send, port: number): Promise<number[]> {
   return [...(await createInvalidMonitors(send, port)), ...(await signInWithWrongSecrets(send, port))];
 }

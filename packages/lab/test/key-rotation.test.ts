@@ -77,7 +77,7 @@ async function reseal(secretsKey: string): Promise<{ code: number; stdout: strin
   });
 }
 
-/** Ends the command when it has sealed the monitors and waits for a channel that another session has locked. */
+/** Kills the command after it has sealed the monitors, while it waits for a channel that another session has locked. */
 async function resealUntilKilled(secretsKey: string): Promise<void> {
   const client = new Client({ connectionString: system.databaseUrl });
   await client.connect();
@@ -128,7 +128,7 @@ async function call(
   return { status: response.status, body: await response.json() };
 }
 
-/** Has the api seal the monitor's secrets again, with the key it seals with now. */
+/** Makes the api seal the monitor's secrets again, with its current key. */
 async function rewrite(): Promise<void> {
   turns += 1;
   const port = services.find(({ name }) => name === 'api')?.port;
@@ -140,7 +140,7 @@ async function rewrite(): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-/** Whether a cookie of before signs in to this api. */
+/** Whether an earlier cookie is valid at this api. */
 async function isSignedIn({ port }: ServiceProcess, cookie: string): Promise<boolean> {
   const me = await fetch(`http://127.0.0.1:${port}/api/dashboard/me`, { headers: { Cookie: cookie } });
   return me.status === 200;
@@ -177,9 +177,9 @@ test('a key can be rotated in a running system without loss', async () => {
   expect(await reseal(`${NEW},${OLD}`)).toEqual({
     code: 0,
     stdout: [
-      // One monitor's by the api, the other's before the command was killed.
-      `Sealed 1 of 3 secrets with key ${idOf(NEW)}.`,
-      `Nothing needs the other keys any more. They may leave SECRETS_KEY: ${idOf(OLD)}.`,
+      // The api has already sealed one monitor's secrets, and the killed command those of the other.
+      `Encrypted 1 of 3 secrets with key ${idOf(NEW)}.`,
+      `No secret needs the other keys any more. You can remove them from SECRETS_KEY: ${idOf(OLD)}.`,
       '',
     ].join('\n'),
     stderr: '',
@@ -202,7 +202,7 @@ test('a wrong key is reported, changes nothing and can be corrected', async () =
   expect(await reseal(STRANGE)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining(
-      `3 secrets are sealed with key ${idOf(NEW)}, which SECRETS_KEY does not hold`,
+      `3 secrets are encrypted with key ${idOf(NEW)}, which is not in SECRETS_KEY`,
     ),
   });
   expect(await reseal('short')).toEqual({

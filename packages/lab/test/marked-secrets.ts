@@ -5,7 +5,7 @@ const mark = (name: string): string => `${name}-${randomBytes(9).toString('base6
 const apiKey = (): string => `tocsin_live_${randomBytes(24).toString('hex')}`;
 const secretsKey = (): string => randomBytes(32).toString('base64');
 
-/** By name; what the system makes itself joins them in the course of the test. */
+/** By name. The test adds the secrets that the system generates. */
 export const secrets: Record<string, string> = {
   'first SECRETS_KEY': secretsKey(),
   'second SECRETS_KEY': secretsKey(),
@@ -25,7 +25,7 @@ export const secrets: Record<string, string> = {
   'wrong password': mark('wrong'),
   'password of an invited person': mark('invited'),
   'unknown API key': apiKey(),
-  // Kept in clear by design, see `IN_CLEAR`, and nowhere else.
+  // Stored in plain text by design where `IN_CLEAR` says so, and nowhere else.
   'token in the URL of a monitor': mark('url'),
   'token in a trigger override': mark('override'),
   'token in the URL of a channel': mark('hook'),
@@ -38,7 +38,7 @@ export function secretOf(name: string): string {
 }
 
 /**
- * What the database keeps in clear by design: URLs, which people must see (header values, bodies and channel secrets are encrypted),
+ * What the database stores in plain text by design: URLs, which people must see (header values, bodies and channel secrets are encrypted),
  * and session tokens, which are useless without the signature of the cookie.
  */
 export const IN_CLEAR = [

@@ -96,7 +96,7 @@ describe('a Redis Cluster, and a separate Redis for one region', () => {
 
   /** Waits until the near and the far checker report this readiness. */
   async function untilReady(wanted: { readonly near: boolean; readonly far: boolean }): Promise<void> {
-    await until('the checkers to know which Redis is there', async () => {
+    await until('the checkers to detect which Redis is available', async () => {
       const [isNear, isFar] = await Promise.all([services.near.isReady(), services.far.isReady()]);
       return isNear === wanted.near && isFar === wanted.far;
     });
@@ -157,7 +157,7 @@ describe('a Redis Cluster, and a separate Redis for one region', () => {
     expect(edited).toMatchObject({ status: 200, body: { monitor: { status: 'DOWN' } } });
     await until('its webhooks', () => sent(idle).length === 2);
     expect(sent(idle)).toEqual(['monitor.down', 'incident.created']);
-    // Without its queue a healthy monitor is not checked, and not called DOWN either.
+    // Without its queue, a healthy monitor is not checked, and it does not become DOWN either.
     expect((await system.getMonitor(near.id)).monitor.status).toBe('UP');
   });
 

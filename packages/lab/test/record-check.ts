@@ -2,12 +2,12 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { System } from '@tocsin/lab/system';
 
-/** A region that no checker serves: what is checked from there is checked by the test alone. */
+/** A region that no checker serves: only the test records its checks. */
 export const NOWHERE = 'nowhere';
 
 /**
- * Records a check of each of these monitors from `NOWHERE`, as a checker does, at a moment of the test's own choice.
- * @param slot one of its own for each check of a monitor
+ * Records a check of each of these monitors from `NOWHERE`, as a checker does, at a time that the test chooses.
+ * @param slot unique for each check of a monitor
  * @returns the status changes that follow
  */
 export async function recordCheck(

@@ -10,7 +10,7 @@ export interface Surface {
   readonly text: string;
 }
 
-/** Which secrets, by name, are found in these texts, in any form that is as good as in clear: `name at where`. */
+/** Which secrets, by name, are found in these texts, in any form that is easily decoded: `name at where`. */
 export function findSecrets(
   secrets: Readonly<Record<string, string>>,
   surfaces: readonly Surface[],
@@ -30,7 +30,7 @@ function formsOf(secret: string): RegExp[] {
   const texts = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
   const base64 = [0, 1, 2].flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
-    // The first and last characters also depend on what stands around.
+    // The first and last characters also depend on the surrounding bytes.
     const inner = bytes
       .toString('base64')
       .replace(/=+$/, '')
@@ -70,8 +70,8 @@ export async function readStore(url: string): Promise<Surface[]> {
 }
 
 /**
- * Every command that the store gets from now on, including jobs that were removed before the end. Not by ioredis, whose `monitor`
- * fails if a busy store sends the first command together with its reply.
+ * Every command that the store gets from now on, including jobs that were removed before the end. Does not use ioredis, whose
+ * `monitor` fails if a busy store sends the first command together with its reply.
  */
 export async function watchStore(url: string): Promise<{ read(): Surface; stop(): void }> {
   const { hostname, port, password, pathname } = new URL(url);

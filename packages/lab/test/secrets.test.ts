@@ -71,7 +71,7 @@ afterAll(async () => {
   await collector.stop();
 });
 
-/** One of each that logs as JSON, and one of each that logs for people. */
+/** Starts two of each service: one that logs JSON, and one that logs text for people. */
 async function startAll(): Promise<ServiceProcess> {
   const apiEnv = {
     BOOTSTRAP_ADMIN_EMAIL: 'admin@example.com',
@@ -102,7 +102,7 @@ async function send(port: number, method: string, path: string, init: RequestIni
   return response;
 }
 
-/** Settings that cannot work: services that say so and end, or try again and again until they are killed. */
+/** Starts services with invalid settings. They log the error and exit, or retry until they are killed. */
 async function startWrongly(): Promise<void> {
   const wrongRedis = new URL(system.queueUrl);
   wrongRedis.password = secretOf('wrong Redis password');
@@ -135,7 +135,7 @@ async function startWrongly(): Promise<void> {
   );
 }
 
-/** Postgres takes no connections while requests with secrets, checks and deliveries come. */
+/** Runs work while Postgres accepts no connections. */
 async function withoutDatabase(work: () => Promise<void>): Promise<void> {
   const name = new URL(system.databaseUrl).pathname.slice(1);
   await admin.query(`alter database ${name} allow_connections false`);
@@ -212,7 +212,7 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   expect(findSecrets(secrets, surfaces)).toEqual([]);
   expect(findSecrets(secrets, tables)).toEqual(IN_CLEAR);
 
-  // The search finds what is there, and all that was meant to happen did.
+  // The search finds known values, and everything that the test intended has happened.
   expect(findSecrets({ hash: sha256(secretOf('BOOTSTRAP_API_KEY')) }, tables)).toEqual([
     'hash at api_keys.hash',
   ]);
@@ -258,7 +258,7 @@ function monitorOf(path: string): object {
   };
 }
 
-/** The other ways to say what a monitor is: a change of one, a set that cannot be applied, and one that can. */
+/** The other ways to write monitors: an update, an invalid set and a valid set. */
 async function putMonitors(port: number, headers: Record<string, string>, id: string): Promise<void> {
   const put = (path: string, body: object): Promise<Response> =>
     send(port, 'PUT', `/api/cli/monitors${path}`, { headers, body: JSON.stringify(body) });
@@ -272,7 +272,7 @@ async function putMonitors(port: number, headers: Record<string, string>, id: st
   expect(responses.map(({ status }) => status)).toEqual([200, 400, 200]);
 }
 
-/** Makes what the system itself makes secrets for, and remembers these. */
+/** Creates the resources for which the system generates secrets, and remembers the secrets. */
 async function makeSecrets(port: number, request: DashboardRequest, monitorIds: string[]): Promise<void> {
   const make = async <Made>(path: string, body?: object): Promise<Made> =>
     (await (await request('POST', path, body)).json()) as Made;
@@ -282,7 +282,7 @@ async function makeSecrets(port: number, request: DashboardRequest, monitorIds: 
     url,
     monitorIds,
   });
-  // Whether or not any monitor changes its status from now on.
+  // Sends a webhook even if no monitor changes its status.
   await request('POST', `/channels/${channel.id}/test`);
   const rotated = await make<{ secret: string }>(`/channels/${channel.id}/rotate-secret`);
   secrets['secret of a channel'] = secret;

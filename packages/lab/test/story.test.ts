@@ -122,7 +122,7 @@ describe.each(['redis', 'postgres'] as const)(
       expect(target.requests.get('/gone')).toBe(requestsBefore);
     });
 
-    test('a trigger responds with its event, which is also in the history', async () => {
+    test('the response of a trigger has its event, which is also in the history', async () => {
       const monitor = await system.createMonitor({
         name: 'Hourly',
         url: target.url('/hourly'),

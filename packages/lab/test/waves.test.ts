@@ -93,7 +93,7 @@ interface PlannedCheck {
   readonly recordedAt: number;
 }
 
-/** The recorded checks of a monitor's planned slots, in epoch milliseconds. A slot that is recorded twice is there twice. */
+/** The recorded checks of a monitor's planned slots, in epoch milliseconds. A slot that is recorded twice appears twice. */
 async function checksOf(id: string): Promise<PlannedCheck[]> {
   const { rows } = await system.context.db.execute<{ slot: number; at: number }>(
     `select (extract(epoch from slot) * 1000)::float8 as slot, (extract(epoch from timestamp) * 1000)::float8 as at
@@ -156,7 +156,7 @@ async function expectUnbroken(ids: readonly string[], from = 0): Promise<void> {
 test('two checkers share the waves, and check and record each slot of each monitor once', async () => {
   const members = [slow, ...others, ...apart];
   await untilChecked(members, 2);
-  await until('each of them to have done some', async () => {
+  await until('each checker to have run checks', async () => {
     const texts = await Promise.all(checkers.map((one) => one.metrics()));
     return texts.every((text) =>
       /^tocsin_check_schedule_lag_seconds_count\{region="default"\} [1-9]/m.test(text),
@@ -174,7 +174,7 @@ test('two checkers share the waves, and check and record each slot of each monit
 
 /** Waits until exactly one checker has a check under way. @returns that checker */
 async function runningChecker(): Promise<ServiceProcess> {
-  return until('one of them to check', async () => {
+  return until('exactly one checker to have a check under way', async () => {
     const texts = await Promise.all(checkers.map((one) => one.metrics()));
     const busy = checkers.filter((_, index) => {
       const read = (name: string): number =>
@@ -211,7 +211,7 @@ test('a member that hangs until its timeout does not delay the checks of the oth
   // The check still hangs: it is not recorded, and the target got no further request.
   expect(await slotsOf(slow)).not.toContain(killedSlot);
   expect(hanging.requestCount).toBe(2);
-  // Nothing was recorded of the slot twice: the second run checked only the member that hung.
+  // No result of the slot was recorded twice: the second run checked only the member that hung.
   expect(await sumOf(/^tocsin_results_dropped_total\{.*\} (\d+)$/gm)).toBe(0);
 
   hanging.release();
@@ -234,7 +234,7 @@ test('an edit takes effect at the next slot without any api', async () => {
   await edit(slow, target.url('/edited'));
   const editedAt = Date.now();
   await untilChecked([slow, ...others], 2, editedAt);
-  // One that was due while it was edited may have been either.
+  // A check that was due during the edit may have used either URL.
   const afterwards = (await slotsOf(slow)).filter((slot) => slot > editedAt).length;
   expect(target.requests.get('/edited')).toBeGreaterThanOrEqual(afterwards);
   await expectUnbroken([...others, ...apart], killedSlot);

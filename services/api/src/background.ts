@@ -15,7 +15,7 @@ import type { Env } from './settings.ts';
 
 /** What the api does besides serving requests. */
 export interface Background {
-  /** Keeps the queue's store as Postgres wants it right after each commit. */
+  /** Keeps the queue's store in sync with Postgres right after each commit. */
   readonly schedules: ScheduleApplier;
   /** Starts the loops of the leader: one api process at a time runs their work. */
   start(): void;

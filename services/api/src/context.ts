@@ -16,7 +16,7 @@ export interface ApiContext extends DbContext {
   /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
-  /** Notified after a commit that a monitor's wave in these regions may be missing in the queue's store. */
+  /** Notified after a commit that a monitor's wave in these regions may be missing from the queue's store. */
   readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;

@@ -43,7 +43,7 @@ afterAll(async () => {
 
 interface Started {
   readonly child: ChildProcess;
-  /** Its exit code and what it wrote. */
+  /** Its exit code and output. */
   readonly end: Promise<{ code: unknown; out: string; err: string }>;
 }
 
@@ -75,7 +75,7 @@ async function startSlowChecker(): Promise<SlowChecker> {
     applicationName: 'test',
     onIdleError: ignore,
   });
-  await until('the trigger is written down', async () => {
+  await until('the trigger is stored', async () => {
     const { rowCount } = await opened.pool.query(`update triggers set not_after = now() + interval '1 hour'`);
     return (rowCount ?? 0) > 0;
   });
@@ -133,7 +133,7 @@ describe('the service', () => {
       );
     });
     const trigger = http.post(`${MONITORS}/${id}/trigger`).set('Authorization', authorization).then();
-    // A checker takes it before the service stops, and has the result after that.
+    // A checker takes it before the service stops, and returns the result after that.
     const checker = await startSlowChecker();
     await until('the check has begun', () => checker.hasBegun());
     await until('an audit is done', async () => {
@@ -141,7 +141,7 @@ describe('the service', () => {
       return text.includes('tocsin_schedule_audit_age_seconds{region="default"}');
     });
     service.child.kill('SIGTERM');
-    await until('no more connections are taken', () => isRefused(port));
+    await until('new connections are refused', () => isRefused(port));
     checker.finish();
     expect((await trigger).status).toBe(200);
     await checker.close();
@@ -193,7 +193,7 @@ describe('the service', () => {
       user: { email: admin.email, role: 'owner' },
     });
     // The count starts again after a few seconds without an attempt, so the number of attempts is not fixed.
-    await until('a try is one too many', async () => {
+    await until('an attempt exceeds the limit', async () => {
       const { status } = await signIn({ ...admin, password: 'wrong password' });
       expect([401, 429]).toContain(status);
       return status === 429;

@@ -101,7 +101,7 @@ A service also reads the ConfigMap of the settings, which the migration does not
 {{- mergeOverwrite (deepCopy (get .root.Values .name)) $given | toYaml -}}
 {{- end -}}
 
-{{/* Takes a scope. A digest stands without the tag: runtimes ignore a tag beside it, and some tools refuse both. */}}
+{{/* Takes a scope. A digest replaces the tag: runtimes ignore a tag beside it, and some tools refuse both. */}}
 {{- define "tocsin.image" -}}
 {{- $image := .root.Values.image -}}
 {{- $digest := get $image.digests .component -}}
@@ -147,7 +147,7 @@ checksum/secrets: {{ .Values.secrets | toJson | sha256sum }}
 {{- end }}
 {{- end -}}
 
-{{/* The settings that the chart has without the values, most of which follow from Ingress and HTTPRoute. Takes the root context. */}}
+{{/* The chart's defaults for settings, most of which follow from Ingress and HTTPRoute. Takes the root context. */}}
 {{- define "tocsin.impliedSettings" -}}
 {{- $implied := dict "LOG_FORMAT" "json" -}}
 {{- if .Values.ingress.enabled -}}
@@ -223,7 +223,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* The addresses of the queues of all ownQueues, as JSON. Takes the root context. */}}
+{{/* The names of the QUEUE_URL_<REGION> variables of all ownQueues, as a JSON list. Takes the root context. */}}
 {{- define "tocsin.ownQueueVariables" -}}
 {{- $names := list -}}
 {{- range .Values.ownQueues }}{{ $names = append $names (include "tocsin.queueVariable" .) }}{{ end -}}

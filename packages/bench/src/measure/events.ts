@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { distributionOf } from './percentiles.ts';
 import { countSlots, type Span } from './slots.ts';
 
-/** A check that starts later than this is skipped, so its slot has no event. */
+/** Slots of a span that have no event this long after its end count as missed. */
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 
@@ -18,7 +18,7 @@ export async function readEventTable(pool: Pool): Promise<{ events: number; byte
 
 export type RecordedChecks = Awaited<ReturnType<typeof readNow>>;
 
-/** Reads the events of a past span of time, once its checks are recorded or too late. */
+/** Reads the events of a past span of time, once all its checks are recorded or count as missed. */
 export async function readRecordedChecks(
   pool: Pool,
   monitorIds: readonly string[],
@@ -47,18 +47,18 @@ async function readNow(pool: Pool, expected: number, span: Span) {
     range,
   );
   return {
-    /** Events stamped within the span, and how many of those are not UP. */
+    /** Events with a timestamp within the span, and how many of those are not UP. */
     recorded: Number(stamped.rows[0]?.recorded),
     failed: Number(stamped.rows[0]?.failed),
     expected,
     /** Slots within the span without an event, even a late one. */
     missed: expected - planned.rows.length,
-    /** From the slot to the stamp of the event, without the probe but with the wait for the batch; ms. */
+    /** From the slot to the timestamp of the event, without the probe but with the wait for the batch; ms. */
     recordedAfterMs: distributionOf(planned.rows.map((row) => row.after)),
   };
 }
 
-/** The most events that were stamped within one second of a span. */
+/** The number of events in the busiest second of a span. */
 export async function readPeakRate(pool: Pool, span: Span): Promise<number> {
   const { rows } = await pool.query<{ events: string }>(
     `select count(*) as events from events where timestamp >= $1 and timestamp < $2

@@ -7,15 +7,15 @@ const HOUR_MS = 3_600_000;
 
 export interface HistoryPlan {
   readonly monitorIds: readonly string[];
-  /** In all, evenly over the monitors and the days. */
+  /** In total, spread evenly over the monitors and the days. */
   readonly events: number;
-  /** Whole UTC days, the last one ends before yesterday. */
+  /** Whole UTC days. The last one ends at the start of yesterday. */
   readonly days: number;
-  /** A monitor of those that has this many instead of its fair share; null for none. */
+  /** One of the monitors, with this many events instead of an equal share; null for none. */
   readonly big: { readonly monitorId: string; readonly events: number } | null;
 }
 
-/** Writes events of the past, a partition a day, as the system would have over time. @returns their span */
+/** Writes past events, one partition per day, as the system would have done over time. @returns their span */
 export async function fillHistory(
   system: System,
   plan: HistoryPlan,
@@ -33,7 +33,7 @@ export async function fillHistory(
   return { from, to };
 }
 
-/** Inserts rows in the order of the key, then adds the key: many times as fast as inserting into an attached partition. */
+/** Inserts rows in the order of the key, then adds the key: much faster than inserting into an attached partition. */
 async function fillDay(client: Client, plan: HistoryPlan, start: number): Promise<void> {
   const [from, to] = [start, start + DAY_MS].map((time) => new Date(time).toISOString());
   const name = `events_${from?.slice(0, 10).replaceAll('-', '_')}`;
@@ -98,7 +98,7 @@ export function hoursAgo(hours: number): number {
   return (Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS;
 }
 
-/** Sets up to when hours are rolled up, epoch milliseconds. */
+/** Sets the time up to which hours are rolled up, epoch milliseconds. */
 export async function setRolledUntil(system: System, time: number): Promise<void> {
   await system.database.pool.query(
     `insert into check_rollup_state (rolled_until) values ($1)
@@ -107,7 +107,7 @@ export async function setRolledUntil(system: System, time: number): Promise<void
   );
 }
 
-/** Works on a session of its own: the pool limits how long its connections may work. */
+/** Works on a session of its own, because those of the pool have time limits. */
 async function withClient<Result>(
   { databaseUrl }: System,
   work: (client: Client) => Promise<Result>,

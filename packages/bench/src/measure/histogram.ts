@@ -20,8 +20,8 @@ export function subtractHistogram(later: Histogram, earlier: Histogram): Histogr
 }
 
 /**
- * A percentile, evenly spread within its bucket, like Prometheus' `histogram_quantile`. In the last bucket: the largest finite
- * bound. NaN if nothing was counted.
+ * A percentile, interpolated within its bucket like Prometheus' `histogram_quantile`. In the last bucket: the largest finite bound.
+ * NaN if nothing was counted.
  */
 export function histogramPercentile(histogram: Histogram, percent: number): number {
   const total = histogram.at(-1)?.count ?? 0;

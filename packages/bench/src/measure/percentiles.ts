@@ -1,7 +1,7 @@
 /** The size and the percentiles of a set of measured values, in the unit of the values. */
 type Distribution = Readonly<Record<'count' | 'p50' | 'p95' | 'p99' | 'max', number>>;
 
-/** Percentiles by nearest rank: each is a value that was measured. All NaN for no values. */
+/** Percentiles by nearest rank: each is a value that was measured. All NaN without values. */
 export function distributionOf(values: readonly number[]): Distribution {
   const sorted = Float64Array.from(values).sort();
   const percentile = (percent: number): number => {

@@ -26,7 +26,7 @@ test('parseProcSize reads a line in kB', () => {
 
 onLinux('readUsage', () => {
   test('includes the children of a program', async () => {
-    // By its own clock: a busy machine gives it less than its share of the time.
+    // Measured as CPU time, because a busy machine delays the process.
     const burn = 'while (process.cpuUsage().user < 150_000);';
     const parent = spawn(process.execPath, [
       '-e',

@@ -30,7 +30,7 @@ export interface Holdings {
 export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
   return measureTrees(programs, (tree) => ({
     cpuMs: sum(tree, ({ cpuMs }) => cpuMs),
-    // Only several processes share memory with each other. Some systems do not know the share of each.
+    // Processes of one tree share memory. Some systems do not report the proportional share of each.
     rssBytes: sum(
       tree,
       ({ pid }) =>

@@ -7,10 +7,10 @@ import { openWindow, type Stage } from '../stage.ts';
 import { distributionOf } from './percentiles.ts';
 
 interface Calls {
-  /** Of the figures. */
+  /** The prefix of the figures' keys. */
   readonly key: string;
   readonly label: string;
-  /** Sent in turn, over and over. */
+  /** Sent in turn, repeatedly. */
   readonly calls: readonly ApiCall[];
   /** Each has one connection and one request at a time. */
   readonly clients: number;
@@ -19,7 +19,7 @@ interface Calls {
   readonly warmUpSeconds?: number;
 }
 
-/** Sends requests to the api for a while: their rate and latency, and the CPU time that the api takes for each. */
+/** Sends requests to the api for a while. @returns their rate and latency, and the CPU time that the api takes for each */
 export async function measureCalls({ say }: Bench, stage: Stage, plan: Calls): Promise<Figure[]> {
   const { key, label, seconds, warmUpSeconds = 0 } = plan;
   say(`Measuring "${label}" …`);
@@ -65,7 +65,7 @@ async function sendCalls(
   return { latencies, failures };
 }
 
-/** Does not parse the body, which would take time from the api. @returns the status after the whole response; 0 for none */
+/** Does not parse the body, which would take CPU time from the api. @returns the status after the whole response; 0 for none */
 function send(
   baseUrl: string,
   agent: Agent,

@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** One of the programs of this folder, as a process of its own, so that its CPU time is measured on its own. */
+/** Runs one of the programs of this folder as a separate process, so that its CPU time is measured separately. */
 export class HelperProcess<Message extends object> {
   readonly #child: ChildProcess;
 
@@ -25,7 +25,7 @@ export class HelperProcess<Message extends object> {
 
   /** Sends a message and returns the reply. One at a time. @throws Error if the program fails or ends */
   async ask<Reply>(message: Message): Promise<Reply> {
-    const ended = once(this.#child, 'exit').then(() => [{ failure: 'it ended' }]);
+    const ended = once(this.#child, 'exit').then(() => [{ failure: 'the process ended' }]);
     this.#child.send(message);
     const [response] = (await Promise.race([once(this.#child, 'message'), ended])) as [
       { reply: Reply } | { failure: string },

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { serveParent } from './helper-process.ts';
 
 /*
- * The target of the checks, as a process of its own. It reads to the end of a request's head and responds from a constant, since it
+ * The target of the checks, as a separate process. It reads to the end of a request's head and sends a constant response, since it
  * must be much cheaper than a check. A path /f/<number> is down for a span of time, and /h/… never responds.
  */
 
@@ -14,7 +14,7 @@ export interface Flip {
   readonly upAt: number;
 }
 
-/** When a path first responded that it is down, and that it is up again; epoch milliseconds, null for never. */
+/** When a path first sent the response for down, and then for up again; epoch milliseconds, null for never. */
 export interface FlipReport {
   failedAt: number | null;
   recoveredAt: number | null;

@@ -13,7 +13,7 @@ export interface CpuProfile {
   }[];
   readonly startTime: number;
   readonly samples: readonly number[];
-  /** Before each sample, since the one before. */
+  /** From the previous sample to each sample. */
   readonly timeDeltas: readonly number[];
 }
 
@@ -23,7 +23,7 @@ interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** The share of the sampled time in one function or package, without its calls. */
+/** The share of the sampled time in one function or package, without the functions that it calls. */
 interface SelfTime {
   readonly name: string;
   readonly share: number;
@@ -46,7 +46,7 @@ export async function profileTop(folder: string, clock: { from: bigint; to: bigi
     return `${frame.functionName || '(anonymous)'} ${packageOf(frame)} ${file}:${frame.lineNumber + 1}`;
   });
   return [
-    'Time by package, including its calls of Node:',
+    'Time by package, including its calls into Node.js:',
     ...linesOf(byPackage, PACKAGES),
     'Self time by function:',
     ...linesOf(byFunction, FUNCTIONS),
@@ -60,7 +60,7 @@ function linesOf(times: readonly SelfTime[], count: number): string[] {
 }
 
 /**
- * Where the busy time of a span went, the most first.
+ * Where the busy time of a span went, largest share first.
  * @param span on the profile's clock, µs
  * @param by names the function or package, given the frame and its callers, innermost first
  */

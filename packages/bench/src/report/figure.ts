@@ -1,4 +1,4 @@
-/** The limit of a figure. */
+/** The target that a figure must reach. */
 export interface Bar {
   readonly atMost?: number;
   readonly atLeast?: number;

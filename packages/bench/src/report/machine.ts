@@ -13,7 +13,7 @@ export function describeMachine(): Readonly<Record<string, string | number | nul
     openssl: process.versions.openssl,
     /** The load average of the minute before the run: on a quiet machine a few tenths at most. */
     loadBefore: loadavg()[0] ?? Number.NaN,
-    /** With `+` if files differ from it; null outside of a repository. */
+    /** With a `+` if the work tree has changes; null outside of a repository. */
     commit: readCommit(),
   };
 }

@@ -11,7 +11,7 @@ import type { Bench, Measurement } from './scenario.ts';
 const CLIENTS = 8;
 const WARM_UP_SECONDS = 2;
 export const MONITORS = '/api/cli/monitors';
-/** As many as the API is to apply in five seconds. */
+/** The API should apply a set of this size within five seconds. */
 const SET_SIZE = 5_000;
 
 /** The API without any rate limit, on a machine that does nothing else. */
@@ -72,10 +72,10 @@ export function getsOf(ids: readonly string[]): ApiCall[] {
   return ids.map((id) => ({ method: 'GET', path: `${MONITORS}/${id}` }));
 }
 
-/** Each from a moment of its own within the history. */
+/** Each request starts at a different time within the history. */
 export function eventsOf(ids: readonly string[], { from, to }: Span): ApiCall[] {
   return ids.map((id, index) => {
-    // The golden ratio spreads them, whatever their number.
+    // The golden ratio spreads the times evenly for any number of monitors.
     const since = new Date(from + ((index * 0.618_033_988_75) % 1) * (to - from));
     return { method: 'GET', path: `${MONITORS}/${id}/events?since=${since.toISOString()}` };
   });

@@ -14,7 +14,7 @@ function load(name: string, plan: LoadPlan, bars: Scenario['bars'] = {}): Scenar
   const targets = hanging ? ', of targets that never respond' : '';
   return {
     name,
-    about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks a second${store}${targets}`,
+    about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks per second${store}${targets}`,
     bars: { done: { atLeast: rate * 0.99 }, ...LAG, ...bars },
     run: (bench) => runLoad(bench, plan),
   };
@@ -53,7 +53,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'growth',
-    about: 'CPU per check with 1,000 (200 checks a second), 10,000 and 50,000 monitors (1,000 a second)',
+    about: 'CPU per check with 1,000 monitors (200 checks per second), 10,000 and 50,000 (1,000 per second)',
     bars: {},
     run: runGrowth,
   },
@@ -65,7 +65,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'history',
-    about: 'requests with 10,000,000 events over 90 days; 100,000,000 take 25 GB of disk and some minutes',
+    about: 'requests with 10,000,000 events over 90 days; 100,000,000 need 34 GB of disk and some minutes',
     bars: { 'events-p99': { atMost: 10 } },
     run: runHistory,
   },

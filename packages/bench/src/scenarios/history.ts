@@ -14,15 +14,15 @@ import { eventsOf, exampleUrl, getsOf, MONITORS } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const DAYS = 90;
-/** A check a minute over all these days. */
+/** One check per minute over all these days. */
 const BIG_MONITOR_EVENTS = 129_600;
-/** Of disk: events with their index, and the write-ahead log. */
+/** Disk space for an event with its index, and for its write-ahead log. */
 const BYTES_PER_EVENT = 300;
 const OTHER_BYTES = 4_000_000_000;
-/** One after the other: this measures responses, not a queue. */
+/** One request at a time, so that the latency contains no queueing. */
 const CLIENTS = 1;
 
-/** The API with a long history: the maximum of events for one Postgres. */
+/** The API with a long history in one Postgres. */
 export async function runHistory(bench: Bench): Promise<Measurement> {
   const { events = 10_000_000, monitors = 1_000, seconds = 8 } = bench.options;
   const stage = await openStage(bench);
@@ -62,7 +62,7 @@ async function checkDisk(system: System, events: number): Promise<void> {
   const needed = events * BYTES_PER_EVENT + OTHER_BYTES;
   if (bavail * bsize >= needed) return;
   const gigabytes = Math.ceil(needed / 1_000_000_000);
-  throw new UsageError(`${events} events need ${gigabytes} GB of disk: take fewer, or set DATA_DIR`);
+  throw new UsageError(`${events} events need ${gigabytes} GB of disk. Reduce --events, or set DATA_DIR`);
 }
 
 async function timeDelete(system: System, id: string): Promise<number> {
@@ -72,7 +72,7 @@ async function timeDelete(system: System, id: string): Promise<number> {
   });
 }
 
-/** Rolls one hour up, and marks the others as rolled up. */
+/** Rolls up one hour, and marks the others as rolled up. */
 async function timeRollUp(system: System): Promise<number> {
   await setRolledUntil(system, hoursAgo(48));
   const took = await timeOf(async () => {

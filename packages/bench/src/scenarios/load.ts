@@ -17,17 +17,17 @@ import { openStage, openWindow, type Stage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
 import { cpuPerCheck, memoryFigures } from './usage-figures.ts';
 
-/** Webhooks that are under way when the last target has recovered have arrived by then. */
+/** Webhooks that were under way when the last target recovered have arrived by then. */
 const DRAIN_MS = 2_000;
 const MAX_WARM_UP_SECONDS = 5;
-/** The lag of a system that is not behind any more, in seconds. */
+/** The lag of a system that has caught up, in seconds. */
 const SETTLED_LAG_P99 = 0.5;
 const MAX_WARM_UP_ROUNDS = 6;
-/** New monitors a second: their first checks are a load of their own, and should be at most half of the steady one. */
+/** New monitors per second. Their first checks are an extra load, which should be at most half of the steady load. */
 const MIN_PACE = 250;
-/** Creating more by the API would take most of a run. */
+/** Creating more through the API would take most of a run. */
 const MAX_BY_API = 5_000;
-/** Outages take a while: only for a run that is long enough, and not with long intervals. */
+/** Outages take a while, so only runs that are long enough and have short intervals include them. */
 const MIN_SECONDS_WITH_OUTAGES = 10;
 const MAX_INTERVAL_WITH_OUTAGES = 10;
 const MAX_OUTAGES = 200;
@@ -37,11 +37,11 @@ const LAG = 'tocsin_check_schedule_lag_seconds';
 
 /** A load scenario: its values of the options, and its kind of monitors. */
 export interface LoadPlan extends Omit<Bench['options'], 'rate'> {
-  /** Checks per second that the schedules ask for. */
+  /** Planned checks per second. */
   readonly rate: number;
   /**
-   * Whether monitors are inserted as if they were checked before: a load that takes nearly all of the machine leaves nothing to work
-   * off the first checks of new ones with. Default: they are created by the API, up to some thousands.
+   * Whether monitors are inserted as if they had been checked before. A load that uses nearly the whole machine leaves no capacity for
+   * the first checks of new monitors. By default, up to a few thousand monitors are created through the API.
    */
   readonly inserted?: boolean;
   /** Whether targets never respond, so that each check lasts until its timeout. */
@@ -181,7 +181,7 @@ function loadFigures(
   const floor = (floors.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * 1_000) / requests;
   const lagMs = (percent: number): number => histogramPercentile(lag, percent) * 1_000;
   return [
-    figure('offered', 'checks asked for', checks.expected / seconds, '/s'),
+    figure('offered', 'checks planned', checks.expected / seconds, '/s'),
     figure('done', 'checks recorded', checks.recorded / seconds, '/s'),
     figure('missed', 'slots without an event', checks.missed, ''),
     figure('failed', 'checks that failed', checks.failed, ''),

@@ -59,7 +59,7 @@ export async function runRollUp(bench: Bench): Promise<Measurement> {
   };
 }
 
-/** Repeats some work until it is stopped, or until there is none: null. @returns the durations, in milliseconds */
+/** Repeats some work until it is aborted or returns null. @returns the durations, in milliseconds */
 async function repeat(
   everyMs: number,
   stop: AbortSignal,
@@ -77,7 +77,7 @@ async function repeat(
   return durations;
 }
 
-/** The database, which notes how long each transaction takes, in milliseconds. */
+/** Wraps the database to record the duration of each transaction, in milliseconds. */
 function timed(db: Database, durations: number[]): Database {
   const transaction: Database['transaction'] = async (work, config) => {
     const startedAt = performance.now();

@@ -21,7 +21,7 @@ async function openOnRedis(bench: Bench): Promise<Stage & { readonly redis: Redi
   return { ...stage, redis };
 }
 
-/** Every service starts at once, with monitors that are scheduled according to Postgres, and an empty Redis. */
+/** Every service starts at the same time, with an empty Redis and monitors that are scheduled according to Postgres. */
 export async function runStart(bench: Bench): Promise<Measurement> {
   const { monitors = 10_000, interval = 10, checkers = 1 } = bench.options;
   const stage = await openOnRedis(bench);
@@ -81,7 +81,7 @@ export async function runFlush(bench: Bench): Promise<Measurement> {
   };
 }
 
-/** More monitors, each checked less often, so that the rate stays the same if intervals allow it: does a check cost the same? */
+/** Whether a check costs the same with more monitors, each checked less often so that the rate stays the same if possible. */
 export async function runGrowth(bench: Bench): Promise<Measurement> {
   const { rate = 1_000, seconds = 6, checkers = 1, monitors } = bench.options;
   const stage = await openOnRedis(bench);

@@ -5,28 +5,25 @@ import type { Bar, Figure } from '../report/figure.ts';
 
 const POSITIVE = { min: 1 } as const;
 
-/** Options that change the load. With one of them, bars do not hold. */
+/** Options that change the load. With one of them, bars do not apply. */
 const LOAD_OPTIONS = {
-  rate: number('checks a second that the schedules ask for', null, POSITIVE),
+  rate: number('planned checks per second', null, POSITIVE),
   interval: number('seconds between two checks of a monitor', null, POSITIVE),
   monitors: number('number of monitors; by default rate × interval', null, POSITIVE),
   checkers: number('checker processes', null, POSITIVE),
-  protocol: oneOf('of the targets', ['http', 'https']),
+  protocol: oneOf('protocol of the targets', ['http', 'https']),
   queue: oneOf("the queue's store", ['redis', 'postgres']),
 };
 export const OPTIONS = {
   ...LOAD_OPTIONS,
   seconds: number('length of the measured window', null, POSITIVE),
   events: number('events in the table of "history"', null, POSITIVE),
-  profile: oneOf(
-    'CPU profile of a service; without a value of the checker. Bars are not shown',
-    SERVICE_NAMES,
-  ),
-  json: text('writes machine, settings and figures', 'FILE'),
+  profile: oneOf('CPU profile of a service, by default of the checker. No bars are shown', SERVICE_NAMES),
+  json: text('writes machine, settings and figures to a file', 'FILE'),
 };
 export type Options = ValuesOf<typeof OPTIONS>;
 
-/** Whether the bars of a scenario hold for a run with these options. */
+/** Whether the bars of a scenario apply to a run with these options. */
 export function hasBars(options: Options): boolean {
   return (
     options.profile === null && Object.keys(LOAD_OPTIONS).every((name) => options[name as 'rate'] === null)

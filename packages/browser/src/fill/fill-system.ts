@@ -15,7 +15,7 @@ import {
 } from './monitors.ts';
 
 const HOUR_MS = 3_600_000;
-/** Receivers with another status than 200. After a 410, the channel is disabled. */
+/** The paths of receivers that respond with a status other than 200. After a 410, the channel is disabled. */
 const STATUS_BY_PATH: Readonly<Record<string, number>> = { '/data-team': 500, '/pager': 410 };
 
 /** Ids for the paths of pages. */
@@ -78,7 +78,7 @@ async function createChannels(
   return { disabled, working: await create('On call', '/on-call', []) };
 }
 
-/** Creates an active, a planned and a recurring maintenance window. @returns the recurring one */
+/** Creates a running, a scheduled and a recurring maintenance window. @returns the recurring one */
 async function createWindows(
   owner: DashboardUser,
   activeId: string,
@@ -100,7 +100,7 @@ async function createWindows(
   return create('Weekly database upkeep', 50, otherIds, weekly);
 }
 
-/** Creates a member, two open invitations, and two keys of which one is used. */
+/** Creates a member, two open invitations, and two keys, and uses one of the keys. */
 async function createPeople({ api }: DashboardSystem, owner: DashboardUser): Promise<void> {
   const invite = async (body: { role: UserRole; email?: string }): Promise<string> =>
     (await owner.call('POST /api/dashboard/invitations', { body })).token;
@@ -112,7 +112,7 @@ async function createPeople({ api }: DashboardSystem, owner: DashboardUser): Pro
   const createKey = async (body: { name: string; expiresAt?: string }): Promise<string> =>
     (await owner.call('POST /api/dashboard/api-keys', { body })).key;
   const used = await createKey({ name: 'terraform production' });
-  await createKey({ name: 'CI of the shop', expiresAt: inHours(90 * 24) });
+  await createKey({ name: 'shop CI', expiresAt: inHours(90 * 24) });
   const target = { baseUrl: `http://127.0.0.1:${api.port}`, headers: bearer(used) };
   const { status } = await fetchApi(target, { method: 'GET', path: '/api/cli/monitors' });
   if (status !== 200) throw new Error(`a new key got ${status}`);

@@ -31,7 +31,7 @@ const PAYMENTS: MonitorUpdate = {
   source: 'platform',
 };
 
-/** The monitor of the active maintenance window. */
+/** The monitor of the running maintenance window. */
 export const IN_MAINTENANCE = 'Warehouse';
 /** The monitor with an open incident and deliveries. */
 export const DOWN = 'Payments';

@@ -67,7 +67,7 @@ export async function measureList(page: Page): Promise<Figure[]> {
   return [
     { ...figure('list', 'list usable after its data', firstRowAt - dataAt, 'ms'), bar: { atMost: 1_000 } },
     figure('list-total', 'list usable after navigation', firstRowAt, 'ms'),
-    figure('list-bytes', 'size of its data as sent', bytes / 1e6, 'MB'),
+    figure('list-bytes', 'transferred size of its data', bytes / 1e6, 'MB'),
     figure('list-longest', 'longest task while it loads', longest, 'ms'),
   ];
 }
@@ -98,10 +98,10 @@ export async function measureScroll(page: Page): Promise<Figure[]> {
   const { p50, p95, p99, max, count } = distributionOf(frames);
   return [
     figure('scroll-frames', 'frames a second while scrolling', (count * 1_000) / SCROLL_MS, '/s'),
-    figure('scroll-p50', 'time of a frame, p50', p50, 'ms'),
-    { ...figure('scroll-p95', 'time of a frame, p95', p95, 'ms'), bar: { atMost: 34 } },
-    figure('scroll-p99', 'time of a frame, p99', p99, 'ms'),
-    figure('scroll-max', 'time of a frame, longest', max, 'ms'),
+    figure('scroll-p50', 'frame time, p50', p50, 'ms'),
+    { ...figure('scroll-p95', 'frame time, p95', p95, 'ms'), bar: { atMost: 34 } },
+    figure('scroll-p99', 'frame time, p99', p99, 'ms'),
+    figure('scroll-max', 'frame time, maximum', max, 'ms'),
   ];
 }
 
@@ -131,7 +131,7 @@ export async function measurePaint(browser: Browser, owner: DashboardUser): Prom
 }
 
 const SAMPLE_EVERY_MS = 5_000;
-/** The stream looks for records about once a second. */
+/** The stream polls for records about once a second. */
 const LAST_RECORDS_MS = 3_000;
 
 /** The page's memory, and how busy its thread is, while `record` records events. */
@@ -166,9 +166,9 @@ export async function measureLive(
       bar: { atMost: 0 },
     },
     figure('live-heap-before', 'JS heap before', heap[0] ?? Number.NaN, 'MB'),
-    figure('live-heap-half', 'JS heap half-way', half, 'MB'),
+    figure('live-heap-half', 'JS heap halfway', half, 'MB'),
     figure('live-heap-last', 'JS heap at the end', last, 'MB'),
-    { ...figure('live-heap-max', 'JS heap, most', Math.max(...heap), 'MB'), bar: { atMost: 150 } },
+    { ...figure('live-heap-max', 'JS heap, maximum', Math.max(...heap), 'MB'), bar: { atMost: 150 } },
     figure('live-blocked', 'time in tasks above 50 ms', (blocked / (seconds * 1_000)) * 100, '%'),
     figure('live-longest', 'longest task', Math.max(0, ...longTasks), 'ms'),
   ];

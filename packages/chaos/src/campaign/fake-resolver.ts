@@ -3,9 +3,9 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 
 /*
  * Loaded into a service before its own code (`node --import`). Names below `tocsin.test` resolve to this replica's own loopback
- * address, which tells targets and receivers the sender of a request. While a certain file exists they do not resolve: its content says
- * whether name servers fail at once or do not respond, and another file records that a lookup met this. Names below
- * `hang.tocsin.test` never resolve; a file gets one byte for each lookup of one. The system's resolver cannot be changed for one
+ * address, which shows targets and receivers who sent a request. While a certain file exists they do not resolve: its content says
+ * whether name servers fail at once or do not respond, and a lookup that is affected creates another file. Names below
+ * `hang.tocsin.test` never resolve; each lookup of one appends a byte to a file. The system's resolver cannot be changed for one
  * process, so this replaces the functions by which services query name servers.
  */
 

@@ -27,7 +27,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** One that cannot be fired before this folder is there. */
+/** A scene in which no DNS fault can be fired before its folder exists. */
 function scene(): Scene {
   return { dnsDownFile: join(folder.path, 'later', 'dns-down'), libfaketime: null } as unknown as Scene;
 }
@@ -66,7 +66,7 @@ test('a fault is dropped when it is too late', async () => {
 test('a clock fault is not repeated without libfaketime', async () => {
   const clock = { ...planned('clock-api'), victim: 'api-1', offsetSeconds: 60 };
   const [fault, ...more] = await fireAll(scene(), firing([clock], 60_000));
-  expect([fault?.firedAt, fault?.note, more]).toEqual([null, 'there is no libfaketime', []]);
+  expect([fault?.firedAt, fault?.note, more]).toEqual([null, 'libfaketime is not installed', []]);
 });
 
 test('a fault that was fired is not repeated after the window', async () => {

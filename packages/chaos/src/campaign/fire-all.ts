@@ -5,7 +5,7 @@ import type { FiredFault } from '../oracle/record.ts';
 import { replicasOf } from '../plan/replicas.ts';
 import type { Scene } from './scene.ts';
 
-/** How long a fault waits for its moment, or for its replica; the others of its track wait with it. */
+/** How long a fault waits for its moment, or for its replica. Meanwhile the others of its track wait, too. */
 const PATIENCE_MS = { moment: 15_000, replica: 90_000 } as const;
 const RETRY_MS = 500;
 
@@ -17,7 +17,7 @@ export interface Firing {
   readonly windowMs: number;
   /** How much longer those may take: on a slow machine replicas are rarely ready. */
   readonly lateMs: number;
-  /** Before a fault is tried again. Default: half a second. */
+  /** The pause before a fault is tried again. Default: half a second. */
   readonly retryMs?: number;
 }
 

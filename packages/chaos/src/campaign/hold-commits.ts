@@ -1,7 +1,7 @@
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Stores } from '@tocsin/lab/stores';
 
-/** The points at which a transaction can be held before it commits: after this write. */
+/** The points at which a transaction can be held: after this write, before it commits. */
 const HOLDS = {
   'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
   'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
@@ -90,7 +90,7 @@ export async function holdOnce(
   }
 }
 
-/** Lets Postgres refuse every result of monitors whose external id begins with `poison-`, with an error that is not about the data. */
+/** Makes Postgres refuse every result of monitors whose external id begins with `poison-`, with an error that is not about the data. */
 export async function installPoison(stores: Stores): Promise<void> {
   // A sequence keeps its value when a transaction is rolled back.
   await stores.query(`

@@ -17,8 +17,8 @@ const UNREADABLE = /^tocsin_checks_missed_total\{[^}]*reason="unreadable"[^}]*\}
 const VISITED_WITHIN_MS = 600_000;
 
 /**
- * Creates a second account with its monitors, in the database: the campaign's client belongs to the first account. Waits until each
- * target has been visited.
+ * Creates a second account with its monitors, directly in the database, because the campaign's client belongs to the first account.
+ * Waits until each target has been visited.
  */
 export async function createNeighbour(
   { stores, system, neighbourTargets }: Scene,
@@ -70,7 +70,7 @@ export async function readNeighbour(
   );
 }
 
-/** Evidence that the services met the neighbour. To be called while the checkers run: it reads their metrics. */
+/** Evidence that the services handled the neighbour's monitors. Call it while the checkers run, because it reads their metrics. */
 export async function readNeighbourMet(scene: Scene): Promise<CampaignRecord['neighbourMet']> {
   const { replicas, stores, dnsDownFile } = scene;
   const unreadable = new Map<string, number>();
@@ -85,7 +85,7 @@ export async function readNeighbourMet(scene: Scene): Promise<CampaignRecord['ne
       unreadable.set(region, (unreadable.get(region) ?? 0) + Number(count));
     }
   }
-  // A crash of Postgres adds a few.
+  // After a crash of Postgres, a sequence may be a little ahead.
   const [row] = await stores.query<{ count: number }>(
     'select case when is_called then last_value else 0 end::float8 as count from chaos.refusals',
   );

@@ -29,7 +29,7 @@ export class Registry {
     return monitor;
   }
 
-  /** To be called when the API has accepted the window. Two responses may confirm one window. */
+  /** Call it when the API has accepted the window. Two responses may confirm one window. */
   addWindow(span: WindowSpan): void {
     if (this.window(span.key) === undefined) this.windows.push({ ...span, plannedAt: Date.now(), cut: null });
   }
@@ -57,6 +57,6 @@ function find<Item extends { readonly plan: { readonly key: string } }>(
   key: string,
 ): Item {
   const known = items.find(({ plan }) => plan.key === key);
-  if (known === undefined) throw new Error(`nothing is called ${key}`);
+  if (known === undefined) throw new Error(`no monitor or channel has the key ${key}`);
   return known;
 }

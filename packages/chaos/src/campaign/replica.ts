@@ -8,7 +8,7 @@ type Env = Readonly<Record<string, string>>;
 
 export interface ReplicaOptions {
   readonly plan: ReplicaPlan;
-  /** Between it and Postgres, to be broken. */
+  /** The connection to Postgres, which faults interrupt. */
   readonly network: TcpProxy;
   /** @param env settings besides its own */
   readonly createProcess: (env: Env) => ServiceProcess;
@@ -45,12 +45,12 @@ export class Replica {
     return this.plan.name;
   }
 
-  /** Whether its present process has been ready, and is not frozen. */
+  /** Whether its current process has become ready, and is not frozen. */
   get isReady(): boolean {
     return this.#hasStarted && !this.#isFrozen;
   }
 
-  /** Of the API; 0 while it is not ready. */
+  /** The port of the API; 0 while it is not ready. */
   get port(): number {
     return this.#hasStarted ? this.#process.port : 0;
   }
@@ -101,7 +101,7 @@ export class Replica {
     return responses?.every(({ ok }) => ok) ?? false;
   }
 
-  /** Starts it, and from then on again whenever it ends. */
+  /** Starts it, and restarts it whenever it ends. */
   run(): void {
     this.#running ??= this.#keepRunning();
   }
@@ -115,7 +115,7 @@ export class Replica {
 
   /**
    * Ends it, so that it is restarted.
-   * @param env of the next processes besides its own
+   * @param env settings of the next processes besides its own
    * @returns its exit code; null if a signal ended it
    */
   async replace(signal: 'SIGTERM' | 'SIGKILL', env: Env = {}): Promise<number | null> {

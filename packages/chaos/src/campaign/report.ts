@@ -11,7 +11,7 @@ const FIGURES = {
   kinds: ({ faults }) => new Set(fired(faults).map(({ name }) => name)).size,
   kindsWanted: ({ kinds }) => kinds.length,
   checks: ({ database }) => database.events.length,
-  /** Of the neighbour, without the results that Postgres refused. */
+  /** Checks of the neighbour, without the results that Postgres refused. */
   neighbourChecks: ({ neighbour }) => sum(neighbour.map(({ eventStamps }) => eventStamps.length)),
   statusChanges: ({ database }) => database.statusChanges.length,
   /** Times that a monitor entered maintenance. */

@@ -63,7 +63,7 @@ function urlOf({ targets }: Scene, { key, byName }: MonitorPlan, version?: numbe
   return targets.url(key, byName ? TARGETS_NAME : undefined, version);
 }
 
-/** Creates a monitor, or finds the one that an earlier try has created. */
+/** Creates a monitor, or finds the one that an earlier request has created. */
 export async function createMonitor(scene: Scene, plan: MonitorPlan): Promise<ListedMonitor> {
   const response = await scene.api.request('POST', MONITORS_PATH, monitorFields(scene, plan));
   if (response.status === 201) return (response.body as { monitor: ListedMonitor }).monitor;
@@ -78,7 +78,7 @@ export async function listMonitors({ api }: Scene): Promise<readonly ListedMonit
   return (body as { monitors: ListedMonitor[] }).monitors;
 }
 
-/** Sends the planned calls at their moments, one after the other, each until it has a response. */
+/** Sends the planned calls at their times, one after the other, and repeats each until it has a response. */
 export async function sendCalls(
   scene: Scene,
   calls: readonly PlannedCall[],
@@ -181,10 +181,10 @@ export function maintenanceFields({ registry }: Scene, window: WindowSpan): obje
   };
 }
 
-/** Plans maintenance. A try without a response may have planned it too: then there are two windows of that name and span. */
+/** Plans maintenance. A request without a response may have planned it, too: then there are two windows of that name and span. */
 export async function planMaintenance(scene: Scene, window: WindowSpan): Promise<void> {
   const { status } = await scene.api.request('POST', WINDOWS_PATH, maintenanceFields(scene, window));
-  // A late request is refused, although an earlier try may have been in time.
+  // A late request is refused, although an earlier one may have been in time.
   if (status === 201 || (await windowIds(scene, window.key)).length > 0) scene.registry.addWindow(window);
   else if (Date.now() < window.endsAt) throw new Error(`maintenance ${window.key}: ${status}`);
 }

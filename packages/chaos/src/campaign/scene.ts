@@ -14,7 +14,7 @@ import { Registry } from './registry.ts';
 import { Replica } from './replica.ts';
 import { TargetSchedule } from './target-schedule.ts';
 
-/** Few, so that they can be exhausted; the services use about half of them. Black holes leave some behind. */
+/** Few, so that a fault can exhaust them. The services use about half of them, and black holes leave some open. */
 const MAX_CONNECTIONS = 80;
 /** Small, so that a Postgres with few connections serves all replicas. */
 const POOL_SIZE = '5';
@@ -22,7 +22,7 @@ const POOL_SIZE = '5';
 const CHECK_CONCURRENCY = '20';
 /** Before the first fault, on a slow machine. */
 const READY_WITHIN_MS = 600_000;
-/** The built one: services run from what was built. */
+/** The compiled file, because services run compiled code. */
 const FAKE_RESOLVER = new URL('../../dist/campaign/fake-resolver.js', import.meta.url).href;
 const NEIGHBOUR_STATES: Readonly<Record<NeighbourKind, TargetState>> = {
   redirecting: 'redirect',
@@ -40,7 +40,7 @@ export interface Scene extends StartedSystem {
   readonly registry: Registry;
   /** While it exists, the names of targets and receivers do not resolve; its content is `fail` or `hang`. */
   readonly dnsDownFile: string;
-  /** Null: clocks cannot be changed here. */
+  /** Null if clocks cannot be changed on this machine. */
   readonly libfaketime: string | null;
   /** One sentence each. */
   readonly serviceProblems: string[];

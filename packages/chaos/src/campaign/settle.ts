@@ -50,11 +50,11 @@ async function untilOneLeads({ replicas, serviceProblems }: Scene): Promise<void
   });
   if (isOne !== null) return;
   serviceProblems.push(
-    `${leaders} of ${apis.length} api lead ${READY_WITHIN_MS / 1_000} s after the last fault`,
+    `${leaders} of ${apis.length} apis lead ${READY_WITHIN_MS / 1_000} s after the last fault`,
   );
 }
 
-/** Shuts the checkers down: from then on nothing is recorded. */
+/** Shuts down the checkers: from then on nothing is recorded. */
 export async function endCheckers({ replicas, serviceProblems }: Scene): Promise<void> {
   const checkers = replicas.filter(({ plan }) => plan.service === 'checker');
   await Promise.all(

@@ -13,7 +13,7 @@ interface TailedEvent {
 
 /**
  * Follows each monitor's events with `since`, the timestamp of the last one that was received.
- * @returns reads the rest, and returns the ids that were received, by monitor, in order
+ * @returns a function that reads the rest, and returns the received ids by monitor, in order
  */
 export function followEvents({ api, registry }: Scene): () => Promise<Map<string, string[]>> {
   const received = new Map<string, TailedEvent[]>();

@@ -2,7 +2,7 @@ import type { MonitorPlan, TargetState } from '../plan/world.ts';
 
 /** The states of the targets over a campaign. */
 export class TargetSchedule {
-  /** When targets without turns are down, by key; epoch milliseconds. */
+  /** When targets that do not take turns are down, by key; epoch milliseconds. */
   readonly failures = new Map<string, { readonly from: number; readonly until: number }>();
   /** From then on targets take their turns; before that all are up. */
   startedAt = Infinity;

@@ -29,11 +29,11 @@ interface Write {
 export interface PreparedWrite extends Pick<Write, 'point' | 'isDone'> {
   /** Sends it to one api, which may be hit before it responds. Never throws. */
   readonly send: (replica: Replica) => Promise<void>;
-  /** Repeats the write at other replicas if there was no response. What a response confirmed must exist without that. */
+  /** Repeats the write at other replicas if there was no response. A confirmed write must exist without a repetition. */
   readonly finish: () => Promise<void>;
 }
 
-/** A window over a monitor of its own. */
+/** How long a window over a new monitor lasts. */
 const MAINTENANCE_MS = 30_000;
 
 /** @returns null if there is nothing to write to at the moment */
@@ -44,7 +44,7 @@ export async function prepareWrite(scene: Scene, name: ApiWrite): Promise<Prepar
   let done = false;
   const note = (response: ApiResponse | null): void => {
     if (response === null || done) return;
-    // The write without a response has deleted it.
+    // An earlier request, which had no response, has deleted it.
     const isGone = name === 'monitor deleted' && response.status === 404;
     if (response.status >= 300 && !isGone) return;
     done = true;
@@ -89,7 +89,7 @@ const WRITES: Readonly<Record<ApiWrite, (scene: Scene) => Promise<Write | null>>
   'monitor updated': async (scene) => {
     const { id, names, plan } = await addMonitor(scene);
     const name = `${plan.key} renamed`;
-    // From the commit on, alerts may have it.
+    // From the commit on, alerts may have this name.
     names.push(name);
     return {
       point: 'monitor updated',
@@ -123,7 +123,7 @@ const WRITES: Readonly<Record<ApiWrite, (scene: Scene) => Promise<Write | null>>
       },
     };
   },
-  /** Of a delivery that its receiver will accept again. */
+  /** Redelivers a delivery that its receiver will accept again. */
   'delivery redelivered': async ({ registry, stores }) => {
     const query = `select id, attempt_count as attempts from deliveries
       where channel_id = $1 and state = 'delivered' and leased_until is null order by created_at desc limit 1`;

@@ -13,7 +13,7 @@ export type ApiWrite = (typeof API_WRITES)[number];
 
 /** One fault of a schedule. */
 export interface PlannedFault {
-  /** Of its kind. */
+  /** The name of its kind. */
   readonly name: string;
   readonly track: string;
   /** Milliseconds since the start of the campaign; a fault that waits for its moment, or for the one before it, comes later. */
@@ -23,7 +23,7 @@ export interface PlannedFault {
   readonly victim: string | null;
   /** How far a clock is ahead; below 0: behind. */
   readonly offsetSeconds: number | null;
-  /** What an api does when it is hit. */
+  /** The write during which an api is hit; null for other faults. */
   readonly write: ApiWrite | null;
 }
 
@@ -37,9 +37,9 @@ export interface FaultKind {
   /** How long it lasts, in milliseconds; 0 for a moment. */
   readonly lastsMs: readonly [from: number, to: number];
   readonly fire: Fire;
-  /** What is chosen for it; null: nothing, or the leader. */
+  /** What it hits; null for a store, or for the leader. */
   readonly victim: ServiceName | 'receiver' | null;
-  /** Of a clock: one of these, above 0 ahead. */
+  /** For a wrong clock: the possible offsets. Above 0 is ahead. */
   readonly offsetsSeconds?: readonly number[];
   readonly isDuringWrite?: true;
   /** Waits until no other fault has acquired its replica. */

@@ -69,7 +69,10 @@ async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<num
   return null;
 }
 
-/** Holds the commit by which a notifier puts the monitors into maintenance, and kills all notifiers. @returns when; null: it was not reached */
+/**
+ * Holds the commit by which a notifier puts the monitors into maintenance, and kills all notifiers.
+ * @returns when; null if that commit was not reached
+ */
 async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
   const names = notifiers.map(({ name }) => name);
   let firedAt: number | null = null;

@@ -59,7 +59,7 @@ export function faultKinds(minutes: number): readonly FaultKind[] {
     kind('postgres-terminate', 'postgres', MOMENT, endSessions),
     kind('postgres-exhaust', 'postgres', [6_000, 12_000], exhaustConnections),
     kind('postgres-standby', 'postgres', [5_000, 10_000], serveAsStandby),
-    // Of the api it hits the leader.
+    // Without a victim, it hits the leading api.
     kind('blackhole-api', 'network', BLACK_HOLE, blackHole, { needsReplica }),
     kind('blackhole-checker', 'network', BLACK_HOLE, blackHole, { victim: 'checker', needsReplica }),
     kind('blackhole-notifier', 'network', BLACK_HOLE, blackHole, { victim: 'notifier', needsReplica }),

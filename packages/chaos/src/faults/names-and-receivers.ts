@@ -10,11 +10,11 @@ import { requireEffect, type Fire } from './fault.ts';
 /** A notifier that is killed while it handles a 410 does not disable the channel. */
 const DISABLED_WITHIN_MS = 15_000;
 
-/** Names do not resolve for a while, and until a service has looked one up. */
+/** Names do not resolve for a while, at least until a service looks one up. */
 export function failNames(how: 'fail' | 'hang'): Fire {
   return async ({ dnsDownFile, deadline }, { lastsMs }) => {
     const metFile = `${dnsDownFile}.met`;
-    // Of a lookup that was under way when the last fault ended.
+    // A lookup that was under way when the last fault ended may have left it.
     await rm(metFile, { force: true });
     const firedAt = Date.now();
     await writeFile(dnsDownFile, how);
@@ -26,7 +26,7 @@ export function failNames(how: 'fail' | 'hang'): Fire {
   };
 }
 
-/** A receiver misbehaves for a while, and until a webhook has met that. */
+/** A receiver misbehaves for a while, at least until it receives a webhook. */
 export function misbehave(misbehaviour: Misbehaviour): Fire {
   return async (scene, { victim, lastsMs }) => {
     const { receipts, misbehaviours } = scene.receivers;

@@ -9,7 +9,7 @@ import { requireEffect, type Fire, type PlannedFault } from './fault.ts';
 import type { Reach } from './stages.ts';
 
 const READY_WITHIN_MS = 60_000;
-/** The time between a response and reading it counts too. */
+/** Includes the time between a response and reading it. */
 const CLOCK_TOLERANCE_MS = 15_000;
 /** Postgres ends the session of a leader that is cut off after 10 s; another api then leads within a few seconds. */
 const REPLACED_WITHIN_MS = 25_000;
@@ -80,16 +80,15 @@ async function leadingApi({ stores }: Scene): Promise<string | null> {
 }
 
 /**
- * Replaces a replica by one with a wrong clock, and later that one by one with the right clock. The first ends at once, as on a
- * machine that restarts with a wrong clock; the second is shut down. It counts if the process showed the wrong time, and a checker
- * was not ready.
+ * Restarts a replica with a wrong clock, and later with the right one. First it is killed, as on a machine that restarts with a wrong
+ * clock; then it is shut down. The fault counts if the process showed the wrong time, and if a checker was not ready meanwhile.
  */
 export async function setClock(
   scene: Scene,
   { victim, offsetSeconds, lastsMs }: PlannedFault,
 ): Promise<number> {
   const { libfaketime } = scene;
-  requireEffect(libfaketime, 'there is no libfaketime');
+  requireEffect(libfaketime, 'libfaketime is not installed');
   const seconds = offsetSeconds ?? 0;
   const replica = replicaNamed(scene, victim);
   return withReplica(replica, scene.deadline, async () => {
@@ -157,9 +156,9 @@ async function untilStarted(replica: Replica): Promise<void> {
 }
 
 /**
- * Drops everything between a replica and Postgres for a while; without a victim that of the leading api. Connections of that time stay
- * silent permanently, and Postgres keeps their sessions. It counts if the replica was not ready, and another api led instead of the
- * leader.
+ * Drops everything between a replica and Postgres for a while. Without a victim, the replica is the leading api. Connections of that
+ * time stay silent forever, and Postgres keeps their sessions. The fault counts if the replica was not ready, and if another api led
+ * instead of the leader.
  */
 export async function blackHole(scene: Scene, { victim, lastsMs }: PlannedFault): Promise<number> {
   const replica = victim === null ? await acquireLeader(scene, 'api') : replicaNamed(scene, victim);

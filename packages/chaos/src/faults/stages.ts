@@ -17,13 +17,13 @@ interface Target {
   readonly hit: () => Promise<boolean>;
 }
 
-/** Waits until a replica is at a stage of its work, and hits it there. It may not get there before the scene's deadline. */
+/** Waits until a replica is at a stage of its work, and hits it there. Resolves without a hit at the scene's deadline. */
 export type Reach = (scene: Scene, target: Target) => Promise<void>;
 
 type Recorded = readonly [query: string, values: readonly unknown[]];
 
 const POLL_MS = 5;
-/** Before the next try. */
+/** The pause before the next try. */
 const RETRY_MS = 200;
 /** A check, or an attempt, is recorded by then, or never. */
 const VISIBLE_WITHIN_MS = 3_000;
@@ -58,7 +58,7 @@ export const STAGES: Readonly<Record<ServiceName, Readonly<Record<string, Reach>
   },
 };
 
-/** Each try writes something else. A write without a response is repeated afterwards. */
+/** Each try writes something different. A write without a response is repeated afterwards. */
 function atWrite(isBeforeCommit: boolean): Reach {
   return async (scene, { replica, write, hit }) => {
     while (Date.now() < scene.deadline) {

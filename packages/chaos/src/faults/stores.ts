@@ -31,12 +31,12 @@ export async function flushRedis({ stores }: Scene): Promise<number> {
   return firedAt;
 }
 
-/** Its policy is `noeviction`: every write is refused, until at least one was. */
+/** Its policy is `noeviction`, so it refuses every write. Lasts until it has refused at least one. */
 export async function fillRedis({ stores, deadline }: Scene, { lastsMs }: PlannedFault): Promise<number> {
   const firedAt = Date.now();
   const setLimit = (bytes: string): Promise<unknown> =>
     stores.withRedis((redis) => redis.config('SET', 'maxmemory', bytes));
-  /** Commands that Redis had no memory for since it was started. */
+  /** Commands that Redis has refused for lack of memory since it started. */
   const countRefusals = async (): Promise<number> => {
     const stats = await stores.withRedis((redis) => redis.info('errorstats'));
     return Number(/^errorstat_OOM:count=(\d+)/m.exec(stats)?.[1] ?? 0);
@@ -54,8 +54,8 @@ export async function fillRedis({ stores, deadline }: Scene, { lastsMs }: Planne
 }
 
 /**
- * Postgres only reads, as after an incomplete failover, until a replica of each service is not ready. It waits until one of each is
- * ready: an api cannot start meanwhile, and repeated faults would keep it from ever starting.
+ * Makes Postgres read-only, as after an incomplete failover, until a replica of each service is not ready. Waits first until one of
+ * each is ready: an api cannot start during this fault, and repeated faults would keep it from ever starting.
  */
 export async function serveAsStandby(
   { stores, replicas, deadline }: Scene,

@@ -10,7 +10,7 @@ import type { Check, Evidence, Violation } from '../oracle/record.ts';
 import { readStalls } from './stalls.ts';
 import { checkerNames, stopService, type Load } from './start-load.ts';
 
-/** What was recorded of a time under load. As evidence it has the monitors whose target goes up and down. */
+/** What was recorded during a time under load. Its evidence is about the monitors whose target goes up and down. */
 export type LoadRecord = Awaited<ReturnType<typeof readLoadRecord>>;
 
 /** How long a service may take to stop. */
@@ -92,7 +92,7 @@ async function readLoadRecord(load: Load, ids: readonly string[], span: Span) {
     api: load.clients.tally,
     stream: load.stream.tally,
     logs: await readLogs([...load.services.values()].map(({ logFile }) => logFile)),
-    /** Null: the events of the queues were not kept. */
+    /** Null if the events of the queues were not kept. */
     stalls: options.findsStalls ? await stores.withRedis(readStalls) : null,
   };
 }

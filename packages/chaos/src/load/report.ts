@@ -6,7 +6,7 @@ import { describeViolations, markdownTable, sum } from '../report.ts';
 import { findLoadViolations, type LoadRecord } from './load-record.ts';
 
 export interface LoadReport {
-  /** Further ones. */
+  /** Violations besides those of the load. */
   readonly violations?: readonly Violation[];
   /** In Markdown. */
   readonly table: string;

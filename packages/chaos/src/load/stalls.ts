@@ -21,8 +21,8 @@ export interface StallTally {
 }
 
 /**
- * Lets Redis keep the event streams. BullMQ trims them approximately, by whole nodes: a stream of one node without a limit is never
- * trimmed. To be called before the queues are used.
+ * Makes Redis keep the event streams. BullMQ trims them approximately, by whole nodes: a stream of one node without a limit is never
+ * trimmed. Call it before the queues are used.
  */
 export async function keepEvents(redis: Redis): Promise<void> {
   await redis.config('SET', 'stream-node-max-entries', '0', 'stream-node-max-bytes', '0');

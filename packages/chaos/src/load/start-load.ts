@@ -18,10 +18,10 @@ import { StreamClient } from './stream-client.ts';
 
 /** The options of each command that runs a system under load. */
 export const LOAD_OPTIONS = {
-  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
-  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
-  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
-  json: text('writes the result', 'FILE'),
+  rate: number('checks per second', 300, { min: 10, max: 2_000 }),
+  interval: number('check interval in seconds', 5, { min: 5, max: 300 }),
+  seed: number('seed of all random choices', 1, { min: 1, max: 2 ** 31 }),
+  json: text('writes the result to a file', 'FILE'),
 };
 
 export interface LoadOptions extends Omit<ValuesOf<typeof LOAD_OPTIONS>, 'json'> {
@@ -29,7 +29,7 @@ export interface LoadOptions extends Omit<ValuesOf<typeof LOAD_OPTIONS>, 'json'>
   readonly createdPerSecond: number;
   /** Whether Redis keeps all events of the queues, to find stalled jobs. */
   readonly findsStalls?: boolean;
-  /** For the Node of each service. */
+  /** Node.js options of each service. */
   readonly nodeOptions?: readonly string[];
 }
 
@@ -71,11 +71,11 @@ export interface Load extends StartedSystem {
     /** From its start until it was ready; null if it was not started again. */
     readonly startMs: number | null;
   }[];
-  /** When the whole load was on, epoch milliseconds. */
+  /** When the full load began, epoch milliseconds. */
   readonly startedAt: number;
 }
 
-/** Starts everything; resolves when every monitor has been checked and the load is on. */
+/** Starts everything. Resolves when every monitor has been checked and the full load runs. */
 export async function startLoad(options: LoadOptions, teardown: Teardown): Promise<Load> {
   say('Starting a system …');
   const { seed, rate, interval, checkers, nodeOptions = [] } = options;
@@ -103,7 +103,7 @@ export async function startLoad(options: LoadOptions, teardown: Teardown): Promi
   );
   await Promise.all([...services.values()].map((service) => service.start()));
   say(`Creating ${keys.length} monitors …`);
-  // Inserted: many that are created at once by the API may create one wave twice, and its first check with it.
+  // Inserted, because the API may create a wave and its first check twice when it creates many monitors at once.
   const ids = await insertMonitors(system, {
     count: keys.length,
     intervalSeconds: interval,
@@ -198,7 +198,7 @@ interface Script {
   readonly begin: () => void;
 }
 
-/** From the beginning on, these targets go up and down in turns of their own length; the others are always up. Some responses are late. */
+/** After `begin`, these targets go up and down, each in turns of its own length. The others are always up. Some responses are late. */
 function flappingTargets(seed: number, keys: readonly string[], intervalSeconds: number): Script {
   const random = new Random(seed, 'targets');
   const { min, max } = TURN_INTERVALS;

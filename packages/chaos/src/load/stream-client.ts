@@ -7,9 +7,9 @@ const RETRY_MS = 100;
 export class StreamClient {
   readonly tally = {
     opened: 0,
-    /** Responses 503: a server that stops accepts no streams. */
+    /** Responses with 503: a server that is shutting down accepts no streams. */
     unavailable: 0,
-    /** Responses with other statuses than 200 and 503. */
+    /** Responses with a status other than 200 and 503. */
     unexpected: 0,
     /** Streams that the server ended properly, and others. */
     ended: 0,

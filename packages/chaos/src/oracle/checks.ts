@@ -2,11 +2,11 @@ import { existing, historiesOf, iso, type History } from './history.ts';
 import type { CampaignRecord, Check, EventFacts, Evidence, MonitorFacts } from './record.ts';
 import { ignoredResponses } from './stretches.ts';
 
-/** The longest time from a response of a target to its event: a frozen checker, followed by a Postgres that is unavailable. */
+/** The longest time from a response of a target to its event, if a checker freezes and then Postgres is unavailable. */
 const RECORDED_WITHIN_MS = 60_000;
 /** How much longer than its interval a monitor may be unchecked (docs/reference/slots.md). */
 const GRACE_MS = 15_000;
-/** A fault delayed the response of a target that took this long. */
+/** A response that took longer than this was delayed by a fault. */
 const DELAYED_MS = 1_000;
 /** A lookup that began before names resolved again ends by then, and with it the check that waits for it. */
 const NAMES_AFTER_MS = 15_000;
@@ -69,7 +69,7 @@ interface UncheckedSpan {
   readonly from: number;
 }
 
-/** A check counts if the schedule asked for it and it reached its target, which responded, reset the connection or hung. */
+/** A check counts if it was scheduled and it reached its target, which responded, reset the connection or hung. */
 export function uncheckedSpans(record: CampaignRecord): UncheckedSpan[] {
   const { lastFaultAt, endedAt } = record;
   return existing(record).flatMap(({ monitor, events, visits }) => {

@@ -21,7 +21,7 @@ function visited(changed: Partial<TargetVisit>): CampaignRecord {
   return { ...record, visits: [...good.visits, { ...visitAt(SLOT, true), ...changed }] };
 }
 
-/** From 20 s before the check to this long after it. */
+/** A fault from 20 s before the check to this long after it. */
 function during(name: string, victim: string | null, untilMs: number): CampaignRecord {
   const firedAt = START + (SLOT - 20) * 1_000;
   const endedAt = START + SLOT * 1_000 + untilMs;

@@ -194,7 +194,7 @@ describe('findViolations finds', () => {
       /has a wrong payload of monitor.down/,
     ],
     [
-      'two webhook events with the same stamp',
+      'two webhook events with the same timestamp',
       withDatabase({
         statusChanges: withOne(database.statusChanges, 1, (change) => ({
           ...change,

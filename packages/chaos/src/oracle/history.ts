@@ -20,7 +20,7 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
 /** A time that a monitor spent in maintenance, by its status changes. */
 export interface MaintainedSpan {
   readonly enteredAt: number;
-  /** Infinity: it is still in maintenance. */
+  /** Infinity while it is in maintenance. */
   readonly leftAt: number;
 }
 
@@ -65,8 +65,8 @@ function byStamp(one: { readonly timestamp: number }, other: { readonly timestam
 }
 
 /**
- * A monitor that a check put into maintenance was there before the result was applied, and the change has the next stamp after the
- * event: these spans begin with the event.
+ * If a check puts its monitor into maintenance, it does so before its result is applied, and the timestamp of the change is the next
+ * after that of the event. Such a span begins with the event.
  */
 function maintainedSpans(events: History['events'], changes: History['changes']): MaintainedSpan[] {
   const stamps = new Set(events.map(({ timestamp }) => timestamp));

@@ -48,7 +48,7 @@ test('correct maintenance has no violations, even if it was ended early', () => 
 });
 
 test('a check within a window puts its monitor into maintenance before its result counts', () => {
-  // The change has the next stamp after the event of 5.100 s, which failed.
+  // The change has the next timestamp after the event of 5.100 s, which failed.
   const entered = (timestamp: number): CampaignRecord =>
     withChanges((one) => (one.to === 'MAINTENANCE' ? { ...one, timestamp } : one));
   expect(findViolations(entered(START + 5_101))).toEqual([]);

@@ -3,9 +3,9 @@ import type { CampaignRecord, Check, WindowFacts } from './record.ts';
 
 /** Maintenance ends this long after its window, even if all notifiers were killed and Postgres was unavailable. */
 const LATE_MS = 60_000;
-/** A window that lasts this long is entered. */
+/** Monitors enter every window that lasts at least this long. */
 const LASTING_MS = 20_000;
-/** Postgres reads which windows run, and then the stamp of a result, within this time. */
+/** The longest time between reading which windows run and reading the timestamp of a result. */
 const DECIDED_WITHIN_MS = 500;
 
 export const MAINTENANCE_CHECKS: readonly Check<CampaignRecord>[] = [
@@ -89,7 +89,7 @@ function alertsDuringMaintenance(record: CampaignRecord): string[] {
   return existing(record).flatMap(({ monitor, events, changes, maintained }) => {
     const { key } = monitor.plan;
     const covers = coversOf(record, key);
-    /** Describes what must not have happened while a window surely ran. */
+    /** Describes what must not have happened while a window certainly ran. */
     const duringWindow = (time: number, before: string, after = ''): string[] => {
       const running = covers.find(
         ({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd,

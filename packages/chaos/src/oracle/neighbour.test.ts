@@ -70,7 +70,7 @@ test.each<[string, CampaignRecord, RegExp]>([
   [
     'a region without unreadable monitors',
     { ...good, neighbourMet: { ...good.neighbourMet, unreadable: new Map([['south', 1]]) } },
-    /^no checker of north met an unreadable monitor$/,
+    /^no checker of north skipped an unreadable monitor$/,
   ],
 ])('findViolations finds %s', (_, record, detail) => {
   const details = detailsOf(record, 'the neighbour affects no other account');

@@ -2,7 +2,7 @@ import { gapsOf } from './checks.ts';
 import { iso } from './history.ts';
 import type { CampaignRecord, NeighbourFacts } from './record.ts';
 
-/** As for the campaign's own monitors; a check that fails takes its whole timeout. */
+/** The same as for the campaign's own monitors. The timeout is added, because these checks use all of it. */
 const GRACE_MS = 15_000;
 
 /** The neighbour is checked as it should be, by every checker, and visible to no other account. */
@@ -39,7 +39,7 @@ function problemsOf(record: CampaignRecord, one: NeighbourFacts): string[] {
   return problems;
 }
 
-/** After the last fault it is checked in time: it has a share too. */
+/** After the last fault it is checked in time, because its account has a share, too. */
 function uncheckedSpans(
   { lastFaultAt, endedAt }: CampaignRecord,
   { plan, eventStamps }: NeighbourFacts,
@@ -50,7 +50,7 @@ function uncheckedSpans(
     .map(({ ms, from }) => `had no check for ${Math.round(ms / 1_000)} s after ${iso(from)}`);
 }
 
-/** A campaign proves nothing about the neighbour unless every checker met it. */
+/** A campaign proves nothing about the neighbour unless every checker handled its monitors. */
 function missingEvidence({ replicas, neighbour, neighbourMet }: CampaignRecord): string[] {
   const { refusals, hungLookups, unreadable } = neighbourMet;
   const checkers = replicas.filter(({ service }) => service === 'checker');
@@ -66,6 +66,6 @@ function missingEvidence({ replicas, neighbour, neighbourMet }: CampaignRecord):
     ...checkers.filter(isIdle).map(({ name }) => `${name} did not check all kinds of its monitors`),
     ...(refusals > 0 ? [] : ['Postgres refused none of its results']),
     ...withoutLookup.map(({ name }) => `${name} looked up no name that hangs`),
-    ...readable.map((region) => `no checker of ${region} met an unreadable monitor`),
+    ...readable.map((region) => `no checker of ${region} skipped an unreadable monitor`),
   ];
 }

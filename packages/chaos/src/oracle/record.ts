@@ -17,9 +17,9 @@ export interface MonitorFacts {
   readonly initialStatus?: 'UP';
   /** Every name that it was given. */
   readonly names: string[];
-  /** Later edits of the threshold, with their stamp in Postgres. */
+  /** Later edits of the threshold, with their timestamp in Postgres. */
   readonly thresholds: { readonly at: number; readonly value: number }[];
-  /** When it was deleted at the latest; null: it exists. */
+  /** The latest time at which it was deleted; null if it exists. */
   deletedAt: number | null;
 }
 
@@ -72,9 +72,9 @@ export interface Backlog {
 
 /** The content of Postgres at the end. */
 export interface DatabaseFacts {
-  /** In the order of their stamps. */
+  /** In the order of their timestamps. */
   readonly events: readonly EventFacts[];
-  /** In the order of their stamps. */
+  /** In the order of their timestamps. */
   readonly statusChanges: readonly StatusChangeFacts[];
   readonly deliveries: readonly DeliveryFacts[];
   readonly incidents: readonly {
@@ -99,7 +99,7 @@ export interface Evidence {
   readonly channels: readonly ChannelFacts[];
   readonly visits: readonly TargetVisit[];
   readonly receipts: readonly Receipt[];
-  /** Requests to paths that are no receiver. */
+  /** Requests to paths without a receiver. */
   readonly strays: readonly string[];
   readonly database: DatabaseFacts;
 }
@@ -120,7 +120,7 @@ export interface NeighbourFacts {
   readonly id: string;
   readonly plan: NeighbourPlan;
   readonly visits: readonly TargetVisit[];
-  /** Stamps of its events, earliest first. */
+  /** Timestamps of its events, earliest first. */
   readonly eventStamps: readonly number[];
   /** The number of its events with status UP. */
   readonly upEvents: number;
@@ -164,7 +164,7 @@ export interface CampaignRecord extends Evidence {
   readonly faults: readonly FiredFault[];
   readonly replicas: readonly ReplicaPlan[];
   readonly neighbour: readonly NeighbourFacts[];
-  /** Evidence that the services met the neighbour's monitors. */
+  /** Evidence that the services handled the neighbour's monitors. */
   readonly neighbourMet: {
     /** Results that Postgres refused. */
     readonly refusals: number;

@@ -9,13 +9,13 @@ import {
 import { existing, historiesOf, iso, type History } from './history.ts';
 import type { CampaignRecord, Check, Evidence, StatusChangeFacts } from './record.ts';
 
-/** The stamps of a change follow that of its event by a millisecond each. */
+/** The timestamps of a change follow that of its event, a millisecond apart. */
 const STAMPS_MS = 3;
 /** The order of an edit and an event that are this close is unknown. */
 const AMBIGUOUS_MS = 10;
 /** A result counts for three intervals and the timeout (docs/reference/status-rules.md). */
 const FRESH_INTERVALS = 3;
-/** Whether a result that is this close to the limit counted is unknown. */
+/** It is unknown whether a result that is this close to the limit counted. */
 const CLOSE_MS = 1_000;
 
 export const STATUS_CHECKS: readonly Check<Evidence>[] = [
@@ -132,7 +132,7 @@ function isCloseToStale({ monitor, events, maintained }: History): boolean {
   });
 }
 
-/** Each change has its webhook events, with matching payloads and strictly later stamps. */
+/** Each change has its webhook events, with matching payloads and strictly increasing timestamps. */
 function wrongWebhookEvents(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap(({ monitor, changes }) => {
     let hasIncident = false;
@@ -153,7 +153,7 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
       for (const { event, payload } of webhookEvents) {
         const { timestamp, ...sent } = JSON.parse(payload) as WebhookPayload;
         const stamp = Date.parse(timestamp);
-        if (stamp <= lastStamp) problems.push('has a stamp that is not later than the one before');
+        if (stamp <= lastStamp) problems.push('has a timestamp that is not later than the one before');
         lastStamp = stamp;
         const isRight =
           sent.event === event &&

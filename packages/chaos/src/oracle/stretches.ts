@@ -11,7 +11,7 @@ interface Stretch {
   readonly nextAt: number;
 }
 
-/** A fault may destroy results, such as a killed checker's: of this many responses beyond those that decide, one is left. */
+/** Faults may destroy results, such as those of a killed checker: a stretch needs this many responses beyond those that decide. */
 const SPARE_RESPONSES = 3;
 /** A check that is repeated after a fault proves no more than the first one. */
 const MIN_STRETCH_MS = 8_000;

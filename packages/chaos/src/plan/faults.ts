@@ -7,10 +7,10 @@ import { replicasOf } from './replicas.ts';
 /** The end of a campaign without faults. */
 const QUIET_MS = 35_000;
 const FIRST_FAULT_MS = 4_000;
-/** The share of a track that faults fill: at most, and at least if there is time to repeat them. */
+/** The share of a track's time that faults fill. The minimum applies only if there is time to repeat faults. */
 const FILLED = { min: 0.25, max: 0.75 } as const;
 const REPEATING_MINUTES = 3;
-/** What even a momentary fault takes: its victim restarts. */
+/** Even a momentary fault takes this long, because its victim restarts. */
 const MIN_FAULT_MS = 5_000;
 
 /** How long faults are fired in a campaign, in milliseconds. */

@@ -5,7 +5,7 @@ import { REGIONS } from './replicas.ts';
 export type TargetState = 'up' | 'down' | 'redirect' | 'reset' | 'hang';
 
 export interface MonitorPlan {
-  /** Of the target, and the monitor's `externalId`. */
+  /** The key of the target, and the monitor's `externalId`. */
   readonly key: string;
   readonly failureThreshold: number;
   readonly intervalSeconds: number;
@@ -25,7 +25,10 @@ export interface ChannelPlan {
   readonly key: string;
   /** By key; null: all monitors, also later ones. */
   readonly monitors: readonly string[] | null;
-  /** `steady` receivers always respond with 200, `broken` ones with 500; faults affect `moody` ones; `toggled` ones are disabled for a while. */
+  /**
+   * `steady` receivers always respond with 200, `broken` ones with 500. Faults affect `moody` ones. The channels of `toggled` ones are
+   * disabled for a while.
+   */
   readonly kind: 'steady' | 'moody' | 'toggled' | 'broken';
 }
 
@@ -43,7 +46,7 @@ export type NeighbourKind = 'redirecting' | 'silent' | 'unreadable' | 'poison';
 
 /** A monitor of another account, which must not affect any other. */
 export interface NeighbourPlan {
-  /** Of the target, and the monitor's `externalId`. */
+  /** The key of the target, and the monitor's `externalId`. */
   readonly key: string;
   readonly kind: NeighbourKind;
   readonly intervalSeconds: number;

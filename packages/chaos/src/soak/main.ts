@@ -9,19 +9,19 @@ import { describeTrends, growthViolations, MIN_MINUTES, trendsOf } from './repor
 import { takeSample, type Sample } from './sample.ts';
 
 const OPTIONS = {
-  minutes: number('how long', 30, { min: 0.05, max: 10_000, fraction: true }),
+  minutes: number('duration', 30, { min: 0.05, max: 10_000, fraction: true }),
   checkers: number('checkers', 1, { min: 1, max: 10 }),
   ...LOAD_OPTIONS,
 };
 
 const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
-(docs/reliability.md). Under ${MIN_MINUTES} minutes it measures them without a verdict.`;
+(docs/reliability.md). Runs of less than ${MIN_MINUTES} minutes have no verdict.`;
 const SAMPLE_EVERY_MS = 5_000;
-/** Heaps are measured in each twelfth sample. */
+/** Heaps are measured in every twelfth sample. */
 const HEAPS_EVERY = 12;
-/** The built one: services run from what was built. */
+/** The compiled file, because services run compiled code. */
 const COLLECT_GARBAGE = new URL('../../dist/soak/collect-garbage.js', import.meta.url).href;
-/** Enough that a leak of 1 KB for each would not count as flat. */
+/** So many that a leak of 1 KB for each would not count as flat. */
 const CREATED_PER_SECOND = 5;
 
 /**
@@ -53,7 +53,7 @@ async function run(
   });
 }
 
-/** Samples with their moments. */
+/** Samples with the times at which they were taken. */
 async function sampleFor(load: Load, forMs: number): Promise<[number, Sample][]> {
   const samples: [number, Sample][] = [];
   const startedAt = performance.now();

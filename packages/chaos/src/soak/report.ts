@@ -10,7 +10,7 @@ export type NamedTrend = Trend & { readonly name: string };
 /** In a shorter run the warm-up of a process would look like a leak. */
 export const MIN_MINUTES = 10;
 
-/** By how much a value may grow in an hour and count as flat. */
+/** How much a value may grow in an hour and still count as flat. */
 const MAX_PER_HOUR = {
   /**
    * 15 bytes for each of the 1,080,000 checks of an hour at 300 a second. The smallest value that JavaScript can keep takes as much,
@@ -32,7 +32,7 @@ function isBytes(name: string): boolean {
   return /(resident|heap|private|used)$/.test(name);
 }
 
-/** The trend of everything that was sampled. @param samples by their moment, in order; the first one is complete */
+/** The trend of everything that was sampled. @param samples with their times, in order; the first one is complete */
 export function trendsOf(samples: readonly (readonly [number, Sample])[]): NamedTrend[] {
   const names = [...(samples[0]?.[1].keys() ?? [])].sort();
   return names.map((name) => {

@@ -6,10 +6,10 @@ import type { Load } from '../load/start-load.ts';
 /** Bytes, or a number of things, by the name of what is measured, such as `api, resident`. */
 export type Sample = ReadonlyMap<string, number>;
 
-/** Nothing can be said about a service that has no time for a collection. */
+/** A service that cannot collect its garbage within this time is too busy to be measured. */
 const COLLECTED_WITHIN_MS = 60_000;
 
-/** Measures the services and the stores. @param heaps also heaps: for that each service pauses and collects its garbage */
+/** Measures the services and the stores. @param heaps whether to measure heaps, too: each service then pauses to collect its garbage */
 export async function takeSample({ stores, services }: Load, heaps: boolean): Promise<Sample> {
   const pids = [...services].map(([name, { pid }]) => [name, pid] as const);
   const programs = new Map([...stores.pids, ...pids]);

@@ -6,7 +6,7 @@ const MB = 1_000_000;
 const HOUR_MS = 3_600_000;
 const BOUND = 16 * MB;
 
-/** Half an hour of a heap, a value each minute, right after its garbage was collected: it warms up, and spreads by a megabyte. */
+/** Half an hour of a heap, a value each minute, right after its garbage was collected: it warms up, and varies by a megabyte. */
 function heap(seed: number, leakPerHour: number): Point[] {
   const random = new Random(seed);
   return Array.from({ length: 31 }, (_, minute) => {
@@ -16,7 +16,7 @@ function heap(seed: number, leakPerHour: number): Point[] {
   });
 }
 
-/** The same of resident memory, every five seconds: for fifteen of a minute's it is lower, by what the collection freed. */
+/** The same for resident memory, every five seconds. In the first 15 s of each minute it is lower by what the collection freed. */
 function resident(seed: number, leakPerHour: number): Point[] {
   const random = new Random(seed);
   return Array.from({ length: 31 }).flatMap((_, minute) => {

@@ -1,4 +1,4 @@
-/** A value at a moment; milliseconds of any clock. */
+/** A value at a time; milliseconds of any clock. */
 export interface Point {
   readonly at: number;
   readonly value: number;

@@ -71,7 +71,7 @@ export function visitAt(second: number, up: boolean): TargetVisit {
   return { key: 'shop', address: '127.0.1.3', at, state: up ? 'up' : 'down', respondedAt: at };
 }
 
-/** What an event brings about, with its webhook events. */
+/** The status change that an event causes, with its webhook events. */
 function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
   const kinds: readonly WebhookEvent[] =
     to === 'DOWN'
@@ -130,7 +130,7 @@ function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
   }));
 }
 
-/** A delivery as its receiver got it. */
+/** A delivery as its receiver received it. */
 function receiptOf(delivery: DeliveryFacts): Receipt {
   const signedAt = '1767225600';
   const signature = createHmac('sha256', Buffer.from(SECRET, 'base64'))
@@ -166,7 +166,7 @@ export function goodRecord(): CampaignRecord {
   );
 }
 
-/** From then on, and until then, the monitor of `maintainedRecord` is in maintenance: epoch milliseconds. */
+/** The time during which the monitor of `maintainedRecord` is in maintenance, epoch milliseconds. */
 export const MAINTAINED = { startsAt: START + 2_000, endsAt: START + 32_000 };
 
 /** A campaign of one monitor that fails during maintenance, is announced DOWN at its end, and recovers, without a violation. */
@@ -266,7 +266,7 @@ export function withDatabase(changed: Partial<DatabaseFacts>): CampaignRecord {
   return { ...good, database: { ...good.database, ...changed } };
 }
 
-/** All of them with the one at `index` changed. */
+/** The items with the one at `index` changed. */
 export function withOne<Item>(items: readonly Item[], index: number, change: (item: Item) => Item): Item[] {
   return items.map((item, position) => (position === index ? change(item) : item));
 }

@@ -14,7 +14,7 @@ export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
 export interface Receipt {
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Of the channel. */
+  /** The key of the channel. */
   readonly key: string;
   /** The address that it was sent to, which identifies the replica. */
   readonly address: string;
@@ -24,7 +24,7 @@ export interface Receipt {
   readonly signedAt: string;
   readonly signature: string;
   readonly body: string;
-  /** Null without a response. */
+  /** The status of the response; null without one. */
   status: number | null;
 }
 

@@ -17,7 +17,7 @@ export interface TargetVisit {
   readonly address: string;
   readonly at: number;
   readonly state: TargetState;
-  /** When the response was sent; null if there was none, or the client did not take it. */
+  /** When the response was sent; null if there was none, or the client did not read it. */
   respondedAt: number | null;
 }
 

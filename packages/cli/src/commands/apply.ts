@@ -53,7 +53,7 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
   const remaining = new Set(changed);
   try {
     await forEachSet(terminal, 'Applying', changed, async (set) => {
-      // A user who confirmed the plans wants nothing else to be applied.
+      // Only the plans that the user confirmed may be applied.
       const etag = asks ? (plans.get(set)?.etag ?? null) : null;
       const applied = await sendSet(api, set, { prune, dryRun: false }, etag);
       plans.set(set, applied);
@@ -112,7 +112,7 @@ function printJson(terminal: Terminal, plans: ReadonlyMap<FileSet, Plan>): void 
 /**
  * Sends a set to the API.
  * @param etag of the plan that may be applied; null: any plan
- * @throws CliError with the positions in the files of what the API refuses
+ * @throws CliError with the position in the files of each field that the API refuses
  */
 async function sendSet(
   api: Api,
@@ -142,7 +142,7 @@ async function sendSet(
     cause = error;
   }
   throw new CliError(
-    `A response about source ${source} was lost, and its monitors have changed since. It is not known whether the set was applied. Run diff or apply again.`,
+    `A response for source ${source} was lost, and its monitors have changed since. It is not known whether the set was applied. Run diff or apply again.`,
     cause instanceof CliError ? [cause.message] : [],
     cause,
   );

@@ -6,7 +6,7 @@ import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain, statusText } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
-/** The maximum of one request. */
+/** The maximum number of events per request. */
 const PAGE_SIZE = 500;
 const READING = 'Reading events …';
 
@@ -39,7 +39,7 @@ export async function listEvents(
 
 /** The latest events are read with one request. @throws CliError */
 export function requireOnePage(limit: number): void {
-  if (limit > PAGE_SIZE) throw new CliError(`Without --since, -n must be ${PAGE_SIZE} at most.`);
+  if (limit > PAGE_SIZE) throw new CliError(`Without --since, -n must be at most ${PAGE_SIZE}.`);
 }
 
 /** All events after a time, at most `max`. @param onPage called with the number of events read so far */

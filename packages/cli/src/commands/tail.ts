@@ -24,7 +24,7 @@ type Api = Pick<ApiClient, 'listMonitors' | 'listEvents'>;
 type OnProgress = (done: number) => void;
 
 /**
- * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It asks for the events after the
+ * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It requests the events after the
  * last printed event of each monitor, so no event is missed or repeated, however long the API is unavailable.
  * @param words monitors to follow; empty: all, including later ones
  */
@@ -83,7 +83,7 @@ async function readFirst(
   });
 }
 
-/** The latest events of all monitors together. Only monitors that may have one of them are asked, those checked last first. */
+/** The latest events of all monitors together. Queries only monitors that may have one of them, the most recently checked first. */
 async function readLatest(
   api: Api,
   monitors: readonly Monitor[],
@@ -98,7 +98,7 @@ async function readLatest(
     const group = byCheck.slice(from, from + CONCURRENT_REQUESTS);
     if (group.every((monitor) => checkedAt(monitor) < oldest)) break;
     const events = (await readAll(group, ({ id }) => api.listEvents(id, { limit }))).toSorted(byTime);
-    // Also if no event of a monitor is printed, its next events are those after its latest one.
+    // Even if no event of a monitor is printed, its next events are those after its latest one.
     for (const event of events) cursors.set(event.monitorId, event.timestamp);
     latest = [...latest, ...events].toSorted(byTime).slice(-limit);
     onProgress(from);

@@ -30,7 +30,7 @@ interface Check {
 
 /**
  * Checks monitors now and prints the results. With `wait`, monitors that are DOWN are checked again until they are UP or the time is
- * over. The time is for all monitors together: after it, no check begins and no response is awaited.
+ * up. All monitors share this time: after it, no check begins and no response is awaited.
  * @returns `negative` if a monitor is DOWN in the end
  */
 export async function trigger(

@@ -4,7 +4,7 @@ const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
 /**
- * Replaces `${NAME}` by the environment variable, and `${NAME:-default}` by the default if the variable is not set or empty. `$${` is an
+ * Replaces `${NAME}` with the environment variable, and `${NAME:-default}` with the default if the variable is unset or empty. `$${` is an
  * escaped `${`. The value of a variable is never parsed as YAML.
  */
 export function interpolate(text: string, env: Env, onError: (message: string) => void): string {
@@ -12,7 +12,7 @@ export function interpolate(text: string, env: Env, onError: (message: string) =
     if (placeholder === '$${') return '${';
     const [, name, fallback] = VARIABLE.exec(inner ?? '') ?? [];
     if (name === undefined) {
-      onError(`${placeholder} is not a variable; write $${placeholder} for this text itself`);
+      onError(`${placeholder} is not a variable; write $${placeholder} for this literal text`);
       return '';
     }
     // The default would end at the first brace, and the rest would be sent as text.

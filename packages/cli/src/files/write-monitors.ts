@@ -101,7 +101,7 @@ export function keyFor(name: string, taken: Set<string>): string {
 
 /** Headers whose values are not secret. */
 const PUBLIC_HEADERS = new Set(['accept', 'accept-language', 'cache-control', 'content-type', 'user-agent']);
-/** 64 bits of a SHA-256 hash, so that nobody can construct a monitor that gets a chosen variable. */
+/** 64 bits of a SHA-256 hash: too many to construct a monitor that gets a chosen variable. */
 const HASH_DIGITS = 16;
 
 /** Values that environment variables replace in the file of a source. */

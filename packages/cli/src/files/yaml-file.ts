@@ -41,7 +41,7 @@ export interface YamlFile {
   has(path: readonly string[]): boolean;
 }
 
-/** Ten for each monitor of the largest set. Nested aliases that expand to more than the memory exceed this by far. */
+/** Ten for each monitor of the largest set. Nested aliases that would exhaust the memory exceed this by far. */
 const MAX_ALIASES = 10 * LIMITS.monitorSetSize;
 
 /** @throws CliError if the text is not valid YAML */

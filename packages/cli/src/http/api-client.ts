@@ -11,10 +11,10 @@ import { ApiError, responseError } from './api-error.ts';
 export interface ApiClientOptions {
   readonly url: string;
   readonly apiKey: string;
-  /** Called with the reason of each retry and its delay. */
+  /** Called before each retry with its reason, and the delay if the server named one, else 0. */
   readonly onRetry: (reason: string, inSeconds: number) => void;
   readonly signal: AbortSignal;
-  /** Before the first retry if the server names no time. It doubles with each retry. */
+  /** Delay before the first retry if the server names none. It doubles with each retry. */
   readonly backoffMs?: number;
   /** Of each request. Default 90 s. */
   readonly timeoutMs?: number;
@@ -39,7 +39,7 @@ interface RequestContext extends Record<string, unknown> {
 /**
  * The part of the API that the commands use. Retries temporary failures, after the time that the server names. Methods throw `ApiError`.
  * `until` is when to stop trying and waiting, by `performance.now()`. With an `etag`, a change is refused if the resource has another
- * one, also if a lost response hid that the change was applied.
+ * one. A retry can be refused this way because the first attempt, whose response was lost, applied the change.
  */
 export class ApiClient {
   readonly url: string;
@@ -171,7 +171,7 @@ function translate(error: unknown, url: string): unknown {
     return responseError(response.statusCode, parseJson(response.body), url, lostResponse);
   }
   if (error instanceof RequestError && error.code !== 'ERR_ABORTED') {
-    const hint = mayHaveTriggered(error) ? ' The check may have run nevertheless.' : '';
+    const hint = mayHaveTriggered(error) ? ' The check may still have run.' : '';
     return new ApiError(`${describe(error, url)}.${hint}`, null, [], error);
   }
   return error;

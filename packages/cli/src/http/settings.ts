@@ -32,7 +32,7 @@ export async function readSettings(
   const apiKey = file === undefined ? env['TOCSIN_API_KEY'] : await readKey(resolve(cwd, file));
   if (apiKey === undefined || apiKey.trim() === '') {
     throw new CliError(
-      'No API key. Set TOCSIN_API_KEY, or pass a file with the key as --api-key-file. The first `npm start` prints a key.',
+      'No API key. Set TOCSIN_API_KEY, or pass a file that contains the key with --api-key-file. The first `npm start` prints a key.',
     );
   }
   return { url, apiKey: apiKey.trim() };

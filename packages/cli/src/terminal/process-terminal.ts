@@ -67,7 +67,7 @@ export function showProgress(
         spinner.text = next;
       },
       stop: () => void spinner.stop(),
-      // The spinner notices by itself what is written.
+      // The spinner detects other output by itself.
       makeRoom: () => undefined,
     };
   }
@@ -98,7 +98,7 @@ export function showProgress(
   };
 }
 
-/** Asks a yes-or-no question. The end of the input, Ctrl-D and Ctrl-C are a no. */
+/** Asks a yes-or-no question. The end of the input, Ctrl-D and Ctrl-C count as no. */
 export async function confirm(
   question: string,
   input: NodeJS.ReadableStream,

@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts';
 const flag = z.boolean({ error: 'must be true or false' });
 
 const monitorIds = monitorIdList((given) =>
-  given === undefined ? 'is required' : 'must be an array of ids of monitors',
+  given === undefined ? 'is required' : 'must be an array of monitor ids',
 )
   .superRefine((ids, context) => {
     const seen = new Set<string>();
@@ -45,7 +45,7 @@ export type ChannelUpdate = z.infer<typeof updateChannelSchema>;
 
 export const channelSchema = component(
   'Channel',
-  'A receiver of webhooks and the monitors it is assigned to, without its secret.',
+  'A receiver of webhooks and the monitors assigned to it, without its secret.',
   {
     id: z.uuid(),
     name: z.string(),
@@ -53,7 +53,7 @@ export const channelSchema = component(
     monitorIds: z.array(z.uuid()).describe('In the order in which the monitors were created.'),
     allMonitors: z
       .boolean()
-      .describe('Whether it is assigned to every monitor of the account, including future ones.'),
+      .describe('Whether every monitor of the account is assigned to it, including future ones.'),
     enabled: z.boolean().describe('Whether webhooks are sent to it.'),
     disabledReason: z
       .string()

@@ -61,6 +61,6 @@ export const redeliverySchema = component('Redelivery', {
 
 export const redeliveryResultSchema = component('RedeliveryResult', {
   count: z.int().min(0).describe('How many deliveries this request made due.'),
-  more: z.boolean().describe('Whether deliveries are left. The same request continues.'),
+  more: z.boolean().describe('Whether deliveries remain. Repeat the same request to continue.'),
 });
 export type RedeliveryResult = z.infer<typeof redeliveryResultSchema>;

@@ -20,7 +20,7 @@ const sessionSchema = z.looseObject({
 const common = { tag: 'Signing in', access: 'anyone' } as const;
 const signIn = { ...common, query: noFields, response: z.looseObject({}) } as const;
 
-/** Routes that better-auth handles. It receives only validated fields. Only what the dashboard uses of responses is declared. */
+/** Routes that better-auth handles. It receives only validated fields. Responses declare only the fields that the dashboard uses. */
 export const signInRoutes = defineRoutes(signIn, {
   signIn: {
     endpoint: 'POST /api/auth/sign-in/email',

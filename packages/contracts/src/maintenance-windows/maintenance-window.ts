@@ -18,7 +18,7 @@ export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 const MAX_MONITORS = 5_000;
 const MAX_TEXT = 500;
 
-const idList = monitorIdList(() => 'must be an array of ids of monitors')
+const idList = monitorIdList(() => 'must be an array of monitor ids')
   .max(MAX_MONITORS, { error: `must contain at most ${MAX_MONITORS} monitors` })
   .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
   .meta({ uniqueItems: true });
@@ -107,7 +107,7 @@ export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPrevie
         maintenanceWindowId: z.uuid(),
         name: z.string(),
         startsAt: timestamp.describe('When both windows first run together.'),
-        monitorCount: z.int().min(1).describe('Monitors that both windows have.'),
+        monitorCount: z.int().min(1).describe('Monitors that are in both windows.'),
       }),
     )
     .describe('Other windows that run on the same monitors during one of the occurrences.'),

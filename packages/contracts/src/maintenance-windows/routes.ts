@@ -30,7 +30,7 @@ export const maintenanceWindowRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/maintenance-windows',
     summary: 'Create a maintenance window',
     description:
-      'Once, or recurring by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
+      'A window takes place once, or recurs by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
     body: createMaintenanceWindowSchema,
     bodyExample: {
       name: 'Weekly upgrade',

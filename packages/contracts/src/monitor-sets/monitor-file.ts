@@ -12,7 +12,7 @@ export const monitorFileSchema = z.strictObject({
   defaults: fileDefaultsSchema
     .optional()
     .describe('Fields for every monitor of this file that does not set them.'),
-  monitors: z.array(monitorSetEntrySchema).describe('The wanted monitors.'),
+  monitors: z.array(monitorSetEntrySchema).describe('The desired monitors.'),
 });
 
 const SECRETS_NOTE = 'Keep secrets out of the file: ${NAME} is an environment variable.';

@@ -25,14 +25,14 @@ export const monitorSetEntrySchema = z
   });
 export type MonitorSetEntry = z.infer<typeof monitorSetEntrySchema>;
 
-export const monitorSetSchema = component('MonitorSet', 'The monitors that a source wants.', {
+export const monitorSetSchema = component('MonitorSet', 'The desired monitors of a source.', {
   source: label(LIMITS.externalIdCharacters).describe(
     'The owner of these monitors, such as the repository that declares them.',
   ),
   monitors: z
     .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
     .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` })
-    .describe('Each with an `externalId` of its own.'),
+    .describe('Each has a unique `externalId`.'),
   prune: z
     .boolean({ error: 'must be true or false' })
     .default(false)

@@ -89,12 +89,12 @@ export const triggerSchema = component('Trigger', {
     .nullable()
     .default(null)
     .describe(
-      "Checked this once instead of the monitor's URL. Requires the scope `write`. The status does not change.",
+      "Checked once instead of the monitor's URL. Requires the scope `write`. The status does not change.",
     ),
 });
 
 const { monitors: maxMonitors } = LIMITS.recentChecks;
-const rule = `must be 1 to ${maxMonitors} ids of monitors, separated by commas`;
+const rule = `must be 1 to ${maxMonitors} monitor ids, separated by commas`;
 
 /** Duplicate ids count once. */
 export const recentChecksQuerySchema = z.object({
@@ -102,7 +102,7 @@ export const recentChecksQuerySchema = z.object({
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given only once') })
     .transform((text) => [...new Set(text.toLowerCase().split(','))])
     .pipe(z.array(z.uuid({ error: rule })).max(maxMonitors, { error: rule }))
-    .describe(`1 to ${maxMonitors} ids of monitors, separated by commas.`),
+    .describe(`1 to ${maxMonitors} monitor ids, separated by commas.`),
 });
 
 const recentCheckSchema = component('RecentCheck', {

@@ -61,7 +61,7 @@ describe('createMonitorSchema', () => {
     expect(result.error?.issues[0]?.path[0]).toBe('headers');
   });
 
-  test('rejects unknown fields, also in assertions', () => {
+  test('rejects unknown fields, including in assertions', () => {
     expect(createMonitorSchema.safeParse({ ...minimal, intervall: 60 }).success).toBe(false);
     expect(createMonitorSchema.safeParse({ ...minimal, assertions: { status: 200 } }).success).toBe(false);
   });

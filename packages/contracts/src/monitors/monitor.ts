@@ -47,7 +47,7 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
   error: `must be at most ${LIMITS.requestBodyBytes} bytes`,
 });
 
-/** The fields of a monitor, without defaults. `null` clears a field without a default; for the others it is an error. */
+/** The fields of a monitor, without defaults. `null` clears a nullable field; for the others it is an error. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),
@@ -146,14 +146,14 @@ export const monitorSchema = z
   })
   .meta({
     id: 'Monitor',
-    description: 'A URL to check, how often, how, and from where. What is not set is null.',
+    description: 'A URL to check, how often, how, and from where. Fields that are not set are null.',
   });
 export type Monitor = z.infer<typeof monitorSchema>;
 
 /** The fields that the rules between fields need, for a monitor whose other fields may be invalid. */
 const conflictSchema = createMonitorSchema.pick({ method: true, assertions: true }).strip();
 
-/** Validates a complete monitor by a schema and the rules between fields. `input` has the defaults; it is null if there are errors. */
+/** Validates a complete monitor by a schema and the rules between fields. `input` includes defaults; it is null if there are errors. */
 export function validateMonitor<Schema extends z.ZodObject>(
   schema: Schema,
   fields: unknown,

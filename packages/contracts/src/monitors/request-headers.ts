@@ -35,7 +35,7 @@ function headerProblem(name: string, value: unknown): string | null {
   return null;
 }
 
-/** Custom request headers: names and values by RFC 9110, no hop-by-hop or framing headers. */
+/** Custom request headers: names and values as in RFC 9110, no hop-by-hop or framing headers. */
 export const requestHeaders = z
   .custom<Record<string, string>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -21,7 +21,7 @@ const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII 
 /** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
-/** Plain, or quoted as in the IETF draft. */
+/** An idempotency key, plain or quoted as in the IETF draft. */
 const idempotencyKey = z
   .string()
   .transform((header) => QUOTED.exec(header)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? header)
@@ -82,7 +82,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     }),
     responseExample: { monitor: MONITOR, events: [EVENT] },
     responseHeaders: ['ETag'],
-    // The response contains custom headers in clear, next to error details that targets control.
+    // The response contains custom headers in plain text, next to error details that targets control.
     isUncompressed: true,
   },
   updateMonitor: {
@@ -149,7 +149,7 @@ type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 're
       : never;
   };
 
-/** The operation ids of routes under the other root. */
+/** The same routes under `/api/dashboard`, with `InDashboard` appended to their operation ids. */
 export type InDashboard<Table extends Routes> = {
   [Id in keyof Table & string as `${Id}InDashboard`]: ForDashboard<Table[Id]>;
 };

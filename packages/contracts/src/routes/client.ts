@@ -44,7 +44,7 @@ export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table][
 ) => Promise<ResponseOf<RouteAt<Table, Endpoint>>>;
 
 /**
- * A client typed by a route table, of which it needs only the type: `createClient<typeof channelRoutes>(send)`, then
+ * A client typed by a route table. It needs only the table's type: `createClient<typeof channelRoutes>(send)`, then
  * `client('GET /api/dashboard/channels/:id', { id })`.
  */
 export function createClient<Table extends Routes>(send: Send): Client<Table> {

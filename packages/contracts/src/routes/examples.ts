@@ -8,7 +8,7 @@ import type { Event } from '../monitors/events.ts';
 import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
 import type { Invitation, User } from '../people/user.ts';
 
-/* One shop and its people: what the documentation shows. */
+/* Examples for the documentation: one shop and its people. */
 
 const at = (time: string): string => `2026-11-20T${time}Z`;
 
@@ -39,7 +39,7 @@ export const EVENT: Event = {
   latency: 31,
   statusCode: 503,
   errorReason: 'HTTP_503',
-  errorDetail: 'The status code is 503, not 200.',
+  errorDetail: 'expected 200, got status 503',
   region: 'eu-west-1',
   timestamp: at('12:00:00.123'),
   source: 'schedule',

@@ -25,7 +25,7 @@ type Tag = keyof typeof TAGS;
 /** Who may call a route. `key` is any valid API key; `member` is any signed-in user of the account. */
 export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
 
-/** What the `:id` of a path can identify, with its name in texts. */
+/** What the `:id` of a path can identify, with its display name. */
 export const RESOURCES = {
   monitor: 'monitor',
   channel: 'channel',
@@ -70,12 +70,12 @@ export interface Route {
   /** Unset: `LIMITS.apiBodyBytes`. */
   readonly maxBodyBytes?: number;
   readonly bodyExample?: unknown;
-  /** Of a success; unset: 200, or 204 without a body. */
+  /** Status code of a success. Unset: 200, or 204 without a body. */
   readonly status?: 201 | 202 | 302;
   /** Body of a success: a schema of JSON, or another media type. Unset: none. */
   readonly response?: z.ZodType | 'text/plain' | 'text/event-stream';
   readonly responseExample?: unknown;
-  /** Of a success, besides those that every response has. */
+  /** Headers of a success, besides those that every response has. */
   readonly responseHeaders?: readonly ResponseHeader[];
   /** The data of an event stream's messages, by the name of the event. */
   readonly messages?: Readonly<Record<string, z.ZodType>>;

@@ -50,7 +50,7 @@ export const serviceRoutes = defineRoutes(common, {
     endpoint: 'GET /readyz',
     summary: 'Check readiness',
     description:
-      'Not ready while a store does not respond. `?exclude=queue` leaves a store out: without the queue, the server still handles most requests.',
+      'Not ready while PostgreSQL or the queue does not respond. `?exclude=queue` ignores the queue: without it, the server still handles most requests.',
     response: healthy,
     responseExample: { status: 'ok' },
     otherResponses: [

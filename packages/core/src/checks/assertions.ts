@@ -24,7 +24,7 @@ export type ResponseVerdict =
 const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
 /**
- * Evaluates a complete response: a wrong status code is `HTTP_<code>`, any other failed assertion `UNKNOWN_ERROR` with all failed rules.
+ * Evaluates a complete response. A wrong status code is `HTTP_<code>`. Other failed assertions are `UNKNOWN_ERROR`, and all are listed.
  */
 export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;

@@ -20,11 +20,11 @@ const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_SOCKET_CONNE
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
 /** OpenSSL's message if the server supports none of the offered protocols. */
 const NO_COMMON_PROTOCOL = /alert no application protocol/;
-/** The types of the first HTTP/2 frame of a server: SETTINGS or GOAWAY. */
+/** The types that the first HTTP/2 frame from a server may have: SETTINGS or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'the server speaks only HTTP/2, which checks do not';
-// Control characters, line and paragraph separators, direction overrides, and surrogates without a partner.
+// Control characters, line and paragraph separators, direction overrides, and lone surrogates.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]+/gu;
 
 type NamedErrorReason = (typeof NAMED_ERROR_REASONS)[number];
@@ -47,7 +47,7 @@ interface RaisedError {
   readonly attempts: readonly unknown[];
 }
 
-/** Classifies an error of Node. Of several attempts to connect (an `AggregateError`), a refusal counts most: that host did respond. */
+/** Classifies a Node error. Among several connection attempts (an `AggregateError`), a refusal wins, because that host did respond. */
 export function classifyError(error: unknown): Failure {
   const raised = readError(error);
   return { errorReason: reasonOf(raised), errorDetail: sanitiseDetail(describe(raised)) };
@@ -106,7 +106,7 @@ function isHttp2Frame(bytes: unknown): boolean {
   return frame.getUint8(0) === 0 && FIRST_FRAME_TYPES.has(frame.getUint8(3)) && frame.getUint32(5) === 0;
 }
 
-/** By its fields instead of `instanceof`: Node's own errors may come from another realm. */
+/** Reads fields instead of using `instanceof`, because Node's own errors may come from another realm. */
 function readError(error: unknown): RaisedError {
   const fields: object = typeof error === 'object' && error !== null ? error : {};
   const { message, code, syscall, reason, rawPacket, errors } = fields as Partial<Record<string, unknown>>;

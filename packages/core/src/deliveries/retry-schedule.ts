@@ -11,7 +11,7 @@ const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** A failed attempt. */
 export interface FailedAttempt {
-  /** How many attempts of this round have been made, the failed one included. */
+  /** How many attempts of this round have been made, including the failed one. */
   readonly attempts: number;
   /** Since the first attempt of this round. */
   readonly elapsedMs: number;
@@ -21,12 +21,12 @@ export interface FailedAttempt {
   readonly random: number;
 }
 
-/** The delay before the next attempt, in milliseconds; null if it would exceed 72 hours, so that the delivery has failed. */
+/** The delay before the next attempt, in milliseconds; null if it would exceed 72 hours: the delivery has failed. */
 export function nextAttemptDelayMs(failed: FailedAttempt): number | null {
   const planned = DELAYS_MS[Math.min(failed.attempts, DELAYS_MS.length) - 1] ?? 0;
   const jittered = Math.round(planned * (1 + JITTER * (2 * failed.random - 1)));
-  const asked = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  const delay = Math.max(jittered, asked);
+  const requested = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
+  const delay = Math.max(jittered, requested);
   return failed.elapsedMs + delay > ABANDON_AFTER_MS ? null : delay;
 }
 

@@ -79,7 +79,7 @@ describe('a rule keeps local time', () => {
       ['2026-10-24T00:30:00.000Z', '2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
     ],
     [
-      'every hour means elapsed time: also in the hour that is repeated, Berlin',
+      'every hour means elapsed time, even in the repeated hour, Berlin',
       windowOf('2026-10-24T23:15:00Z', 'FREQ=HOURLY', 'Europe/Berlin', 30),
       ['2026-10-24T23:15:00.000Z', '2026-10-25T00:15:00.000Z', '2026-10-25T01:15:00.000Z'],
     ],
@@ -126,7 +126,7 @@ describe('rules', () => {
       ['2026-01-01T10:00:00.000Z', '2026-01-02T10:00:00.000Z'],
     ],
     [
-      'startsAt is the first occurrence, also where the rule would not name it',
+      'startsAt is the first occurrence, even if the rule does not match it',
       windowOf('2026-01-01T10:00:00Z', 'FREQ=WEEKLY;BYDAY=SA;COUNT=3'),
       ['2026-01-01T10:00:00.000Z', '2026-01-03T10:00:00.000Z', '2026-01-10T10:00:00.000Z'],
     ],
@@ -155,7 +155,7 @@ describe('passed occurrences', () => {
     ['nothing before the next one is over', 'FREQ=HOURLY', '2026-01-01T11:04:59Z', 0],
     ['one', 'FREQ=HOURLY', '2026-01-01T11:05:00Z', 1],
     ['a day', 'FREQ=HOURLY', '2026-01-02T10:30:00Z', 24],
-    ['at most as many as asked for', 'FREQ=HOURLY', '2026-03-01T00:00:00Z', 200],
+    ['at most the requested number', 'FREQ=HOURLY', '2026-03-01T00:00:00Z', 200],
     ['with COUNT', 'FREQ=HOURLY;COUNT=9', '2026-03-01T00:00:00Z', 8],
     ['months', 'FREQ=MONTHLY', '2026-05-20T00:00:00Z', 4],
     ['once a week', 'FREQ=HOURLY;BYDAY=MO;BYHOUR=3', '2026-02-20T00:00:00Z', 7],

@@ -1,13 +1,13 @@
 import { RRuleTemporal } from 'rrule-temporal';
 import { frequencyOf, isCounted, MAX_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
 
-/** When a window takes place; without `rrule` once. Its first occurrence is `startsAt` to `endsAt`. */
+/** When a window takes place: once, or by `rrule`. Its first occurrence is `startsAt` to `endsAt`. */
 export interface WindowSchedule {
   readonly startsAt: Date;
   readonly endsAt: Date;
   /** RFC 5545 without DTSTART, which is `startsAt`; null: once. */
   readonly rrule: string | null;
-  /** IANA name: occurrences start at the same local time in it, hourly ones by elapsed time. */
+  /** IANA name. Occurrences start at the same local time in this zone; hourly ones repeat by elapsed time. */
   readonly timeZone: string;
 }
 
@@ -30,7 +30,7 @@ const MAX_CANDIDATES = 20_000;
 const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
 
 const DAY_MS = 24 * 3_600_000;
-/** A past of unknown length is searched in spans: the first of two days, each next one twice as long. */
+/** A past of unknown length is searched in spans: first two days, then each twice as long as the one before. */
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
@@ -79,7 +79,7 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/** The occurrences after this one that ended by `until`, in order, at most `count`. Of a past of many months, only the first ones. */
+/** The occurrences after this one that ended by `until`, in order, at most `count`. After many months, only the first ones. */
 export function passedOccurrences(
   window: WindowSchedule,
   { startsAt }: Occurrence,
@@ -178,7 +178,7 @@ function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | 
 
 /**
  * The schedule of a window after its running occurrence was ended at `now`: it begins with the next occurrence, or if none is left, ends
- * now. To move only the end would shorten every later occurrence.
+ * now. Moving only the end would shorten every later occurrence.
  */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);

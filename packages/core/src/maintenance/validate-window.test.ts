@@ -63,8 +63,8 @@ describe('rrule is rejected', () => {
     ['FREQ=DAILY;BYSETPOS=1', 'BYSETPOS requires another BY part'],
     ['FREQ=HOURLY;BYMONTH=2', 'BYMONTH cannot be used with FREQ=HOURLY'],
     ['FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=0,10,20,30,40', 'must have at most 24 times of day'],
-    ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30', 'must have an occurrence within 5 years'],
-    ['FREQ=YEARLY;INTERVAL=6', 'must have an occurrence within 5 years'],
+    ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30', 'must have another occurrence within 5 years'],
+    ['FREQ=YEARLY;INTERVAL=6', 'must have another occurrence within 5 years'],
     ['FREQ=DAILY;BYDAY=FR;BYMONTHDAY=13;COUNT=100', 'has its occurrences too far apart for COUNT'],
     [`FREQ=DAILY;BYMINUTE=${'1,'.repeat(300)}1`, 'must be at most 500 characters'],
   ])('%s', (rrule, message) => {
@@ -78,7 +78,7 @@ describe('rrule is rejected', () => {
     const endsAt = new Date('2026-06-08T22:00:00Z');
     expect(problemsOf({ endsAt, rrule: 'FREQ=WEEKLY;BYDAY=SA' })).toEqual([]);
     expect(problemsOf({ endsAt, rrule: 'FREQ=DAILY' })).toEqual([
-      ['rrule', expect.stringContaining('2026-06-06T22:00:00.000Z would still run when')],
+      ['rrule', expect.stringContaining('2026-06-06T22:00:00.000Z would still be running when')],
     ]);
     const wholeDay = new Date('2026-06-07T22:00:00Z');
     expect(problemsOf({ endsAt: wholeDay, rrule: 'FREQ=DAILY' })).toEqual([]);
@@ -87,7 +87,7 @@ describe('rrule is rejected', () => {
   test('when all occurrences are over', () => {
     const past = { startsAt: new Date('2026-01-01T00:00:00Z'), endsAt: new Date('2026-01-01T01:00:00Z') };
     expect(problemsOf({ ...past, rrule: 'FREQ=DAILY;COUNT=3' })).toEqual([
-      ['rrule', expect.stringContaining('still to come')],
+      ['rrule', expect.stringContaining('in the future')],
     ]);
     expect(problemsOf({ ...past, rrule: 'FREQ=DAILY' })).toEqual([]);
     expect(problemsOf(past)).toEqual([['endsAt', expect.stringContaining('in the future')]]);
@@ -110,7 +110,7 @@ test.each([
   expect(problemsOf(fields).map(([at]) => at)).toEqual([path]);
 });
 
-test('reports all errors at once, also if some fields could not be parsed', () => {
+test('reports all errors at once, even if some fields could not be parsed', () => {
   const bad = { timeZone: 'Nowhere', rrule: 'FREQ=SECONDLY' };
   expect(problemsOf({ ...bad, endsAt: valid.startsAt }).map(([at]) => at)).toEqual([
     'timeZone',

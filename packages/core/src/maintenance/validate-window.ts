@@ -29,7 +29,7 @@ export function isTimeZone(name: string): boolean {
 
 /**
  * The errors of a schedule, as far as its fields could be parsed. Takes bounded time for every rule.
- * @param mayBePast whether all of it may be over
+ * @param mayBePast whether all occurrences may be over
  */
 export function validateSchedule(
   schedule: Partial<WindowSchedule>,
@@ -60,7 +60,7 @@ export function validateSchedule(
   if (recurrenceError !== null) return [{ path: 'rrule', message: recurrenceError }];
   if (!mayBePast && nextOccurrence(whole, now) === null) {
     if (rrule === null) add('endsAt', 'must be in the future: this window is over');
-    else add('rrule', 'must have an occurrence that is still to come: all of them are over');
+    else add('rrule', 'must have an occurrence in the future: all of them are over');
   }
   return errors;
 }
@@ -78,7 +78,7 @@ function validateRecurrence(window: WindowSchedule, rrule: string): string | nul
   const first = window.startsAt.getTime();
   const second = starts[1] ?? Infinity;
   if (second - first > MUST_REPEAT_WITHIN_YEARS * YEAR_MS && !(complete && endsByItself(rrule))) {
-    return `must have an occurrence within ${MUST_REPEAT_WITHIN_YEARS} years after startsAt`;
+    return `must have another occurrence within ${MUST_REPEAT_WITHIN_YEARS} years after startsAt`;
   }
   if (counted && !complete) return 'has its occurrences too far apart for COUNT: use UNTIL or a higher FREQ';
   const lengthMs = window.endsAt.getTime() - first;
@@ -86,7 +86,7 @@ function validateRecurrence(window: WindowSchedule, rrule: string): string | nul
   if (tight === -1) return null;
   const [one, next] = [starts[tight] ?? first, starts[tight + 1] ?? first];
   return (
-    `must leave time for each occurrence: the one at ${new Date(one).toISOString()} would still run when ` +
-    `the next starts, at ${new Date(next).toISOString()}`
+    `must not have overlapping occurrences: the one at ${new Date(one).toISOString()} ` +
+    `would still be running when the next starts, at ${new Date(next).toISOString()}`
   );
 }

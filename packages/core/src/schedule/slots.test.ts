@@ -23,7 +23,7 @@ const IDS = Array.from({ length: 1_000 }, (_, index) => {
 
 describe('phaseMs', () => {
   test.each([1, 5, 7, 60, 86_400])(
-    'depends on the id only, inside the interval and on the grid: %i s',
+    'depends only on the id, and is on the grid within the interval: %i s',
     (seconds) => {
       const intervalMs = seconds * 1_000;
       const odd = IDS.filter((id) => {

@@ -1,7 +1,7 @@
 /** Phases are multiples of this, plus 1, so that monitors share them: monitors of one interval and phase form a wave (ADR 11). */
 export const PHASES_APART_MS = 50;
 
-/** How much later than one interval a scheduled check may start; after that its slot is a gap (docs/reference/slots.md). */
+/** A scheduled check may start up to one interval plus this after its slot. After that, the slot is a gap (docs/reference/slots.md). */
 export const GRACE_MS = 15_000;
 
 /** A check that runs later than this after its slot counts as a gap, so that the counts of an hour become final. */
@@ -16,11 +16,11 @@ export const MAX_CLOCK_OFFSET_MS = 10_000;
  */
 export function phaseMs(monitorId: string, intervalMs: number): number {
   const phases = Math.floor(intervalMs / PHASES_APART_MS);
-  // A fraction of the interval instead of a remainder: remainders of an hour and of a minute would coincide, and hide a new interval.
+  // A fraction of the interval, not a remainder: remainders of an hour and a minute coincide and would hide a change of the interval.
   return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASES_APART_MS;
 }
 
-/** FNV-1a with a final avalanche, so that ids made in one millisecond still spread. */
+/** FNV-1a with a final avalanche, so that ids created in the same millisecond still spread. */
 function hash(text: string): number {
   let value = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index += 1) {
@@ -69,7 +69,7 @@ export function slotOfJob(jobId: string): number | null {
   return match ? Number(match[1]) : null;
 }
 
-/** Whether a job's slot belongs to the schedule, so that it is missed without a check. A first check is an extra. */
+/** Whether a job's slot is planned, so that it counts as missed without a check. A first check is an extra. */
 export function isPlannedSlot(jobId: string): boolean {
   return jobId.startsWith('repeat:');
 }
@@ -79,7 +79,7 @@ export function isTooLate(slot: number, intervalSeconds: number, now: number): b
   return now - slot > intervalSeconds * 1_000 + GRACE_MS;
 }
 
-/** Whether two checks of a monitor may overlap, although each worker runs one at a time: then processes need a guard. */
+/** Whether two checks of a monitor may overlap, so that they need a lock across processes. */
 export function mayOverlap(intervalSeconds: number, timeoutSeconds: number): boolean {
   return timeoutSeconds >= intervalSeconds / 2;
 }
@@ -92,7 +92,7 @@ export interface SlotGap {
 }
 
 /**
- * The gap between the newest slot that a region remembers and this one; null if there is none, or if either is not a slot of the present
+ * The gap between the newest slot that a region remembers and this one; null if there is none, or if either is not a slot of the current
  * interval.
  */
 export function gapBefore(

@@ -27,7 +27,7 @@ test('reseals secrets of older keys with the current key and keeps the others', 
   expect(() => new SecretBox([oldKey]).reseal(resealed)).toThrow(rotated.currentKeyId);
 });
 
-test('identifies a text by its fingerprint, also after a rotation, and only with the key', () => {
+test('identifies a text by its fingerprint, even after a rotation, and only with the key', () => {
   const box = new SecretBox([oldKey]);
   const fingerprint = box.fingerprint('sesame');
   expect(box.isFingerprint(fingerprint, 'sesame')).toBe(true);

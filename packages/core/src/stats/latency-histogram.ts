@@ -1,8 +1,8 @@
 const MAX_LATENCY_MS = 2 ** 31 - 1;
 
 /**
- * The lower bounds of the buckets of a histogram in milliseconds: 1 to 19, then each 1.1 times the last, rounded down. Stored histograms
- * identify a bucket by its position, counted from 1 like `width_bucket` of Postgres: this list must never change.
+ * The lower bounds of the buckets of a histogram in milliseconds: 1 to 19, then each 1.1 times the previous one, rounded down. Stored
+ * histograms identify a bucket by its position, counted from 1 like `width_bucket` of Postgres: this list must never change.
  */
 export const LATENCY_BOUNDS: readonly number[] = makeBounds();
 

@@ -167,7 +167,7 @@ describe('after a silence of all regions', () => {
     expect(effect).toMatchObject({ awaited: [] });
   });
 
-  test('other regions are awaited also during maintenance, for the evaluation at its end', () => {
+  test('other regions are awaited during maintenance too, for the evaluation at its end', () => {
     const covered: MonitorState = { ...monitor, status: 'MAINTENANCE' };
     const effect = applyCheck(covered, [silent('eu', 0), silent('us', 0)], down, NOW);
     expect(effect).toMatchObject({ awaited: [{ region: 'us' }] });

@@ -88,7 +88,7 @@ export function applyCheck(
   return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
 }
 
-/** After a silence of all regions, the first result would decide alone. So stale regions count as just assigned, and keep their streaks. */
+/** After all regions were silent, the first result would decide alone, so stale regions count as just assigned and keep their streaks. */
 function awaitOthers(
   monitor: MonitorState,
   regions: readonly RegionState[],

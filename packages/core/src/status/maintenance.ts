@@ -13,8 +13,8 @@ export interface DecidingCheck {
 }
 
 /**
- * The cause of a status that no check brings about just now: the last check of a region with that status. Eligible regions come first, then
- * for UP those whose last check passed. Without such a region: the first region, with a latency of 0.
+ * The cause of a status that no check has just caused: the last check of a region with that status. Eligible regions come first, then for
+ * UP those whose last check passed. Without such a region: the first region, with a latency of 0.
  * @param now epoch milliseconds
  */
 export function decidingCheck(
@@ -72,8 +72,8 @@ export function leaveMaintenance(
 }
 
 /**
- * The covered status after a check during maintenance. The first completed check ends PENDING, always in UP; a failure is announced at the
- * end.
+ * The covered status after a check during maintenance. The first completed check always turns PENDING into UP; a failure is announced at
+ * the end.
  * @param timestamp of the check by the monitor's clock, epoch milliseconds
  */
 export function coveredAfterCheck(

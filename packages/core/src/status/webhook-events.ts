@@ -7,7 +7,7 @@ export class MonitorClock {
   readonly now: number;
 
   /**
-   * @param last the monitor's last stamp, null if it has none
+   * @param last the monitor's last timestamp, null if it has none
    * @param now Postgres' clock, read after the lock was taken
    */
   constructor(last: number | null, now: number) {

@@ -65,7 +65,7 @@ async function run(stop: StopHandler): Promise<void> {
     say: () => undefined,
   });
   const apiKey = await createFirstApiKey(stores.databaseUrl);
-  if (apiKey === null) throw new Error(`the data of the demo in ${dataDir} is not new`);
+  if (apiKey === null) throw new Error(`the database of the demo in ${dataDir} is not empty`);
   await playOutage({
     api: createDemoApi(`http://127.0.0.1:${port}`, apiKey),
     target,

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LocalServer } from './local-server.ts';
 
-/** A web server on this machine for monitors to watch. Its fields say how it responds from now on. */
+/** A web server on this machine for monitors to watch. Its fields control how it responds. */
 export class HttpTarget {
   status = 200;
   body = 'ok';
@@ -12,7 +12,7 @@ export class HttpTarget {
   delayMs = 0;
   /** Requests so far, by path. */
   readonly requests = new Map<string, number>();
-  /** Those of the last request. */
+  /** The headers of the last request. */
   headers: IncomingHttpHeaders = {};
   readonly #waiting = new Set<ServerResponse>();
   #server!: LocalServer;

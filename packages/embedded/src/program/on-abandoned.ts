@@ -12,7 +12,7 @@ export function onAbandoned(callback: () => void, options: { readonly parent: bo
     isAbandoned = true;
     callback();
   };
-  // Without a listener, a write to a closed pipe is an uncaught exception, and reporting it on another closed pipe is the next one.
+  // Without a listener, a write to a closed pipe is an uncaught exception, and so is reporting it on another closed pipe.
   process.stdout.on('error', abandon);
   process.stderr.on('error', abandon);
   // On Windows orphans keep the ID of their parent.

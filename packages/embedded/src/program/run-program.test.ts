@@ -7,9 +7,9 @@ import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
 import { processesOf } from './sweep.ts';
 
-/** The built one, as a process of its own: `npm test` builds first. */
+/** The built program, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/program-harness.js', import.meta.url));
-/** The processes that are left are found by `/proc`, which other systems do not have. */
+/** Remaining processes are found through `/proc`, which other systems do not have. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

@@ -16,7 +16,7 @@ export class UsageError extends Error {
 /**
  * Runs a program that starts servers and services, and exits the process. Everything that it started is stopped first: after
  * success, after an error, after SIGINT, SIGTERM or SIGHUP, and when its parent or the reader of its output is gone. A second
- * signal exits at once; so does a cleanup that takes over a minute. `openFolder` covers what is then left, and SIGKILL.
+ * signal exits at once; so does a cleanup that takes over a minute. The sweeper of `openFolder` ends what is left then, and after SIGKILL.
  * @param work resolves to the exit code; it becomes 1 if the cleanup fails
  */
 export async function runProgram(work: (teardown: Teardown) => Promise<number>): Promise<void> {

@@ -23,8 +23,8 @@ describe('lockDataFolder', () => {
     await expect(lockDataFolder(path)).resolves.toMatchObject({ path });
   });
 
-  it('fails while another start runs, but not if another program has its old process id', async () => {
-    // Its command line is all that tells the two apart.
+  it('fails while another start runs, but not if another program has its old process ID', async () => {
+    // Only the command line distinguishes the two.
     const wait = ['-e', 'setInterval(() => {}, 1000)'];
     const other = spawn(process.execPath, [...wait, 'packages/embedded/bootstrap.js', 'start']);
     const stranger = spawn(process.execPath, wait);

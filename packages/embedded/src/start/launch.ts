@@ -10,12 +10,12 @@ import { dashboardEnv, openStores, secretsKey, shown, type StartSettings, type S
 
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const SERVICES = ['api', 'checker', 'notifier'] as const;
-/** By default, other machines must not reach a system that somebody tries out. */
+/** By default, other machines cannot reach a trial installation. */
 export const LOOPBACK = '127.0.0.1';
 
 export interface LaunchOptions {
   readonly settings: StartSettings;
-  /** A free one. */
+  /** A free port. */
   readonly port: number;
   readonly dataDir: string;
   readonly stop: StopHandler;

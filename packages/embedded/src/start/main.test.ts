@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 
-/** The built one, as a process of its own: `npm test` builds first. */
+/** The built program, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/start-harness.js', import.meta.url));
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

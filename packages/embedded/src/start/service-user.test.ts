@@ -48,7 +48,7 @@ const packageOf = (name: string, dependencies: object = {}): string =>
     dependencies,
   });
 
-/** A checkout as pnpm makes one: a service, a package of ours, one of the store, and one that this uses. */
+/** A checkout as pnpm creates it: a service, a workspace package, a package of the store, and a dependency of that package. */
 async function makeCheckout(): Promise<string> {
   const root = 'home/tocsin';
   const store = `${root}/node_modules/.pnpm`;
@@ -111,7 +111,7 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
     const expected = { uid: user.owner?.uid, own: 'first', files: ['ca', 'page', 'key'] };
     expect(user.owner?.uid).not.toBe(0);
     expect(run(user)).toEqual(expected);
-    // What was built anew is copied anew.
+    // A new build is copied again.
     await put('home/tocsin/packages/own/dist/own.js', `export const own = 'second, and longer';\n`);
     expect(run(await prepare(root))).toEqual({ ...expected, own: 'second, and longer' });
   });

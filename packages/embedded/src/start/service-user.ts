@@ -41,7 +41,7 @@ async function resolveAll(folder: string, names: readonly string[]): Promise<str
   return Promise.all(names.map((name) => realpath(join(folder, name))));
 }
 
-/** Packages of a `node_modules`, those with a scope too. */
+/** The packages in a `node_modules` folder, including scoped ones. */
 async function linkNames(folder: string): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.'));
   const found = await Promise.all(
@@ -52,7 +52,7 @@ async function linkNames(folder: string): Promise<string[]> {
   return found.flat();
 }
 
-/** Without those that only its tests need. */
+/** The dependencies of a workspace, without those for development. */
 async function dependenciesOf(workspace: string): Promise<string[]> {
   const { dependencies = {} } = JSON.parse(await readFile(join(workspace, 'package.json'), 'utf8')) as {
     dependencies?: Readonly<Record<string, string>>;
@@ -89,8 +89,8 @@ export interface ServiceUserOptions {
 }
 
 /**
- * Prepares a user without privileges: if the current user is root, the services run as nobody, as PostgreSQL and Redis do. Files that
- * nobody cannot read are copied to folders of root below `/var/lib/tocsin`. Only that user can read copies of certificates and keys.
+ * Prepares a user without privileges: if the current user is root, the services run as `nobody`, as PostgreSQL and Redis do. Files that
+ * this user cannot read are copied to folders of root below `/var/lib/tocsin`. Only this user can read copies of certificates and keys.
  * @throws EmbeddedError
  */
 export async function prepareServiceUser(options: ServiceUserOptions): Promise<ServiceUser> {

@@ -13,7 +13,7 @@ const ENTRY = fileURLToPath(new URL('../../test/fixture-service.js', import.meta
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let logPath: string;
 let said: string[];
-/** Done at once when something is said. */
+/** Called right after a line is shown. */
 let onSaid: () => void;
 let service: Service | undefined;
 
@@ -68,8 +68,8 @@ describe('Service', () => {
     }
     await until('process 3 is up', () => pids().length === 3);
     expect(said).toEqual([
-      `fixture was ended by SIGKILL. Restarting it in 0.02 s (see ${logPath})`,
-      `fixture was ended by SIGKILL. Restarting it in 0.04 s (see ${logPath})`,
+      `fixture was terminated by SIGKILL. Restarting it in 0.02 s (see ${logPath})`,
+      `fixture was terminated by SIGKILL. Restarting it in 0.04 s (see ${logPath})`,
     ]);
   });
 
@@ -97,7 +97,7 @@ describe('Service', () => {
   it('fails if it ends before it is up, and shows its output', async () => {
     const start = create('fails').start();
     await expect(start).rejects.toThrow(EmbeddedError);
-    await expect(start).rejects.toThrow(`fixture exited with code 1 during its start. See ${logPath}.`);
+    await expect(start).rejects.toThrow(`fixture exited with code 1 during startup. See ${logPath}.`);
     await until('the error is shown', () => said.length > 0);
     expect(said).toEqual(['fixture: PORT must be right']);
   });

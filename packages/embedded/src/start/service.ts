@@ -103,7 +103,7 @@ export class Service {
   /** Resolves when the service is ready. @throws EmbeddedError if it exits before, or takes over a minute */
   async start(): Promise<void> {
     const child = this.#spawn();
-    const exit = once(child, 'exit').then(([code, signal]) => `${ending(code, signal)} during its start`);
+    const exit = once(child, 'exit').then(([code, signal]) => `${ending(code, signal)} during startup`);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<string>((resolve) => {
       timer = setTimeout(resolve, READY_TIMEOUT_MS, `was not ready after ${READY_TIMEOUT_MS / 1000} s`);
@@ -193,5 +193,5 @@ function isAlive(child: ChildProcess): boolean {
 }
 
 function ending(code: unknown, signal: unknown): string {
-  return typeof signal === 'string' ? `was ended by ${signal}` : `exited with code ${String(code)}`;
+  return typeof signal === 'string' ? `was terminated by ${signal}` : `exited with code ${String(code)}`;
 }

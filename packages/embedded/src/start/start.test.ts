@@ -9,7 +9,7 @@ import { errorCode } from '@tocsin/runtime/error-code';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
 
-/** The built one, as a process of its own: `npm test` builds first. */
+/** The built program, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/start-harness.js', import.meta.url));
 const LISTENING = '0A';
 
@@ -26,7 +26,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** @returns what it has printed when it runs */
+/** @returns also everything that it has printed once it is running */
 async function start(env: Record<string, string>): Promise<{ pid: number; output: string }> {
   const started = spawn(process.execPath, [HARNESS], {
     env: { PATH: process.env['PATH'], DATA_DIR: join(folder.path, 'data'), PORT: '0', ...env },
@@ -56,7 +56,7 @@ async function childrenOf(parent: number): Promise<Process[]> {
       return readProcess(pid, sockets).then(
         (process) => [process],
         (error: unknown) => {
-          // It has ended meanwhile.
+          // It has ended in the meantime.
           if (['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '')) return [];
           throw error;
         },
@@ -77,7 +77,7 @@ async function readProcess(pid: string, sockets: ReadonlyMap<string, string>): P
   };
 }
 
-/** By the link of their descriptor. */
+/** The addresses of listening sockets, by the link of their file descriptor. */
 async function listeningSockets(): Promise<ReadonlyMap<string, string>> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
   const rows = tables.flatMap((table) => table.split('\n').slice(1)).map((line) => line.trim().split(/\s+/));
@@ -96,7 +96,7 @@ function addressOf(local: string): string {
   return `${host}:${Number.parseInt(port, 16)}`;
 }
 
-// Who listens where is read from `/proc`, which other systems do not have.
+// Listening addresses are read from `/proc`, which other systems do not have.
 (process.platform === 'linux' ? describe : describe.skip)('npm start', () => {
   it('listens on loopback only, prints each address, and runs nothing as root', async () => {
     const { pid, output } = await start({});

@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-/** The built one, as a process of its own: `npm test` builds first. */
+/** The built program, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/stop-harness.js', import.meta.url));
 let child: ChildProcess | undefined;
 afterEach(() => {
   child?.kill('SIGKILL');
 });
 
-/** Signals it when it has said `line`; gives all that it said, and its exit code. */
+/** Sends the signals once it has printed `line`. @returns all lines that it printed, and its exit code */
 async function run(
   behaviour: string,
   line: string,

@@ -4,7 +4,7 @@ import { onAbandoned } from '../program/on-abandoned.ts';
 const SAME_SIGNAL_MS = 1000;
 const FORCED_EXIT_MS = 10_000;
 
-/** Thrown by `check` to leave the start early. */
+/** Thrown by `check` to abort the start. */
 class StopRequested extends Error {
   override readonly name = 'StopRequested';
 }

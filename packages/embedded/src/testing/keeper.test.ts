@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import { processesOf } from '../program/sweep.ts';
 import { until } from './until.ts';
 
-/** The built one, as a process of its own: `npm test` builds first. */
+/** The built program, run as a separate process. `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/run-harness.js', import.meta.url));
 const onLinux = process.platform === 'linux' ? test : test.skip;
 

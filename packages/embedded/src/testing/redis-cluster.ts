@@ -84,7 +84,7 @@ export class TestRedisCluster {
   async untilWhole(): Promise<void> {
     const deadline = Date.now() + WHOLE_WITHIN_MS;
     while (!(await this.ask(isWhole)).every(Boolean)) {
-      if (Date.now() > deadline) throw new Error('the nodes of the cluster do not find together');
+      if (Date.now() > deadline) throw new Error('the nodes did not form a cluster in time');
       await sleep(50);
     }
   }

@@ -9,7 +9,7 @@ import type { FuzzSystem } from '../system/system.ts';
 import { WireClient } from '../wire/send.ts';
 import type { Tally } from './tally.ts';
 
-/** The tables are compared after one refusal in so many, and after the last request of a run. */
+/** Of the requests that must change nothing, every third is followed by a comparison of the tables, and so is the last of a run. */
 const COMPARE_EVERY = 3;
 /** Kinds whose resources the model does not know completely. */
 const UNCERTAIN_KINDS: ReadonlySet<string> = new Set(['delivery', 'incident', 'invitation']);
@@ -22,7 +22,7 @@ export class Lane {
   readonly #account: Account;
   readonly #other: Account;
   readonly #otherMarker = newMarker('other');
-  /** Of the tables, after the last request that changed them; null if unknown. */
+  /** The digest of the tables after the last request that changed them; null if unknown. */
   #digest: Digest | null = null;
   #refusals = 0;
   /** Whether a twisted request changed something unknown. The model is then not compared for the rest of the run. */

@@ -1,4 +1,4 @@
-/** A route that refused at least so many possible requests and accepted none is reported. */
+/** A route that refused at least this many possible requests and accepted none is reported. */
 const MIN_REFUSALS = 60;
 
 /** Counts requests and responses. */

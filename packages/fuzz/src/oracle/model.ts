@@ -130,7 +130,7 @@ function assertShows(model: Model, what: string, actual: Fields, expected: Field
   }
 }
 
-/** As the api shows it: instants as text; ids of monitors in one order, without deleted ones. */
+/** As the api shows it: instants as text, ids of monitors sorted and without deleted ones. */
 function comparable(model: Model, name: string, value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (name !== 'monitorIds' || !Array.isArray(value)) return value ?? null;

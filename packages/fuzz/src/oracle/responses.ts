@@ -115,7 +115,7 @@ export function checkSecrets(
 }
 
 /**
- * The possible statuses of the response to a request without a twist, by the order of errors in docs/reference/api.md.
+ * The possible statuses of the response to a request without a twist, by the order of errors in docs/api.md.
  * @param idExists whether the account has what `:id` names; null: unknown, or the path has no `:id`
  */
 export function possibleStatuses(

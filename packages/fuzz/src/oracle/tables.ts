@@ -12,7 +12,7 @@ const TABLES: readonly (readonly [condition: string, tables: string])[] = [
   [OF_MONITORS, 'events triggers channel_monitors incidents maintenance_window_monitors monitor_regions'],
   [OF_USERS, 'user_logins sessions'],
 ];
-/** Columns that something else than the request may write. Signing in and reading the session prolong it. */
+/** Columns that something other than the request may write. Signing in and reading the session extend it. */
 const IGNORED: Readonly<Record<string, string>> = {
   monitor_regions: 'scheduled_revision',
   api_keys: 'last_used_at',

@@ -6,7 +6,10 @@ import { twists, type Twist } from './twist.ts';
 import { fieldValuesOf, validValuesOf, valuesOf } from './schema-values.ts';
 import { anyJson, hostileText, mostly, oddJson, oneOf, referenceTo, REPEATED_KEY } from './values.ts';
 
-/** Who sends the request. `stale`: with a deleted key or an ended session. `other kind`: a session for the CLI API, a key for the dashboard API. */
+/**
+ * Who sends the request. `stale`: with a deleted key or an ended session. `other kind`: with a session for the CLI API, or a key for the
+ * dashboard API.
+ */
 const CALLERS = ['full', 'lesser', 'anonymous', 'garbage', 'stale', 'other kind'] as const;
 export type Caller = (typeof CALLERS)[number];
 

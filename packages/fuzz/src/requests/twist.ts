@@ -53,7 +53,7 @@ const CONTENT_TYPES = [
   ['application/é', `application/${'a'.repeat(4_000)}`],
 ].flat();
 
-/** How a body is changed for a declared coding. Others are only declared. After `?` or `-`, the name of a coding says more. */
+/** How a body is encoded for a declared coding. Other codings are only declared. What follows `?` or `-` in a name is not sent. */
 const CODINGS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   gzip: gzipSync,
   deflate: deflateSync,
@@ -66,7 +66,7 @@ const CODINGS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
 const DECLARED_CODINGS = ['identity', 'GZIP', 'zstd', 'x', '', 'gzip?', 'br?'];
 const CHUNKED = 'chunked';
 
-/** Bodies that are no JSON object, as Latin-1. */
+/** Unusual bodies, most of them not a JSON object, as Latin-1. */
 const BODIES = [
   ['', ' ', 'null', '0', '"text"', '[]', '[{}]', '{', '}', '{"name":}', '{"name":"a",}', "{'name':'a'}"],
   ['{"name":NaN}', '{"name":Infinity}', '{"a":1}{"b":2}', '{"a":1}\0', '\u00ff\u00fe{\0}\0'],
@@ -144,7 +144,7 @@ function bomb(compress: (bytes: Buffer) => Buffer): Buffer {
   return compressed;
 }
 
-/** Replaces a header whatever its capitals are: otherwise both would be sent. */
+/** Replaces a header regardless of upper and lower case: otherwise both would be sent. */
 function withHeader(plain: WireRequest, name: string, value: string | readonly string[] | null): WireRequest {
   const others = Object.entries(plain.headers ?? {}).filter(
     ([known]) => known.toLowerCase() !== name.toLowerCase(),

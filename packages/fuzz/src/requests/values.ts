@@ -53,7 +53,7 @@ export function mostly<T>(usual: fc.Arbitrary<T>, ...unusual: readonly fc.Arbitr
   return fc.oneof({ weight, arbitrary: usual }, ...unusual.map((arbitrary) => ({ weight: 1, arbitrary })));
 }
 
-/** Texts with a meaning to JSON, URLs, SQL, headers, prototypes, terminals or storage. */
+/** Texts with a special meaning in JSON, URLs, SQL, headers, prototypes, terminals or storage. */
 const hostileWords = oneOf(
   `__proto__ constructor prototype toString null undefined NaN 1e309 -0 {} [] %00 % ../../etc/passwd \${7*7}
   <script>alert(1)</script> İ 👨‍👩‍👧‍👦`,
@@ -119,7 +119,7 @@ const oddTimestamp = oneOf(
   9999-12-31T23:59:59.999Z 9999-12-31T23:59:59.999-23:59 +275760-09-13T00:00:00Z`,
 );
 
-/** Mostly so many hours from now. */
+/** Mostly a number of hours from now, between these two. */
 function timestamps(min: number, max: number): fc.Arbitrary<string> {
   return mostly(hoursFromNow(min, max), hoursFromNow(-200_000, 200_000), oddTimestamp, hostileText);
 }

@@ -48,7 +48,7 @@ export async function openAccount(system: FuzzSystem): Promise<Account> {
   // Used before it is deleted, so that a cache of keys knows it.
   const headers = { Authorization: `Bearer ${deleted.key}` };
   const { status } = await client.send({ method: 'GET', path: '/api/cli/monitors', headers });
-  if (status !== 200) throw new Error(`a new key got ${status}`);
+  if (status !== 200) throw new Error(`a request with a new key had status ${status}`);
   client.close();
   await deleteApiKey(context.db, id, deleted.apiKey.id);
   const tokens = [owner, member].map(({ cookie }) => cookie.split('=')[1] ?? '');
@@ -67,7 +67,7 @@ export async function openAccount(system: FuzzSystem): Promise<Account> {
   };
 }
 
-/** The response signs in. */
+/** The response signs the new user in. */
 async function acceptInvitation(client: WireClient, token: string): Promise<{ id: string; cookie: string }> {
   const fields = { token, name: 'Actor', email: `${randomUUID()}@actor.example`, password: PASSWORD };
   const { status, text, headers } = await client.send({

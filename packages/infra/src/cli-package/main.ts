@@ -39,7 +39,7 @@ export async function packCli(folder: string): Promise<string> {
   }
 }
 
-/** @returns the paths of the modules in it */
+/** Writes the bundle. @returns the paths of its modules */
 async function bundle(file: string): Promise<readonly string[]> {
   const build = await rolldown({
     cwd: ROOT,

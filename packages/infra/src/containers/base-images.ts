@@ -9,7 +9,7 @@ import { readRepositoryFile, ROOT } from '../repository.ts';
 import { isOnPath, runTool } from '../run-tool.ts';
 import type { Engine } from './engine.ts';
 
-/** Images that are built on a stand-in inherit it. */
+/** The label of stand-ins. Images that are built on one inherit it. */
 export const STAND_IN_LABEL = 'dev.tocsin.stand-in';
 /** The base of the Dockerfiles in `stand-ins`. */
 const DEBIAN_IMAGE = 'tocsin-stand-in/debian:bookworm';
@@ -31,8 +31,8 @@ export async function readBaseImages(): Promise<BaseImages> {
 }
 
 /**
- * Pulls the base images that the engine does not have. Images that cannot be pulled are built from packages of Debian and npm under the same
- * name, but only in an engine that these tests alone use, where they cannot pass for the real images.
+ * Pulls the base images that the engine does not have. Images that cannot be pulled are built from packages of Debian and npm under the
+ * same name, but only in an engine that these tests alone use, where they cannot be mistaken for the real images.
  * @returns the names of the stand-ins
  */
 export async function ensureBaseImages(
@@ -46,7 +46,7 @@ export async function ensureBaseImages(
   if (!engine.isOwn) throw new EmbeddedError(errors.join('\n'));
   const missing = names.filter((_, index) => pulls[index]?.status === 'rejected');
   const references = missing.map((name) => images[name]);
-  say(`No registry is reachable. Building stand-ins of ${references.join(', ')} …`);
+  say(`No registry is reachable. Building stand-ins for ${references.join(', ')} …`);
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-stand-ins-'));
   try {
     await cp(STAND_INS, folder, { recursive: true });

@@ -10,7 +10,7 @@ import { DeployedSystem, outsideFiles, untilReachable } from '../rollout/deploye
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';
 
-/** Docker gives projects networks among these. */
+/** Docker assigns the networks of projects from these ranges. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const REGIONS = ['eu', 'us'];
 /** The services that run our images, by their names in the Compose file. */
@@ -77,7 +77,7 @@ export class ComposeSystem extends DeployedSystem {
     // Compose merges this file by its name, so the real one stays unchanged.
     await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
     teardown.onStop(() => system.remove());
-    // A killed run can have left containers.
+    // A killed run may have left containers.
     await system.remove();
     return system;
   }
@@ -135,7 +135,7 @@ export class ComposeSystem extends DeployedSystem {
   }
 
   /**
-   * Runs the commands of the upgrade runbook, without those of git.
+   * Runs the commands of the upgrade runbook, except those of git.
    * @throws Error if a region had no healthy checker meanwhile
    */
   async upgrade(): Promise<void> {

@@ -97,7 +97,7 @@ function cleanEnv(): NodeJS.ProcessEnv {
 async function startEngine(env: NodeJS.ProcessEnv, teardown: Teardown): Promise<NodeJS.ProcessEnv> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     throw new UnavailableError(`No Docker engine is running. ${ADVICE}`);
-  // Debian 13 has the command in a package of its own, which Debian 12 does not know.
+  // In Debian 13, `docker` is in a package of its own, which Debian 12 does not have.
   for (const [program, name] of [
     ['dockerd', 'docker.io'],
     ['docker', 'docker-cli'],

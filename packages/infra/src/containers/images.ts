@@ -10,7 +10,7 @@ export const IMAGES = ['api', 'checker', 'notifier', 'migrate', 'cli'] as const;
 type ImageName = (typeof IMAGES)[number];
 
 const BUILD_SECONDS = 3_600;
-/** The maximum that an image adds to its base. */
+/** The maximum that an image may add to its base. */
 const MAX_ADDED_BYTES = 120_000_000;
 const MIN_PACKAGES = 20;
 const MAX_SCANNED_BYTES = 4 * 1024 * 1024;
@@ -80,7 +80,7 @@ export interface InspectedImage {
   readonly size: number;
   readonly addedBytes: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** Each names the image. */
+  /** Each problem names the image. */
   readonly problems: readonly string[];
 }
 

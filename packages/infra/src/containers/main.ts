@@ -15,7 +15,7 @@ const CURRENT: ImageNaming = { registry: 'localhost', version: 'test' };
 const PREVIOUS: ImageNaming = { registry: 'localhost', version: 'previous' };
 /** The command of the README that starts Tocsin with Docker. */
 const START = 'docker compose up';
-/** Of all slots while each part was killed once. */
+/** The share of slots that may be missed while each part is killed once. */
 const MAX_MISSED_SHARE_AFTER_KILLS = 0.02;
 
 const ABOUT =
@@ -47,7 +47,7 @@ async function test(
   const version = (await engine.docker(['version', '--format', '{{.Server.Version}}'])).trim();
   results.add('Docker engine; stand-ins', `${version}; ${standIns.join(', ') || 'none'}`);
 
-  // A path with a space, as users have them.
+  // A path with a space, as some users have.
   const source = join(folder, 'new clone');
   await copyWorkTree(source);
   await build(engine, source, CURRENT, results);

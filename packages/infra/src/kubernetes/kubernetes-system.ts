@@ -17,7 +17,7 @@ const PRIVATE_NETWORKS = '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16,
 const READY_SECONDS = 300;
 const DEPLOY_SECONDS = 1_200;
 const FORWARD_AGAIN_MS = 500;
-/** Of each pod: its name, its node, and when it is to be deleted. */
+/** For each pod: its name, its node, and when it is to be deleted. */
 const POD_COLUMNS =
   '{range .items[*]}{.metadata.name} {.spec.nodeName} {.metadata.deletionTimestamp}{"\\n"}{end}';
 
@@ -55,7 +55,7 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
     // So that a cluster on one small machine has room for the pods of two versions.
     resources: { requests: { cpu: '50m' } },
   };
-  // Some network plugins do not match pods by address, so EGRESS_ALLOW_CIDRS alone does not open the way.
+  // Some network plugins do not match pods by address, so EGRESS_ALLOW_CIDRS alone does not allow the connections.
   const egress = [{ to: [{ podSelector: { matchLabels: { 'rollout-test': 'outside' } } }] }];
   return {
     image: { registry, tag },
@@ -182,7 +182,7 @@ export class KubernetesSystem extends DeployedSystem {
     return (await runTool('kubectl', ['--namespace', this.#namespace, ...args], { input })).stdout;
   }
 
-  /** Forwards a port of this machine, and again when its pod is gone. @param ports the one here and the one of the target */
+  /** Forwards a port of this machine, and again when its pod is gone. @param ports the local port and the target's, such as `3000:80` */
   #forward(target: string, ports: string, teardown: Teardown): void {
     const stop = new AbortController();
     teardown.onStop(() => Promise.resolve(stop.abort()));

@@ -14,11 +14,11 @@ const ABOUT = `Installs the chart in a new namespace of the cluster that KUBECON
 The images come from the registry that IMAGE_REGISTRY names.`;
 const OPTIONS = {
   ...LOAD_OPTIONS,
-  from: text('of the images to install; by default the same as --to', 'TAG'),
-  to: text("of the images to upgrade to; by default the chart's appVersion", 'TAG'),
+  from: text('tag of the images to install; by default the same as --to', 'TAG'),
+  to: text("tag of the images to upgrade to; by default the chart's appVersion", 'TAG'),
   node: text('the node whose pods are deleted; by default the one with the most pods', 'NAME'),
-  postgres: text('by default that of docker-compose.yml', 'IMAGE'),
-  redis: text('by default that of docker-compose.yml', 'IMAGE'),
+  postgres: text('image of PostgreSQL; by default that of docker-compose.yml', 'IMAGE'),
+  redis: text('image of Redis; by default that of docker-compose.yml', 'IMAGE'),
 };
 
 /**
@@ -58,7 +58,10 @@ async function test(options: ValuesOf<typeof OPTIONS>, { results, teardown }: Ro
   results.addFindings(`deletion of ${pods.length} pods`, deletions);
 }
 
-/** Checks that there are a cluster and a registry. Only an explicit KUBECONFIG counts, so that the test never runs in a cluster by accident. */
+/**
+ * Checks for a cluster and a registry. Only an explicit KUBECONFIG counts, so that the test never runs in a cluster by accident.
+ * @returns the registry @throws UnavailableError
+ */
 async function findRegistry(): Promise<string> {
   const { KUBECONFIG, IMAGE_REGISTRY } = process.env;
   if (!KUBECONFIG)

@@ -14,7 +14,7 @@ const PUSH_SECONDS = 1_800;
 const LABEL = 'org.opencontainers.image';
 const CHECKSUMS = 'SHA256SUMS';
 
-/** The labels of every image state this. */
+/** The origin that the labels of every image state. */
 export interface ImageOrigin {
   readonly revision: string;
   readonly created: string;

@@ -33,7 +33,7 @@ const OPTIONS = {
   'dry-run': flag('publishes nothing'),
   'no-npm': flag('does not publish the npm package'),
   folder: text(
-    'for the release; must be empty; by default .data/release/VERSION, which is replaced',
+    'folder for the release; must be empty; by default .data/release/VERSION, which is replaced',
     'FOLDER',
   ),
 };
@@ -52,7 +52,7 @@ export function main(args: readonly string[]): Promise<void> {
   return runCommand(args, { name: 'release', about: ABOUT, options: OPTIONS, run: orUnavailable(run) });
 }
 
-/** Without `--`, npm consumes the options. Ignoring them would publish against the wish of the user. */
+/** Without `--`, npm consumes the options. Ignoring them would publish what the user did not want to publish. */
 export function withNpmConfig(
   values: ValuesOf<typeof OPTIONS>,
   env: NodeJS.ProcessEnv,

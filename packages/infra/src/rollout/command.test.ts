@@ -26,7 +26,7 @@ describe('problemsOf', () => {
     ['1 check slots have more than one event', { repeated: 1 }],
     ['2 events are DOWN although their target was up', { falseDown: 2 }],
     ['4 webhooks were lost', { lost: 4 }],
-    ['1 monitors have other webhooks than follow from their events', { inconsistent: ['a'] }],
+    ['1 monitors have other webhooks than their events imply', { inconsistent: ['a'] }],
     ['no check slot was in the span', { slots: 0 }],
     ['no target failed in the span', { down: 0 }],
   ])('reports: %s', (problem, change) => {

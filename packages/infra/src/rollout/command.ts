@@ -16,7 +16,7 @@ const UNAVAILABLE = 2;
 /** The options of every test of a rollout. */
 export const LOAD_OPTIONS = {
   rate: number('checks per second', 500, { min: 10 }),
-  interval: number('of each monitor, in seconds', 20, { min: 5 }),
+  interval: number('check interval in seconds', 20, { min: 5 }),
   json: text('writes the results to a file', 'FILE'),
 };
 

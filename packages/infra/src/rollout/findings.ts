@@ -119,7 +119,7 @@ export function problemsOf(findings: Findings, maxMissedShare = 0): string[] {
     [lost === 0, `${lost} webhooks were lost`],
     [
       inconsistent.length === 0,
-      `${inconsistent.length} monitors have other webhooks than follow from their events`,
+      `${inconsistent.length} monitors have other webhooks than their events imply`,
     ],
     [slots > 0, 'no check slot was in the span'],
     [down > 0, 'no target failed in the span'],

@@ -16,7 +16,7 @@ const SETUP_SECONDS = 60;
 export interface LoadOptions {
   /** Checks per second. */
   readonly rate: number;
-  /** Of each monitor, in seconds. */
+  /** The interval of each monitor, in seconds. */
   readonly interval: number;
 }
 
@@ -88,7 +88,7 @@ export class Load {
     });
   }
 
-  /** Waits until each monitor has recorded so many scheduled checks from now on. */
+  /** Waits until each monitor has this many scheduled checks from now on. */
   async checkAll(times = 1): Promise<void> {
     const since = new Date().toISOString();
     const query = `select count(*) from (select from events where slot >= '${since}'

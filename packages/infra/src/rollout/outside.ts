@@ -15,8 +15,8 @@ export interface Failing {
   /** These targets fail. */
   readonly names?: readonly string[];
   /**
-   * Targets whose name is a number below `count` fail and recover in turns. Each has a length of its own for its turns, between the
-   * two. The first turn passes.
+   * Targets whose name is a number below `count` fail and recover in turns. The turns of each target have a length of their own,
+   * from `minMs` to `maxMs`. Targets pass in the first turn.
    */
   readonly inTurns?: { readonly count: number; readonly minMs: number; readonly maxMs: number };
 }
@@ -62,7 +62,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A client that was killed half-way has sent nothing. */
+/** Drops the connection of a client that ends in the middle of a request. */
 function listener(respond: typeof handle) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     respond(request, response).catch(() => response.destroy());

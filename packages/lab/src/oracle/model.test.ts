@@ -3,7 +3,7 @@ import { expectedChanges, expectedWebhooks, type ImplyingEvent, type ModelMonito
 
 const at = (second: number): number => Date.UTC(2026, 0, 1) + second * 1_000;
 
-/** A check of each second: `+` passed, `-` failed. */
+/** One check per second: `+` passed, `-` failed. */
 function eventsOf(course: string): ImplyingEvent[] {
   return Array.from(course, (mark, second) => ({
     timestamp: new Date(at(second)).toISOString(),
@@ -56,7 +56,7 @@ function changesOf(monitor: Partial<ModelMonitor>, events: ImplyingEvent[], unti
   );
 }
 
-/** Events of two regions by turns. */
+/** Alternating events of two regions. */
 function fromTwoRegions(course: string): ImplyingEvent[] {
   return eventsOf(course).map((event, index) => ({ ...event, region: index % 2 === 0 ? 'north' : 'south' }));
 }

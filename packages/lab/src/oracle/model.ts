@@ -7,7 +7,7 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
  * the expected status changes from recorded events.
  */
 
-/** The payload of a webhook without what no rule derives. Stamps are compared separately. */
+/** The fields of a webhook that the status rules determine. Timestamps are compared separately. */
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
 
 /** The fields of an event from which webhooks follow. */
@@ -32,7 +32,7 @@ export interface ModelMonitor {
 export interface ExpectedChange {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
-  /** The stamp of the event, the edit, or the start or end of maintenance that causes it; epoch milliseconds. */
+  /** The time of the event, the edit, or the start or end of maintenance that causes it; epoch milliseconds. */
   readonly at: number;
   /** The region of the check that causes it; null if none does. */
   readonly region: string | null;
@@ -49,7 +49,7 @@ interface RegionState {
 type Covered = Exclude<MonitorStatus, 'MAINTENANCE'>;
 
 /**
- * The status changes that follow from the events of a monitor, which are in the order of their stamps.
+ * The status changes that follow from the events of a monitor, which are sorted by timestamp.
  * @param until epoch milliseconds; default: the last event
  */
 export function expectedChanges(
@@ -158,8 +158,8 @@ class Model {
   }
 
   /**
-   * The status by the fresh regions, null if none of them has reported. A monitor recovers only by a check that passed: that of
-   * one of the witnesses.
+   * The status by the fresh regions, null if none of them has reported. A monitor recovers only if the latest check of one of the
+   * witnesses passed.
    */
   #decide(
     before: MonitorStatus,

@@ -84,7 +84,7 @@ function requireTrustedOrigin(trusted: string): RequestHandler {
   };
 }
 
-/** Limits the requests per minute of each API key or session, counted in this process. A limiter that fails lets requests pass. */
+/** Limits the requests per minute of each API key or session, counted in this process. If the limiter fails, requests pass. */
 function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,

@@ -106,7 +106,7 @@ describe('API keys', () => {
     if (upper !== api.account.key) expect((await api.as(upper).get(MONITORS)).status).toBe(401);
   });
 
-  test('a deleted key stops working with the next request, also on an open connection', async () => {
+  test('a deleted key stops working with the next request, even on an open connection', async () => {
     const { id, key } = await api.newKey('read,write');
     const agent = api.as(key);
     expect((await agent.get(MONITORS)).status).toBe(200);

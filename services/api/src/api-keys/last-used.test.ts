@@ -72,7 +72,7 @@ describe('lastUsedAt', () => {
     return rows.map((row) => row.last_used_at);
   }
 
-  test('is written soon after a use, also if the response is an error', async () => {
+  test('is written soon after a use, even if the response is an error', async () => {
     expect(await lastUsedAt()).toEqual([null, null]);
     const before = Date.now();
     expect((await api.as().get(`${MONITORS}/no-id`)).status).toBe(404);

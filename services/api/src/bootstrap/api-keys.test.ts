@@ -26,7 +26,7 @@ async function statuses(key: string): Promise<number[]> {
 }
 
 describe('the API keys of the settings', () => {
-  test('exist after the start with their scopes on one account, also with several processes', async () => {
+  test('exist after the start with their scopes on one account, even with several processes', async () => {
     await Promise.all([1, 2, 3].map(() => ensureApiKeys(api.context.db, KEYS, logger)));
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([200, 201]);
     expect(await statuses(KEYS.BOOTSTRAP_READ_KEY)).toEqual([200, 403]);

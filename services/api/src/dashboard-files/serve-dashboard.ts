@@ -71,7 +71,7 @@ function pageHandler(file: string): RequestHandler {
       return;
     }
     const page = await readFile(file);
-    // Not size and time, which may be the same for two versions: reproducible builds have one time for all files.
+    // Not size and time, which two versions may share: reproducible builds give all files the same time.
     const version = createHash('sha256').update(page).digest('base64url');
     res.set({ 'Cache-Control': 'no-cache', ETag: `W/"${version}"` });
     res.type('html').send(page);

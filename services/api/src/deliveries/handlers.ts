@@ -8,7 +8,7 @@ import type { ApiContext } from '../context.ts';
 import { type ApiRequest, implement } from '../http/implement.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
-/** How long a request releases deliveries. Clients wait for it. */
+/** How long one request may release deliveries, because its client waits. */
 const RELEASE_WITHIN_MS = 10_000;
 /** The relay finds the rest. */
 const MAX_HINTS = 1_000;

@@ -46,7 +46,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-test('a clock that jumps 100 days ahead is not trusted, also after a restart, until it is corrected', async () => {
+test('a clock that jumps 100 days ahead is not trusted, even after a restart, until it is corrected', async () => {
   const clock = open();
   expect(await agrees(clock)).toBe(true);
   machine.now += 100 * DAY_MS;

@@ -269,7 +269,7 @@ describe('housekeeping', () => {
     await pool.query('drop trigger refuse on sessions');
   });
 
-  test('reports a failed task also if it is stopped afterwards', async () => {
+  test('reports a failed task even if it is stopped afterwards', async () => {
     const { pool } = api.database;
     await pool.query(`
       create function refuse_once() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);

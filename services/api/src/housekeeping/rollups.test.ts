@@ -44,7 +44,7 @@ describe('rolling up checks', () => {
     await fallBehind();
     const hour = settled();
     const leader = startRollUps({ db, databaseClock, isLeader: () => true, logger });
-    await until('the backlog is worked off', async () => (await rolledUntil()) >= hour);
+    await until('the backlog is cleared', async () => (await rolledUntil()) >= hour);
     await leader.stop();
   });
 

@@ -15,7 +15,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** The error of failing work. */
+/** The error that the work throws. */
 async function errorOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => null,
@@ -67,7 +67,7 @@ describe('these errors are an outage:', () => {
   });
 });
 
-describe('these errors are no outage:', () => {
+describe('these errors are not an outage:', () => {
   test('a mistake in a statement', async () => {
     expect(isOutage(await sessionError('select nothing'))).toBe(false);
   });

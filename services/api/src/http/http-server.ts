@@ -17,7 +17,7 @@ const HTTP_LIMITS = {
   headMs: 20_000,
   /** To the end of its body. */
   requestMs: 30_000,
-  /** How long a connection stays open without a request: longer than in a load balancer, which then closes it first. */
+  /** How long a connection stays open without a request. A load balancer's limit must be shorter, so that it closes first. */
   keepAliveMs: 65_000,
   /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
   responseMs: 60_000,
@@ -31,7 +31,7 @@ const HTTP_LIMITS = {
 export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;
 
 const FINISH_WITHIN_MS = 10_000;
-/** How long a connection without a request may still send one, its last, when the server stops. */
+/** How long an idle connection may still send a last request when the server stops. */
 const LAST_REQUEST_WITHIN_MS = 1_000;
 /** Interval of the checks for requests that take too long. */
 const CHECK_EVERY_MS = 1_000;
@@ -42,7 +42,7 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
-/** @throws SettingsError if the port is in use, or the port or the address must not be used */
+/** @throws SettingsError if the port is in use, or the port or address is not permitted */
 export async function startHttpServer(
   app: RequestListener,
   listenAddress: ListenAddress,
@@ -107,7 +107,7 @@ function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListe
     // Node's response to a request without Host has no body.
     requireHostHeader: false,
   });
-  // Node would silently drop headers beyond a number, even `Transfer-Encoding`. The listener sees and refuses them all.
+  // Node would silently drop headers beyond a limit, even `Transfer-Encoding`. The listener sees all of them and refuses too many headers.
   server.maxHeadersCount = 0;
   server.on('request', listener);
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1).

@@ -5,8 +5,8 @@ import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
 
 /**
- * Reads a JSON object into `req.body`, undefined without a body. Errors are checked in the order 413, 415, 400. Brotli is refused: its
- * decoder in Node has let clients write into the memory of a process (CVE-2026-111497), and no client needs it.
+ * Reads a JSON object into `req.body`, undefined without a body. Errors are checked in the order 413, 415, 400. Brotli is refused before
+ * that: its decoder in Node has let clients write into the memory of a process (CVE-2026-111497), and no client needs it.
  * @param limit the maximum size in bytes
  */
 export function parseJsonBody(limit: number): RequestHandler {

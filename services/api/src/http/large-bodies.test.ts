@@ -11,7 +11,7 @@ import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
 
 const LARGE = 1_000_000;
-/** One that soon refuses waiting requests, and one that lets them wait. */
+/** One server that soon refuses waiting requests, and one that lets them wait. */
 let servers: readonly [impatient: Server, patient: Server];
 /** How many requests were admitted. */
 let passed = 0;

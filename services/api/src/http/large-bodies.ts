@@ -4,7 +4,7 @@ import type { Request, RequestHandler } from 'express';
 import { unavailable } from './errors.ts';
 import { callerOf } from './request-state.ts';
 
-/** A body, its text and its parsed values take some hundred MB together. The chart limits the process to 768. */
+/** A body, its text and its parsed values take several hundred MB together. The chart limits the process to 768. */
 const MAX_AT_ONCE = 2;
 /** As long as a large set takes. A waiting body is not in memory. */
 const WAIT_MS = 10_000;

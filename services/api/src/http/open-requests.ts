@@ -14,7 +14,7 @@ export class OpenRequests {
     return open.size;
   }
 
-  /** Whether bytes written now would be the response to the request that is arriving. */
+  /** Whether bytes written now would be read as the response to the request that is arriving. */
   canRespond(socket: Duplex): boolean {
     const [first, second] = this.#bySocket.get(socket) ?? [];
     if (first === undefined) return true;

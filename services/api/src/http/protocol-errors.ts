@@ -53,8 +53,8 @@ function protocolProblem(status: number): { title: string; headers: Record<strin
 }
 
 /**
- * Validates by RFC 9112 what Node accepts, and reduces a target that is a whole URL to its path. @returns the status code of the error, or
- * null
+ * Validates a head that Node accepted against RFC 9112, and reduces a target that is a whole URL to its path. @returns the status code of
+ * the error, or null
  */
 export function validateHead(req: IncomingMessage, maxLines: number): 400 | 431 | null {
   if (req.rawHeaders.length > 2 * maxLines) return 431;

@@ -12,7 +12,7 @@ export interface WaitForOptions<Found> {
 }
 
 /**
- * Waits until another service has recorded something in Postgres. The queue could only tell that a job ended.
+ * Waits until another service has recorded something in Postgres. The queue could only report that a job ended.
  * @returns the result of `find`; null if nothing was found in time or it is no longer wanted
  */
 export async function waitFor<Found>(options: WaitForOptions<Found>): Promise<Found | null | undefined> {

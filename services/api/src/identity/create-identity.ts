@@ -55,8 +55,8 @@ export function createIdentity(options: IdentityOptions): Identity {
   const limit = options.limitSignIn ? new SignInLimit(options) : null;
 
   /**
-   * better-auth hides the cause of an error. This throws that of an unreachable Postgres; otherwise a single connection broke, and it
-   * retries.
+   * better-auth hides the cause of an error. If Postgres is unreachable, this throws that error. Otherwise a single connection broke, and
+   * it retries.
    */
   async function retryLookup<Found>(look: () => Promise<Found>): Promise<Found> {
     for (let lookups = 1; ; lookups += 1) {

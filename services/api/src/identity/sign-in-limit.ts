@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** Failures of a queue before its attempts take turns. */
 const FREE_FAILURES = 10;
-/** After as many failures, or turns, a network is no longer new. */
+/** After this many failures or turns, a network is no longer new. */
 const NEW_NETWORK_FAILURES = 5;
 const TURN_MS = 5_000;
 /** How long a turn stays reserved. */
@@ -10,7 +10,7 @@ const TURN_KEPT_MS = 60_000;
 /** Turns are at most this far ahead: for 120 networks. */
 const MAX_WAIT_MS = 10 * 60_000;
 const FORGET_AFTER_MS = 60 * 60_000;
-/** Some 15 MB for each kind of counter. */
+/** About 15 MB for each kind of counter. */
 const MAX_COUNTERS = 50_000;
 
 interface Queue {
@@ -63,7 +63,7 @@ export class SignInLimit {
     this.#clients = new RecentlyUsed(now, maxCounters);
   }
 
-  /** @returns how to end the attempt once its password is checked, or the whole seconds to wait before that */
+  /** @returns a function that ends the attempt once its password is checked, or the whole seconds to wait before that */
   begin({ email, address, device }: SignInAttempt): EndAttempt | number {
     const account = createHash('sha256').update(email).digest('base64url');
     const clientKey = `${account} ${device === null ? `network ${networkOf(address)}` : `device ${device}`}`;

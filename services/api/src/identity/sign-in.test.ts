@@ -86,7 +86,7 @@ describe('signing in', () => {
 });
 
 describe('a session in use', () => {
-  test('is extended after a day, also in the cookie', async () => {
+  test('is extended after a day, and so is its cookie', async () => {
     const { agent, id } = await newSignedInUser(api);
     expect((await agent.get(ME)).headers).not.toHaveProperty('set-cookie');
     const { pool } = api.database;
@@ -125,7 +125,7 @@ describe('a session ends with the next request', () => {
     expect((await agent.get(ME)).status).toBe(401);
   });
 
-  test('when the password was changed elsewhere, where the session continues', async () => {
+  test('when the password is changed in another session, which continues', async () => {
     const { agent: elsewhere, email } = await newSignedInUser(api);
     const agent = browser(api);
     await agent.post(SIGN_IN).send({ email, password: PASSWORD });

@@ -10,7 +10,7 @@ import { readRecords } from './replay.ts';
 
 /** A statement takes at most 15 s, so a query sees every record with a timestamp older than this. */
 const COMMITTED_AFTER_MS = 20_000;
-/** Every 30th query compares all monitors, because a transaction of several slow statements may take longer. */
+/** A transaction of several slow statements may take longer, so a query compares all monitors after this many others. */
 const COMPARE_ALL_EVERY = 30;
 
 export interface AccountHubOptions {

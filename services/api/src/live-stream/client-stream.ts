@@ -40,7 +40,7 @@ export class ClientStream {
     return !this.#res.destroyed && !this.#res.writableEnded;
   }
 
-  /** Sends a page, or cuts the stream if too much waits already. The client can resume. */
+  /** Sends a page, or cuts the stream if too many bytes are unsent. The client can resume. */
   publish(page: Page): void {
     if (this.#queued === null) this.#writePage(page);
     else if (this.#queuedBytes > this.#unsentBytes) this.cut();

@@ -45,7 +45,7 @@ export interface Replay {
   readonly readAt: number;
 }
 
-/** The records since `position`; a reset if it is too old, in the future (which no stream sends), or they are too many. */
+/** The records since `position`; a reset if it is too old or in the future (which no stream sends), or if there are too many records. */
 export async function readReplay(
   db: Database,
   accountId: string,

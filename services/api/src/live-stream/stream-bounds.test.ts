@@ -143,7 +143,7 @@ test('a client that does not read is disconnected; one that reads gets everythin
   await reader.close();
 });
 
-/** A way to Postgres that can be closed for a while. */
+/** A proxy to Postgres that can be closed for a while. */
 async function openGate(target: URL): Promise<{ server: Server; port: number; close(): void; open(): void }> {
   const sockets = new Set<Socket>();
   let isOpen = true;
@@ -243,7 +243,7 @@ test('after an outage longer than a replay there is a reset', async () => {
       clock.advance(STREAM_LIMITS.replayMs + 1);
       const before = looks();
       // The first of the two may have begun before the clock moved.
-      await until('a look after that time', () => looks() >= before + 2);
+      await until('a poll after that time', () => looks() >= before + 2);
       gate.open();
       await until('something comes', () => reader.received.length > 0);
       expect(reader.received[0]?.event).toBe('reset');

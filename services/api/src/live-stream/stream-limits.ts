@@ -8,7 +8,7 @@ export const STREAM_LIMITS = {
   heartbeatMs: STREAM_HEARTBEAT_SECONDS * 1_000,
   perUser: 20,
   perProcess: 500,
-  /** How much may wait for a client before its connection is cut. */
+  /** Bytes that may wait for a client before its connection is cut. */
   unsentBytes: 1024 * 1024,
   /** Records read and sent at a time. */
   pageRecords: 1_000,

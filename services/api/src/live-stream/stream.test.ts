@@ -157,7 +157,7 @@ describe('a position', () => {
     expect(query.body).toMatchObject({ errors: [{ path: 'lastEventId' }] });
   });
 
-  test('is given twice: 400', async () => {
+  test('that is given twice: 400', async () => {
     const now = new Date().toISOString();
     const response = await user.agent.get(STREAM).query({ lastEventId: [now, now] });
     expect(response.status).toBe(400);

@@ -307,7 +307,7 @@ describe('POST …/end', () => {
   });
 });
 
-test('another account’s window is not found, also with an invalid body', async () => {
+test('another account’s window is not found, even with an invalid body', async () => {
   const window = await create();
   for (const id of [window.id, 'no-id']) {
     const path = `${PATH}/${id}`;
@@ -322,7 +322,7 @@ test('another account’s window is not found, also with an invalid body', async
   expect(theirs.body).toEqual({ maintenanceWindow: window });
 });
 
-test('without a session: 401, also with an API key; another method: 405', async () => {
+test('without a session: 401, even with an API key; another method: 405', async () => {
   for (const key of [null, api.account.key]) {
     expect((await api.as(key).get(PATH)).status).toBe(401);
   }

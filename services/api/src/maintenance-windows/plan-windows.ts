@@ -3,7 +3,7 @@ import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { LeaderLoopOptions } from '../housekeeping/housekeeping.ts';
 
 const EVERY_MS = 10_000;
-/** Every notifier polls twice a second, so all of them missed a window that is this late. */
+/** Every notifier polls twice a second, so a window that is this late was missed by all of them. */
 const BEHIND_MS = 30_000;
 
 /** Begins and ends windows that no notifier has handled: the next occurrence must be planned even if no notifier runs. */

@@ -5,8 +5,8 @@ import { createLogger } from '@tocsin/runtime/logger';
 import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/settings';
 
 /*
- * A command, not a part of the service: brings the database, and queues that are on Postgres, to this version's schema. Run it
- * before the services of a new version (docs/runbooks/upgrade.md); safe to run again, and by several at once. Exits 0 when done.
+ * A command, not part of the service: migrates the database, and queues on Postgres, to this version's schema. Run it before you start
+ * the services of a new version (docs/runbooks/upgrade.md). It may run repeatedly and concurrently. Exits with 0 on success.
  * SIGTERM and SIGINT cancel the running statement: otherwise the server would continue it, and the next run would wait for it.
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });

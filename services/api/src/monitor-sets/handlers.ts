@@ -80,7 +80,7 @@ async function validateMonitors(
     const externalId = externalIdOf(given[index]);
     const first = externalId === null ? undefined : firstWith.get(externalId);
     if (first !== undefined) {
-      const message = `"${externalId}" is the externalId of monitors.${first} too`;
+      const message = `"${externalId}" is also the externalId of monitors.${first}`;
       errors.push({ path: `monitors.${index}.externalId`, message });
     } else if (externalId !== null) firstWith.set(externalId, index);
     if (input !== null) entries.push(input);

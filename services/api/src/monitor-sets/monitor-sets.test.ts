@@ -260,9 +260,9 @@ describe('an invalid set', () => {
     ]);
     expect(errors[1]?.message).toMatch(/must be a full URL.* \(externalId "bad-1"\)$/);
     expect(errors[2]?.message).toMatch(/did you mean `interval`/);
-    expect(errors[4]?.message).toBe('"bad-0" is the externalId of monitors.0 too');
-    // Although the other one has errors of its own.
-    expect(errors.at(-1)?.message).toBe('"bad-1" is the externalId of monitors.1 too');
+    expect(errors[4]?.message).toBe('"bad-0" is also the externalId of monitors.0');
+    // Although the other one also has errors.
+    expect(errors.at(-1)?.message).toBe('"bad-1" is also the externalId of monitors.1');
     expect(await monitorsOf('bad')).toEqual([]);
   });
 
@@ -284,7 +284,7 @@ describe('an invalid set', () => {
 
   test('may be larger than other bodies, up to 32 MiB, and requires the scope write except for a dry run', async () => {
     const large = 'x'.repeat(60_000);
-    // Some 33 of the 33.5 million bytes.
+    // About 33 of the 33.5 million bytes.
     const most = Array.from({ length: 550 }, (_, index) => entry(`large-${index}`, { body: large }));
     const monitors = most.slice(0, 8);
     const { readKey } = api.account;

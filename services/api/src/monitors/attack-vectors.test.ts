@@ -28,7 +28,7 @@ beforeAll(async () => {
     egress: createEgress({
       allowCidrs: [PUBLIC_ADDRESS],
       lookup: ground.dns.lookup,
-      // Longer than any test runs, so that no response of the name server comes too late.
+      // Longer than any test runs, so that no DNS lookup times out.
       checkUrlLookupMs: 600_000,
     }),
     producers: { addTrigger, addStatusChanges: async () => undefined, addDeliveries: async () => undefined },
@@ -50,7 +50,7 @@ afterEach(() => {
 
 let recorded: Promise<void> = Promise.resolve();
 
-/** A checker that records a result without probing (what a probe does is tested in the checker): one after another. */
+/** A checker that records results one by one without probing (the checker's own tests cover probes). */
 function addTrigger(region: string, { triggerId }: { triggerId: string }): Promise<void> {
   const { db } = api.context;
   recorded = recorded.then(async () => {
@@ -90,7 +90,7 @@ function expected(vectors: readonly AttackVector[], status: (vector: AttackVecto
 }
 
 /**
- * A third of each class, at least one: create, update and override validate a URL by the same rules, and the three make up the catalogue.
+ * A third of each class, at least one: create, update and override validate URLs by the same rules and together cover the catalogue.
  */
 function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
   return vectorsByKind().map(([kind, , all]) => {

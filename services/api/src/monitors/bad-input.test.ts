@@ -204,7 +204,7 @@ describe('invalid fields', () => {
 describe('rules between fields', () => {
   const rule = { path: 'assertions.bodyContains', message: expect.stringContaining('HEAD') };
 
-  test('bodyContains with HEAD, on create: 400, also together with other errors', async () => {
+  test('bodyContains with HEAD, on create: 400, even together with other errors', async () => {
     const body = { name: 'a', url: 'http://a.example', method: 'HEAD', assertions: { bodyContains: 'a' } };
     for (const more of [{}, { interval: 1 }]) {
       const response = await api

@@ -53,7 +53,7 @@ describe('create', () => {
     expect(found.body).toEqual({ monitor, events: [] });
   });
 
-  test('returns on reading what was written, with secrets in clear to any valid key', async () => {
+  test('a read returns what was written, with secrets in plain text, to any valid key', async () => {
     const monitor = await newMonitor(api, FULL_MONITOR);
     expect(monitor).toMatchObject(FULL_MONITOR);
     expect(await get(monitor.id)).toEqual(monitor);

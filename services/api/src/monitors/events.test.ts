@@ -151,7 +151,7 @@ describe('list events', () => {
 });
 
 describe('tailing with since', () => {
-  test('misses and repeats nothing while four write at once', async () => {
+  test('misses and repeats nothing while four writers are active', async () => {
     const { id: tailed } = await newMonitor(api, { regions: ['a', 'b', 'c', 'd'] });
     const written: number[] = [];
     let writing = true;

@@ -80,9 +80,9 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
 
   test.each([
     ['', 'is required'],
-    ['?monitorIds=', 'must be 1 to 200 ids of monitors, separated by commas'],
-    ['?monitorIds=x', 'must be 1 to 200 ids of monitors, separated by commas'],
-    [`?monitorIds=${randomUUID()},`, 'must be 1 to 200 ids of monitors, separated by commas'],
+    ['?monitorIds=', 'must be 1 to 200 monitor ids, separated by commas'],
+    ['?monitorIds=x', 'must be 1 to 200 monitor ids, separated by commas'],
+    [`?monitorIds=${randomUUID()},`, 'must be 1 to 200 monitor ids, separated by commas'],
     [`?monitorIds=${randomUUID()}&monitorIds=${randomUUID()}`, 'must be given only once'],
     [`?monitorIds=${Array.from({ length: 201 }, () => randomUUID()).join(',')}`, 'must be 1 to 200 ids'],
   ])('%.60s: 400', async (query, message) => {

@@ -57,7 +57,7 @@ describe('TriggerLimits', () => {
     ]);
   });
 
-  test('a check that has ended no longer counts, and ends once', () => {
+  test('a released check no longer counts; releasing it again has no effect', () => {
     const end = limits.acquire(program('a'), 1_000);
     limits.acquire(program('a'), 1_000);
     end();

@@ -25,7 +25,8 @@ export class TriggerLimits {
   }
 
   /**
-   * Returns a function that releases the check. @param maxDurationMs after which the check no longer counts in any case
+   * @returns a function that releases the check
+   * @param maxDurationMs after this, the check no longer counts in any case
    * @throws AppError rate_limited, or unavailable if this process runs too many
    */
   acquire({ apiKeyId, sessionId, accountId }: Caller, maxDurationMs: number): () => void {

@@ -191,7 +191,7 @@ describe('trigger', () => {
     await until('the request waits', () => looks() > 1);
     clock.advance(5_999);
     const before = looks();
-    await until('the request waits on', () => looks() > before + 2);
+    await until('the request keeps waiting', () => looks() > before + 2);
     expect(isAnswered).toBe(false);
     clock.advance(1);
     const response = await pending;
@@ -284,7 +284,7 @@ describe('trigger', () => {
     outgoing.destroy();
     // The clock is stopped, so only the disconnect of the client ends the polling.
     let [seen, since] = [0, Date.now()];
-    await until('half a second without a look', () => {
+    await until('half a second without a poll', () => {
       if (looks() !== seen) [seen, since] = [looks(), Date.now()];
       return Date.now() - since > 500;
     });

@@ -102,7 +102,7 @@ describe('users', () => {
       expect(await works(key)).toBe(true);
     });
 
-    test('are deleted also if they are created at the same moment', async () => {
+    test('are deleted even if they are created at the same moment', async () => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const { pool } = api.database;
       const holder = await pool.connect();
@@ -124,7 +124,7 @@ describe('users', () => {
         });
         const removed = statusOf(owner.agent.delete(`${USERS}/${member.id}`));
         await until('the removal waits, or is done', async () => {
-          // Not on the locking connection: a transaction sees the sessions of its first look.
+          // Not on the locking connection: in a transaction, `pg_stat_activity` does not change after the first query.
           const { rows } = await pool.query<{ count: string }>(
             `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
              union all select count(*) from users where id = $1`,
@@ -151,7 +151,7 @@ describe('users', () => {
     });
   });
 
-  test('the last owner stays, also if two owners remove each other at the same time', async () => {
+  test('the last owner stays, even if two owners remove each other at the same time', async () => {
     await newUser(api, { accountId, role: 'member' });
     await newUser(api, { accountId: api.other.id });
     const path = `${USERS}/${owner.id}`;

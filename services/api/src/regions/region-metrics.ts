@@ -53,7 +53,7 @@ export function registerRegionMetrics(options: RegionMetricsOptions): void {
           return value === null ? [] : [{ labels: { region }, value }];
         }),
     });
-  byRegion('tocsin_region_monitors', 'Monitors that a region is to check.', regions, (read) => read.monitors);
+  byRegion('tocsin_region_monitors', 'Monitors assigned to a region.', regions, (read) => read.monitors);
   byRegion(
     'tocsin_checks_overdue',
     'Monitors of a region whose last result is older than interval, timeout and 15 s.',
@@ -107,7 +107,7 @@ function registerQueueDepths(
   });
   registerReadGauge(registry, {
     name: 'tocsin_queue_jobs',
-    help: 'Jobs of a queue that wait to be run, or run; absent if the queue does not respond.',
+    help: 'Jobs of a queue that are waiting or active; absent if the queue does not respond.',
     labelNames: ['queue', 'region', 'state'],
     samples: async () =>
       (await Promise.all([mainDepths(), regionDepths()])).flatMap((samples) => samples?.flat() ?? []),

@@ -7,21 +7,21 @@ import { secretValues, settings } from '@tocsin/runtime/settings';
 
 const MAX_ROWS = 20;
 
-/** Describes a run to an operator; `done` if no secret needs the other keys any more. */
+/** Describes a run to an operator; `done` if no secret needs the other keys. */
 export function describeReseal(
   report: ResealReport,
   keyIds: readonly string[],
 ): { readonly done: boolean; readonly lines: readonly string[] } {
   const [current = '', ...others] = keyIds;
-  const lines = [`Sealed ${report.resealed} of ${report.total} secrets with key ${current}.`];
+  const lines = [`Encrypted ${report.resealed} of ${report.total} secrets with key ${current}.`];
   for (const [keyId, secrets] of report.left) {
     lines.push(
-      `${secrets} secrets are still sealed with key ${keyId}: a service may still use it. Restart every service with the new key first in SECRETS_KEY, then run this again.`,
+      `${secrets} secrets are still encrypted with key ${keyId}: a service may still use it. Restart every service with the new key first in SECRETS_KEY, then run this again.`,
     );
   }
   for (const [keyId, secrets] of report.unreadable) {
     lines.push(
-      `${secrets} secrets are sealed with key ${keyId}, which SECRETS_KEY does not hold: they were left as they are. Put that key at the end of SECRETS_KEY, then run this again.`,
+      `${secrets} secrets are encrypted with key ${keyId}, which is not in SECRETS_KEY: they were not changed. Add that key at the end of SECRETS_KEY, then run this again.`,
     );
   }
   if (report.unreadableRows.length > 0) {
@@ -31,20 +31,22 @@ export function describeReseal(
   }
   const done = report.left.size === 0 && report.unreadable.size === 0;
   if (done && others.length > 0) {
-    lines.push(`Nothing needs the other keys any more. They may leave SECRETS_KEY: ${others.join(', ')}.`);
+    lines.push(
+      `No secret needs the other keys any more. You can remove them from SECRETS_KEY: ${others.join(', ')}.`,
+    );
   }
   return { done, lines };
 }
 
 /*
- * A command, not a part of the service: seals every secret at rest with the first key of SECRETS_KEY
- * (docs/runbooks/key-rotation.md). Exits 0 where nothing needs the other keys any more, else 1.
+ * A command, not part of the service: encrypts every stored secret with the first key of SECRETS_KEY (docs/runbooks/key-rotation.md).
+ * Exits with 0 if the other keys are no longer needed, otherwise with 1.
  */
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
   if (error instanceof SettingsError) process.stderr.write(`${error.message}\n`);
-  else createLogger({ service: 'reseal-secrets', secrets: secretValues() }).error('Broke off', { error });
+  else createLogger({ service: 'reseal-secrets', secrets: secretValues() }).error('Reseal failed', { error });
   process.exitCode = 1;
 }
 

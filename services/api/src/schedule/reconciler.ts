@@ -31,7 +31,7 @@ export interface ReconcilerOptions extends ScheduleStores {
 }
 
 /**
- * Keeps the queue's store as Postgres wants it: applies unapplied schedules, and compares the schedulers with the waves of all monitors.
+ * Keeps the queue's store in sync with Postgres: applies unapplied schedules, and compares the schedulers with the waves of all monitors.
  * Regions run in parallel, so that a store that fails or hangs blocks no other.
  */
 export class Reconciler {
@@ -143,7 +143,7 @@ export class Reconciler {
   }
 
   /**
-   * Removes what Postgres, read again, still does not want. Meanwhile another api may have added a monitor to a wave that is removed, so
+   * Reads Postgres again and removes the waves that are still not wanted. Meanwhile another api may have added a monitor to such a wave, so
    * waves that are wanted by then are restored.
    */
   async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
@@ -191,7 +191,7 @@ export class Reconciler {
 }
 
 export const EVERY_MS = 2_500;
-/** With the run and the audit after it, another process takes over from a dead leader well within 15 s. */
+/** Short enough that another process takes over from a dead leader and completes a run with its audit well within 15 s. */
 export const TAKE_OVER_EVERY_MS = 3_000;
 
 /** Runs the reconciler in one api process at a time. @param databaseUrl a direct connection, not a transaction pooler's */

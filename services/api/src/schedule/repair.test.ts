@@ -53,7 +53,7 @@ function reconcilerWith(producers: Producers = queue.producers, regions = ['defa
   });
 }
 
-/** The real producers, with something else just before or just after a scheduler is removed. */
+/** The real producers, which run `happens` just before or just after a scheduler is removed. */
 function producersAround(when: 'before' | 'after', happens: () => Promise<unknown>): Producers {
   const real = queue.producers.queue('check', 'default');
   const slow = Object.assign(Object.create(real) as typeof real, {
@@ -182,7 +182,7 @@ test('a delayed job that is lost only from the queue is replaced', async () => {
   expect(revived?.next).toBeGreaterThan(repairedAt);
 });
 
-test('stray schedulers are removed, also in regions without monitors, and no others', async () => {
+test('only stray schedulers are removed, including in regions without monitors', async () => {
   const reconciler = reconcilerWith(queue.producers, ['default', 'empty']);
   const { wave } = await scheduledMonitor(reconciler);
   const before = await storedSchedules(queue, 'default');
@@ -253,7 +253,7 @@ test('a backlog that no worker takes is not mistaken for lost jobs', async () =>
   expect(await synced()).not.toContain('cause="lost"');
 });
 
-test('a wave that an api with a fast clock planned begins again, on its phase; that api itself leaves it', async () => {
+test('a wave planned by an api with a fast clock is restarted on its phase, but not by that api', async () => {
   const { id } = await commitMonitor(api, { interval: 5 });
   await checkOnce(api, id);
   const reconciler = reconcilerWith();
@@ -280,7 +280,7 @@ test('a wave that an api with a fast clock planned begins again, on its phase; t
   expect(await synced()).toContain('region="default",cause="ahead",action="applied"} 1');
 });
 
-test('an api with a slow clock takes no wave for one that is planned too far ahead', async () => {
+test('an api with a slow clock does not treat waves as planned too far ahead', async () => {
   const reconciler = reconcilerWith();
   await scheduledMonitor(reconciler);
   const before = await storedSchedules(queue, 'default');

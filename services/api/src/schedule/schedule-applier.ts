@@ -11,7 +11,7 @@ const STOP_WITHIN_MS = 5_000;
 export type Touched = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
-  /** Schedules these monitors as Postgres wants; see `syncSchedules`. */
+  /** Applies the schedules of these monitors in Postgres to the queue; see `syncSchedules`. */
   readonly sync: (region: string, touched: Touched) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;

@@ -5,7 +5,7 @@ import { Counter, Gauge } from 'prom-client';
 /** Why a wave was added to the store or (`stray`) removed: a commit, or what the reconciler found. */
 export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'ahead' | 'stray';
 
-/** Metrics of keeping the queue's store as Postgres wants it. */
+/** Metrics of keeping the queue's store in sync with Postgres. */
 export interface ScheduleMetrics {
   /** @param waves how many */
   synced(region: string, cause: SyncCause, waves: number): void;
@@ -58,7 +58,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
 export function registerLeadership(registry: Metrics, leadership: () => Leadership): void {
   registerReadGauge<never>(registry, {
     name: 'tocsin_leader',
-    help: 'Whether this api leads: 1 in one process, 0 in the others; absent while it cannot find out who does.',
+    help: 'Whether this api leads: 1 in one process, 0 in the others; absent while the leader is unknown.',
     labelNames: [],
     samples: async () => {
       const known = leadership();

@@ -101,7 +101,7 @@ function newCandidate(auditEveryMs?: number): Candidate {
   };
 }
 
-/** Ways in which the store can differ from what Postgres wants, for a monitor that was checked once and whose wave is in the store. */
+/** Ways in which the store can differ from Postgres, for a monitor that was checked once and whose wave is in the store. */
 const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][] = [
   ['a flushed store', () => queue.redis.flushdb()],
   [
@@ -133,7 +133,7 @@ const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][]
   ['a deleted monitor', (id) => deleteMonitor(api.context.db, api.account.id, id)],
 ];
 
-/** Whether the waves in the store are those that Postgres wants, and each has its next job. */
+/** Whether the store has exactly the waves of the monitors in Postgres, each with its next job. */
 async function isRepaired(): Promise<boolean> {
   const wanted = await listWaves(api.context.db);
   for (const region of ['default', 'eu']) {

@@ -42,7 +42,7 @@ async function update(id: string, fields: MonitorUpdate): Promise<void> {
   await updateMonitor(api.context, api.account.id, id, fields, 'default');
 }
 
-/** Producers that do something else just before a scheduler is first written. */
+/** Producers that run other work just before a scheduler is first written. */
 function producersWith(region: string, before: () => Promise<void>): Producers {
   const real = queue.producers.queue('check', region);
   let first = true;

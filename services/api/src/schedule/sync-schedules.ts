@@ -72,7 +72,7 @@ async function addFirstChecks(
   );
 }
 
-/** A span has no more links. */
+/** Maximum links of a span. */
 const MAX_LINKS = 128;
 
 /** Applies schedules in the trace of the first request that is traced, with links to the others. */

@@ -7,7 +7,7 @@ import { newMonitor } from './monitors.ts';
 import { newUser } from './sign-in.ts';
 import type { TestApi } from './test-api.ts';
 
-/** A thing of `api.account`. */
+/** A resource of `api.account`. */
 export interface Resource {
   readonly id: string;
   /** Part of its fields; no response to another account may contain it. */
@@ -17,18 +17,18 @@ export interface Resource {
 type Kind = keyof typeof MAKE;
 
 export interface AccessRow {
-  /** What `:id` names, and what the lists hold. */
+  /** What `:id` identifies, and what the lists contain. */
   readonly kind: Kind;
   readonly body?: (resource: Resource) => object;
   /** With its question mark. */
   readonly query?: (resource: Resource) => string;
-  /** The status for another account, where it is not 404 with an `:id` and that of success without. */
+  /** The status for another account. Default: 404 for a path with `:id`, otherwise that of success. */
   readonly statusForOther?: number;
-  /** The response has no end: only its beginning is checked. */
+  /** Whether the response never ends, so that only its beginning is checked. */
   readonly isEndless?: true;
 }
 
-/** Makes one of each kind. @param owner signed in to `api.account` */
+/** Creates a resource of a kind. @param owner signed in to `api.account` */
 export async function makeResource(api: TestApi, owner: TestAgent, kind: Kind): Promise<Resource> {
   const marker = `mark-${randomUUID()}`;
   return { id: await MAKE[kind](api, owner, marker), marker };
@@ -87,7 +87,7 @@ const windowOf = (name: string, monitorId: string): object => ({ name, ...schedu
 const monitorBody = (): object => ({ name: 'New', url: 'https://new.example' });
 const rename = (): object => ({ name: 'Renamed' });
 
-/** The monitors API stands under two roots. */
+/** The monitors API has two roots. */
 function monitorRows(base: string): Record<string, AccessRow> {
   return {
     [`GET ${base}`]: { kind: 'monitor' },

@@ -6,7 +6,7 @@ import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
 
 export const CHANNELS = '/api/dashboard/channels';
-/** A name that never resolves (RFC 6761): allowed. */
+/** A name that never resolves (RFC 6761), which a channel may have. */
 export const RECEIVER = 'https://hooks.invalid/tocsin';
 
 /** Creates a channel through the dashboard API. */
@@ -21,7 +21,7 @@ export async function newChannel(
   return response.body as { channel: Channel; secret: string };
 }
 
-/** The monitor goes down; the deliveries of that are made. @returns their ids */
+/** Records a failure that changes the monitor to DOWN, and creates the deliveries. @returns their ids */
 export async function goDown({ context }: TestApi, monitorId: string): Promise<string[]> {
   const failure = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
   await recordChecks(context.db, [checkOf(monitorId, failure)]);

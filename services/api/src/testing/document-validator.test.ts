@@ -35,16 +35,16 @@ describe('contradictions between the document and', () => {
   });
 
   test.each<[what: string, exchange: Partial<Exchange>, message: string]>([
-    ['a route', { path: '/api/cli/nothing' }, 'does not know that route'],
-    ['a method', { method: 'PATCH' }, 'does not know that route'],
-    ['a status', { status: 418 }, 'does not know that status'],
-    ['a field too many', changed({ more: 1 }), 'must NOT have additional properties'],
-    ['a field that is missing', changed({ name: undefined }), "must have required property 'name'"],
+    ['a route', { path: '/api/cli/nothing' }, 'does not declare that route'],
+    ['a method', { method: 'PATCH' }, 'does not declare that route'],
+    ['a status', { status: 418 }, 'does not declare that status'],
+    ['an unknown field', changed({ more: 1 }), 'must NOT have additional properties'],
+    ['a missing field', changed({ name: undefined }), "must have required property 'name'"],
     ['a timestamp', changed({ createdAt: '2026-11-20T12:00:00Z' }), 'must match format "date-time"'],
     ['an id', changed({ id: MONITOR.id.toUpperCase() }), 'must match format "uuid"'],
     ['a type', { headers: { ...good.headers, 'content-type': 'text/html' } }, 'not text/html'],
-    ['a header', { headers: { 'content-type': 'application/json' } }, 'has X-Request-Id in it'],
-    ['a place', { ...created, headers: good.headers }, 'has Location in it'],
+    ['a header', { headers: { 'content-type': 'application/json' } }, 'requires X-Request-Id'],
+    ['a missing Location', { ...created, headers: good.headers }, 'requires Location'],
     ['a body', { method: 'DELETE', status: 204 }, 'has no body there'],
     [
       'a problem',
@@ -52,7 +52,7 @@ describe('contradictions between the document and', () => {
       'does not allow body',
     ],
     ['a request', { ...created, sent: { name: 'a' } }, "must have required property 'url'"],
-    ['no request', { ...created, sent: undefined }, 'requires a body'],
+    ['a missing body', { ...created, sent: undefined }, 'requires a body'],
     [
       'a parameter',
       { path: `${MONITORS}/${MONITOR.id}/events?limit=0`, ...withBody({ events: [] }) },

@@ -16,9 +16,9 @@ export interface Exchange {
   readonly text: string;
 }
 
-/** The statuses of requests with a path or a method that the document does not have. */
+/** The statuses of requests with a path or a method that the document does not declare. */
 const REFUSALS_OF_UNKNOWN = new Set([401, 403, 404, 405, 429, 503]);
-/** Most schemas are used a few times in a test file: to compile one quickly counts for more than to make it fast. */
+/** Most schemas are used only a few times in a test file, so fast compilation matters more than fast validation. */
 const COMMON = { strict: false, validateSchema: false, code: { optimize: false } } as const;
 const OURS = /^\/(?:api\/|healthz|readyz|metrics)/;
 
@@ -29,7 +29,7 @@ interface Parameter {
   readonly schema: { readonly type?: string };
 }
 
-/** Validates the requests and responses of an api by an OpenAPI document. */
+/** Validates the requests and responses of an api against an OpenAPI document. */
 export class DocumentValidator {
   readonly #document: OpenApiDocument;
   readonly #templates: readonly (readonly [string, RegExp])[];
@@ -39,7 +39,7 @@ export class DocumentValidator {
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
-    // A path without parameters wins over one with them.
+    // A path without parameters takes precedence over one with parameters.
     const paths = Object.keys(document.paths).sort((a, b) => a.split('{').length - b.split('{').length);
     this.#templates = paths.map((path) => [path, new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)]);
     this.#responses.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -60,14 +60,14 @@ export class DocumentValidator {
     const verb = (method === 'HEAD' ? 'GET' : method).toLowerCase();
     const operation = template === undefined ? undefined : this.#document.paths[template]?.[verb];
     if (template === undefined || operation === undefined) {
-      demand(REFUSALS_OF_UNKNOWN.has(status), 'does not know that route');
+      demand(REFUSALS_OF_UNKNOWN.has(status), 'does not declare that route');
       this.#validateResponse(exchange, ['components', 'responses', 'NotFound'], demand);
       return;
     }
     const place = ['paths', template, verb];
     const responses = this.#at([...place, 'responses']);
     const key = [String(status), `${String(status)[0]}XX`].find((known) => known in responses);
-    demand(key !== undefined, `does not know that status there (${STATUS_CODES[status]}): ${exchange.text}`);
+    demand(key !== undefined, `does not declare that status (${STATUS_CODES[status]}): ${exchange.text}`);
     this.#validateResponse(exchange, [...place, 'responses', key ?? ''], demand);
     if (status < 300) this.#validateRequest(exchange, query, place, demand);
   }
@@ -79,7 +79,7 @@ export class DocumentValidator {
     for (const name of Object.keys(response['headers'] ?? {})) {
       const header = this.#follow([...found, 'headers', name]);
       const value = headers[name.toLowerCase()];
-      demand(value !== undefined || this.#at(header)['required'] !== true, `has ${name} in it`);
+      demand(value !== undefined || this.#at(header)['required'] !== true, `requires ${name}`);
       if (value !== undefined)
         this.#validateValue(this.#responses, [...header, 'schema'], value, name, demand);
     }
@@ -104,7 +104,7 @@ export class DocumentValidator {
     );
   }
 
-  /** What was taken must be what the document lets people send. */
+  /** An accepted request must be valid according to the document. */
   #validateRequest({ sent }: Exchange, query: string, place: readonly string[], demand: Demand): void {
     const { parameters = [], requestBody } = this.#at(place) as {
       parameters?: readonly Parameter[];
@@ -114,19 +114,19 @@ export class DocumentValidator {
     for (const [index, { name, in: where, required, schema }] of parameters.entries()) {
       if (where !== 'query') continue;
       const text = given.get(name);
-      demand(text !== null || !required, `requires ${name}, without which it was taken`);
+      demand(text !== null || !required, `requires ${name}, but the request succeeded`);
       if (text === null) continue;
       const value = schema.type === 'integer' ? Number(text) : text;
       const at = [...place, 'parameters', String(index), 'schema'];
       this.#validateValue(this.#requests, at, value, name, demand);
     }
-    // Bytes may be anything: a compressed body, for one.
+    // Bytes may be anything, such as a compressed body.
     if (requestBody === undefined || Buffer.isBuffer(sent)) return;
-    demand(sent !== undefined || !requestBody.required, 'requires a body, without which it was taken');
+    demand(sent !== undefined || !requestBody.required, 'requires a body, but the request succeeded');
     if (sent === undefined) return;
     const value: unknown = typeof sent === 'string' ? JSON.parse(sent) : sent;
     const at = [...place, 'requestBody', 'content', 'application/json', 'schema'];
-    this.#validateValue(this.#requests, at, value, 'what was sent, and taken', demand);
+    this.#validateValue(this.#requests, at, value, 'the accepted request', demand);
   }
 
   #validateValue(ajv: Ajv2020, place: readonly string[], value: unknown, what: string, demand: Demand): void {
@@ -136,7 +136,7 @@ export class DocumentValidator {
     demand(isValid, `does not allow ${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
   }
 
-  /** Where something is, through the reference that may stand in its place. */
+  /** Resolves a `$ref` at this place, if there is one. */
   #follow(place: readonly string[]): readonly string[] {
     const { $ref } = this.#at(place);
     return typeof $ref === 'string' ? $ref.split('/').slice(1) : place;
@@ -149,7 +149,7 @@ export class DocumentValidator {
 
 type Demand = (holds: boolean, fault: string) => void;
 
-/** An instant as the API tells it: UTC, with milliseconds. */
+/** Whether this is a timestamp as the API returns it: UTC, with milliseconds. */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text;

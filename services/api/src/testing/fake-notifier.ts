@@ -2,7 +2,7 @@ import type { DbContext } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 
-/** Makes the one attempt of each of these deliveries that may be made now, without sending anything. */
+/** Records an attempt for each of these deliveries that is due, without sending anything. */
 export async function attempt(
   { context }: { readonly context: DbContext },
   ids: readonly string[],

@@ -5,7 +5,7 @@ import type { TestApi } from './test-api.ts';
 
 export const MONITORS = '/api/cli/monitors';
 
-/** Every field of a monitor, none with its default. */
+/** Every field of a monitor, each with a value other than its default. */
 export const FULL_MONITOR = {
   name: 'Shop',
   url: 'https://shop.example/Health?a=1#b',
@@ -29,7 +29,7 @@ export const FULL_MONITOR = {
   source: 'terraform',
 };
 
-/** Creates a monitor through the API, of the account or of the key's. */
+/** Creates a monitor through the API. @param key default: the key of `api.account` */
 export async function newMonitor(
   api: TestApi,
   fields: Record<string, unknown> = {},
@@ -45,7 +45,7 @@ export async function newMonitor(
 
 let slot = 1_800_000_000_000;
 
-/** A passing result in a slot of its own; the fields given replace its own. */
+/** A passing result in a new slot, with these fields replaced. */
 export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   slot += 1_000;
   return {
@@ -67,7 +67,7 @@ export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): C
   };
 }
 
-/** Records a result of a check, a failing one where `down`. @returns the id of its event */
+/** Records a check that passed, or failed if `down`. @returns the id of its event */
 export async function recordCheck(
   { context, database }: TestApi,
   monitorId: string,

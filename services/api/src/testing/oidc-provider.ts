@@ -14,9 +14,9 @@ export interface Claims extends Record<string, unknown> {
 /** An OpenID Connect provider on loopback that authenticates any given person. */
 export interface OidcProvider {
   readonly issuer: string;
-  /** Signs the person in who came with this authorization URL. @returns where the browser is sent back to */
+  /** Signs in the person of these claims at this authorization URL. @returns the URL that the browser is redirected to */
   authorize(url: string, claims: Claims): string;
-  /** An ID token that was made for no sign-in of ours: it has no nonce. */
+  /** An ID token that does not belong to a sign-in: it has no nonce. */
   idToken(claims: Claims): string;
   /** Makes the provider respond with 503. */
   setUnavailable(unavailable: boolean): void;

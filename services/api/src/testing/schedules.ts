@@ -23,22 +23,22 @@ export async function storedSchedules(queue: TestQueue, region: string): Promise
     .toSorted((one, other) => one.id.localeCompare(other.id));
 }
 
-/** The ids of a region's jobs that wait to run or for their time. */
+/** The ids of a region's jobs that are waiting, prioritized or delayed. */
 export async function storedJobs(queue: TestQueue, region: string): Promise<string[]> {
   const jobs = await queue.producers.queue('check', region).getJobs(['waiting', 'delayed', 'prioritized']);
   return jobs.map((job) => job.id ?? '').toSorted();
 }
 
-/** A monitor that was committed, after which its api died: nothing is in the store. */
+/** Commits a monitor as if the api had crashed afterwards: nothing is in the store. */
 export async function commitMonitor(api: TestApi, fields: Record<string, unknown> = {}): Promise<Monitor> {
   const input = createMonitorSchema.parse({ name: 'Shop', url: 'https://shop.example', ...fields });
   return (await createMonitor(api.context, api.account.id, input, 'default')).monitor;
 }
 
-/** Enough to have so many in one of the hundred waves of the shortest interval, almost certainly. */
+/** Almost certainly enough to get the requested number in one of the hundred waves of the shortest interval. */
 const MAX_TRIED = 2_000;
 
-/** So many monitors of one wave, of the shortest interval, committed as `commitMonitor` does. @returns their ids */
+/** Commits `count` monitors of one wave of the shortest interval, as `commitMonitor` does. @returns their ids */
 export async function commitWave(
   api: TestApi,
   count: number,
@@ -53,19 +53,19 @@ export async function commitWave(
     byWave.set(key, members);
     if (members.length === count) found = members;
   }
-  if (!found) throw new Error('no wave with so many monitors');
+  if (!found) throw new Error('found no wave with enough monitors');
   for (const id of [...byWave.values()].flat()) {
     if (!found.includes(id)) await deleteMonitor(api.context.db, api.account.id, id);
   }
   return found;
 }
 
-/** Records a passing check, so that the monitor is PENDING no more. */
+/** Records a passing check, so that the monitor is no longer PENDING. */
 export async function checkOnce(api: TestApi, id: string, fields: Partial<CheckRecord> = {}): Promise<void> {
   await recordChecks(api.context.db, [checkOf(id, fields)]);
 }
 
-/** The revision that Postgres believes to be in the store; null: none. */
+/** The revision that Postgres has recorded as applied to the store; null: none. */
 export async function scheduledRevision(api: TestApi, id: string, region: string): Promise<number | null> {
   const { rows } = await api.database.pool.query<{ scheduled_revision: number | null }>(
     'select scheduled_revision from monitor_regions where monitor_id = $1 and region = $2',

@@ -7,7 +7,7 @@ import { validatedAgent } from './validated-agent.ts';
 import { ORIGIN, type TestApi } from './test-api.ts';
 
 export const PASSWORD = 'correct horse battery';
-/** An output of `hashPassword` for it, stored because each hash takes some 0.1 s. */
+/** Its hash by `hashPassword`, stored because each hash takes about 0.1 s. */
 const PASSWORD_HASH =
   '35c3d8f596536f0192db077d3a1338bd:ea47e48fda56910be35609f7428a5a35b1e24eaa04152043bc512b80049ba57dff1c68c5772b3ec5042e8f7d332e3c950aa56cf5533a7a7a26390fd09c7fb806';
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -27,12 +27,12 @@ interface TestUserOptions {
   readonly email?: string;
 }
 
-/** Requests of a new user (by default an owner of `api.account`), with cookie and Origin. */
+/** Creates a user, by default an owner of `api.account`. @returns an agent that sends the user's cookie and the Origin */
 export async function signIn(api: TestApi, user: TestUserOptions = {}): Promise<TestAgent> {
   return (await newSignedInUser(api, user)).agent;
 }
 
-/** A new user with a session, which is made without better-auth: checking a password takes some 0.1 s. */
+/** A new user with a session, created without better-auth: checking a password takes about 0.1 s. */
 export async function newSignedInUser(api: TestApi, options: TestUserOptions = {}): Promise<TestUser> {
   const { id, email } = await newUser(api, options);
   const cookie = await newSession(api, id);
@@ -46,7 +46,7 @@ interface WithCookies {
   readonly jar: { setCookie(cookie: string, domain: string, path: string): void };
 }
 
-/** @returns the cookie of the session, signed as better-auth does it */
+/** @returns the cookie of the session, signed as better-auth does */
 async function newSession({ context, sessionSecret }: TestApi, userId: string): Promise<string> {
   const token = randomUUID();
   const expiresAt = new Date(Date.now() + WEEK_MS);
@@ -71,7 +71,7 @@ export async function newUser(
   return { id, email };
 }
 
-/** Requests as the dashboard's page sends them: with its origin, and with the cookies it was given. */
+/** Requests as the dashboard's page sends them: with its origin, and with the cookies that it received. */
 export function browser(api: TestApi): TestAgent {
   return validatedAgent(`http://127.0.0.1:${api.port}`).set('Origin', ORIGIN);
 }

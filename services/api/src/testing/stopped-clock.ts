@@ -1,13 +1,13 @@
 import { jest } from '@jest/globals';
 
-/** What `performance.now` shows. */
+/** Controls `performance.now`. */
 export interface StoppedClock {
   advance(ms: number): void;
-  /** The true clock from now on. */
+  /** Uses the real clock again. */
   restore(): void;
 }
 
-/** Stops the clock of the api's deadlines, which then pass only when a test advances it. */
+/** Stops the clock of the api's deadlines: they pass only when a test advances it. */
 export function stopClock(): StoppedClock {
   let now = performance.now();
   const spy = jest.spyOn(performance, 'now').mockImplementation(() => now);

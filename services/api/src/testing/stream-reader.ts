@@ -3,7 +3,7 @@ import type { TestApi } from './test-api.ts';
 
 export const STREAM = '/api/dashboard/stream';
 
-/** One server-sent event with data, but for heartbeats. */
+/** One server-sent event with data, except heartbeats. */
 export interface Received {
   readonly event: string;
   readonly id: string;
@@ -19,11 +19,11 @@ interface ReaderOptions {
 export class StreamReader {
   readonly response: Response;
   readonly received: Received[] = [];
-  /** So far; they are not among what was received. */
+  /** The number of heartbeats so far; `received` does not contain them. */
   heartbeats = 0;
   /** What a browser would send as `Last-Event-ID`. */
   lastEventId = '';
-  /** Resolves when the stream is over: `ended` by the server in good order, else `broken`. */
+  /** Resolves when the stream is over: `ended` by the server, otherwise `broken`. */
   readonly over: Promise<'ended' | 'broken'>;
   readonly #abort: AbortController;
 
@@ -41,9 +41,9 @@ export class StreamReader {
     return new StreamReader(response, abort);
   }
 
-  /** Waits until this record has come. */
+  /** Waits until this record is received. */
   async sees(recordId: unknown): Promise<void> {
-    await until(`record ${String(recordId)} comes on the stream`, () =>
+    await until(`the stream sends record ${String(recordId)}`, () =>
       this.received.some(({ data }) => data['id'] === recordId),
     );
   }

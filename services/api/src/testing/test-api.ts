@@ -43,7 +43,7 @@ interface TestAccount {
   readonly readKey: string;
 }
 
-/** An api that listens, on a database of its own. */
+/** A listening api with its own database. */
 export interface TestApi {
   readonly context: ApiContext;
   readonly database: OpenDatabase;
@@ -56,7 +56,7 @@ export interface TestApi {
   readonly other: TestAccount;
   /** Every `schedules.touch`. */
   readonly touched: { monitorId: string; regions: readonly string[] }[];
-  /** Requests with the account's key, or with the one given; null: without any. All are held against the OpenAPI document. */
+  /** Requests with a key, by default the account's; null: without a key. All are validated against the OpenAPI document. */
   as(key?: string | null): TestAgent;
   newKey(scopes: string, expiresAt?: Date | null): Promise<{ id: string; key: string }>;
   close(): Promise<void>;
@@ -64,14 +64,14 @@ export interface TestApi {
 
 type Overrides = Partial<Omit<ApiContext, 'settings'>> & { settings?: Partial<ApiSettings> } & {
   limitSignIn?: boolean;
-  /** Of the limit of failed sign-ins. */
+  /** The clock of the limit on failed sign-ins. */
   now?: () => number;
   oidc?: OidcSettings;
   secretsKey?: Buffer;
   streamLimits?: Partial<StreamLimits>;
 };
 
-/** @param override replaces parts of the context; without a queue, triggers are refused */
+/** @param override replaces parts of the context; without a queue, triggers fail */
 export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   const testDatabase = await createTestDatabase();
   const databaseUrl = testDatabase.url;
@@ -161,14 +161,14 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   };
 }
 
-/** No name server is asked: only this machine's own name resolves. */
+/** Queries no name server: only `localhost` resolves. */
 const lookupLocally: LookupAll = (hostname, options, callback) => {
   if (/^localhost\.?$/i.test(hostname)) dns.lookup(hostname, options, callback);
   else
     setImmediate(callback, Object.assign(new Error(`no address of ${hostname}`), { code: 'ENOTFOUND' }), []);
 };
 
-/** better-auth is a fifth of what a test file would load: it comes with the first request that asks for it. */
+/** better-auth is a fifth of what a test file would load, so it is loaded with the first request that needs it. */
 function lateIdentity(options: IdentityOptions): Identity {
   let loading: Promise<Identity> | undefined;
   const load = (): Promise<Identity> => {

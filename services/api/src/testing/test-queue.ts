@@ -4,10 +4,10 @@ import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
 
-/** Longer than any test takes: on a slow machine no job comes too late. */
+/** Longer than any test takes, so that no job times out on a slow machine. */
 export const ENQUEUE_WITHIN_MS = 600_000;
 
-/** A Redis of its own, as the api sees it and as a tool sees it. */
+/** Its own Redis, with the api's connections and a direct one. */
 export interface TestQueue {
   readonly stores: QueueStores;
   readonly producers: Producers;

@@ -15,7 +15,7 @@ interface SentRequest {
 }
 
 /**
- * An agent that validates every request and response by the OpenAPI document, and fails the test otherwise.
+ * An agent that validates every request and response against the OpenAPI document, and fails the test if one is invalid.
  * @param origin such as `http://127.0.0.1:3000`
  */
 export function validatedAgent(origin: string): TestAgent {
@@ -52,7 +52,7 @@ function readDocument(): OpenApiDocument {
   return JSON.parse(readFileSync(path, 'utf8')) as OpenApiDocument;
 }
 
-/** A header that came several times is one. */
+/** Joins repeated headers into one. */
 function toText(headers: Readonly<Record<string, string | readonly string[]>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }

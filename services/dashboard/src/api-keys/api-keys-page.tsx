@@ -105,7 +105,7 @@ function DeleteKey({ apiKey: { id, name } }: { readonly apiKey: ApiKey }): React
       name={name}
       onConfirm={remove}
     >
-      The next request with this key is rejected. You cannot restore a deleted key.
+      Requests with this key are rejected immediately. You cannot restore a deleted key.
     </ConfirmButton>
   );
 }
@@ -165,7 +165,7 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
     <SaveForm form={form} action="Create" save={save} onCancel={onCancel} layout="dialog">
       <TextInput
         label="Name"
-        description="What uses the key, such as “terraform production” or “CI of the shop”."
+        description="What uses the key, such as “terraform production” or “shop CI”."
         required
         data-autofocus
         {...form.getInputProps('name')}

@@ -24,7 +24,7 @@ export function refreshEvery(
 const MAX_RETRIES = 2;
 const STALE_AFTER_MS = 15_000;
 
-/** @param onSignedOut is called after a 401, except by queries and mutations with `meta: { session: true }` */
+/** @param onSignedOut is called after a 401, except for queries and mutations with `meta: { session: true }` */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: unknown): void => {
     if (isStatus(error, 401)) onSignedOut();
@@ -38,7 +38,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         mutation.options.meta?.['session'] !== true && onError(error),
     }),
     defaultOptions: {
-      // An offline browser may still reach a server in its own network. A change must not be sent later.
+      // An offline browser may still reach a server in its own network, and a paused mutation must not be sent later.
       mutations: { networkMode: 'always' },
       queries: {
         networkMode: 'always',

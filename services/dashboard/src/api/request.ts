@@ -30,7 +30,7 @@ export function isStatus(error: unknown, status: number): boolean {
   return error instanceof ApiError && error.status === status;
 }
 
-/** Whether the error names invalid fields, which show it themselves. */
+/** Whether the error names invalid fields. The form shows it at those fields. */
 export function isAboutFields(error: unknown): boolean {
   return error instanceof ApiError && error.fields.length > 0;
 }
@@ -74,9 +74,9 @@ function toApiError(status: number, text: string): ApiError {
     const json: unknown = JSON.parse(text);
     const problem = problemSchema.safeParse(json);
     if (problem.success) return new ApiError(problem.data);
-    // The routes of better-auth have errors of their own format.
+    // The routes of better-auth have their own error format.
     if (typeof json === 'object' && json !== null && 'message' in json)
-      return new ApiError({ status, title: 'Request refused', detail: String(json.message) });
+      return new ApiError({ status, title: 'Request rejected', detail: String(json.message) });
   } catch {
     // A proxy may respond with HTML.
   }

@@ -115,7 +115,7 @@ const routeTree = root.addChildren([
 ]);
 
 /** The pages of the dashboard. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- links are type-safe by the inferred type of the tree
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the inferred type of the tree makes links type-safe
 export function createAppRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,

@@ -147,7 +147,7 @@ function AccountMenu(): ReactNode {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { mutate } = useMutation({
     mutationFn: () => api('POST /api/auth/sign-out'),
-    // A page load removes everything of the session from memory.
+    // A page load removes all data of the session from memory.
     onSuccess: () => window.location.assign('/sign-in'),
     onError: showError,
   });

@@ -1,6 +1,6 @@
 import { config } from 'zod/v4';
 
-// The Content-Security-Policy forbids zod to compile schemas into functions.
+// The Content-Security-Policy forbids `eval`, with which zod compiles schemas into functions.
 config({ jitless: true });
 
 // vite.config.ts replaces `zod` with this module, so that the setting precedes every schema.

@@ -143,7 +143,7 @@ function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
     >
       <div aria-live="polite">
         {isPending ? (
-          <Quiet>Waiting for the response of the receiver…</Quiet>
+          <Quiet>Waiting for the receiver to respond…</Quiet>
         ) : error !== null ? (
           <ErrorNotice error={error} />
         ) : data !== undefined ? (
@@ -151,7 +151,7 @@ function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
             <StateBadge look={DELIVERY_LOOKS[data.delivered ? 'delivered' : 'failed']} />
           </AttemptSummary>
         ) : (
-          <Quiet>Sends one signed test event, without retries. Disabled channels can be tested, too.</Quiet>
+          <Quiet>Sends one signed test event, without retries. You can also test disabled channels.</Quiet>
         )}
       </div>
     </Panel>

@@ -140,7 +140,7 @@ function Payload({ payload }: { readonly payload: string }): ReactNode {
         <Group gap="xs">
           <SegmentedControl
             size="xs"
-            aria-label="Format of the payload"
+            aria-label="Payload format"
             data={['Pretty', 'Raw']}
             value={raw ? 'Raw' : 'Pretty'}
             onChange={(value) => setRaw(value === 'Raw')}
@@ -178,7 +178,7 @@ function Attempts({ attempts }: Pick<DeliveryDetail, 'attempts'>): ReactNode {
 
 interface AttemptSummaryProps {
   readonly attempt: Attempt;
-  /** Stands before the status code. */
+  /** Shown before the status code. */
   readonly children: ReactNode;
 }
 
@@ -205,7 +205,7 @@ export function AttemptSummary({ attempt, children }: AttemptSummaryProps): Reac
           style={{ ...WRAPPED, overflow: 'auto' }}
           tabIndex={0}
           role="region"
-          aria-label="Response of the receiver"
+          aria-label="Receiver response"
         >
           {responseExcerpt}
         </Code>

@@ -48,7 +48,7 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
       <SegmentedControl
         mb="sm"
         size="xs"
-        aria-label="State of the deliveries"
+        aria-label="Delivery state"
         data={FILTERS}
         value={state ?? 'all'}
         onChange={(value) => setState(value === 'all' ? null : value)}
@@ -104,7 +104,7 @@ function RedeliverRange({ channel }: { readonly channel: Channel }): ReactNode {
   );
 }
 
-/** Local times in the zone of the reader, such as `2026-03-01T12:00`. */
+/** Local times in the reader's time zone, such as `2026-03-01T12:00`. */
 interface Range extends Record<string, string> {
   readonly since: string;
   readonly until: string;
@@ -145,7 +145,7 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
   return (
     <SaveForm form={form} action="Redeliver" save={save} onCancel={onDone} layout="dialog">
       <Quiet>
-        Sends all held, failed and pending deliveries of this time range again, in order. Successful
+        Sends all held, failed and pending deliveries in this time range again, in order. Successful
         deliveries are not repeated. Times are in {zone}.
       </Quiet>
       <Group gap="xs">
@@ -168,7 +168,7 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
             type="datetime-local"
             label={field === 'since' ? 'Since' : 'Until'}
             required
-            description={iso === null ? 'No valid time' : formatUtc(new Date(iso))}
+            description={iso === null ? 'Invalid time' : formatUtc(new Date(iso))}
             {...form.getInputProps(field)}
             error={form.errors[field] && (iso === null ? 'Enter a valid date and time.' : form.errors[field])}
           />

@@ -41,7 +41,7 @@ export interface RowButtonProps {
   readonly onClick: () => void;
 }
 
-/** An icon that is a button, such as for a row of a table. */
+/** An icon button, such as in a row of a table. */
 export function RowButton({ icon: Icon, hint, label, color = 'gray', onClick }: RowButtonProps): ReactNode {
   return (
     <Tooltip label={hint}>
@@ -73,7 +73,7 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
 export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
   return (
     <div className={classes['block']}>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a keyboard scrolls only what has the focus */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls only the focused element */}
       <pre className={classes['code']} tabIndex={0} aria-label={what}>
         {code}
       </pre>

@@ -29,7 +29,7 @@ interface ConfirmDialogProps extends QuestionProps {
   readonly title: string;
 }
 
-/** Asks for a confirmation before something that is hard to undo. */
+/** Asks for confirmation before something that is hard to undo. */
 export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps): ReactNode {
   return (
     <Modal opened={opened} onClose={question.onClose} title={title}>
@@ -88,7 +88,7 @@ interface ConfirmButtonProps extends Omit<ConfirmDialogProps, 'opened' | 'onClos
   readonly button: Omit<IconButtonProps, 'onClick'> | Omit<RowButtonProps, 'onClick'>;
 }
 
-/** A button that asks for a confirmation. */
+/** A button that asks for confirmation. */
 export function ConfirmButton({ button, ...dialog }: ConfirmButtonProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   return (

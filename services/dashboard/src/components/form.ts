@@ -42,7 +42,7 @@ export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
   return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
-/** The first error of each field. An error of one element, such as `monitorIds.3`, is one of the whole list. */
+/** The first error of each field. An error of one element, such as `monitorIds.3`, counts for the whole list. */
 export function toFormErrors(errors: readonly FieldError[]): FormErrors {
   return Object.fromEntries(
     errors.toReversed().map(({ path, message }) => [path.replace(/\.\d+$/, ''), message]),

@@ -67,7 +67,7 @@ const CAUSES = {
   UNKNOWN_ERROR: 'Check failed',
 } satisfies Record<Exclude<ErrorReason, `HTTP_${number}`>, string>;
 
-/** Describes why a check failed. An unknown reason is shown as the code of the API. */
+/** Describes why a check failed. An unknown reason is shown as its API code. */
 export function describeCause(cause: string | null): string {
   if (cause === null) return 'Unknown cause';
   const causes: Readonly<Record<string, string>> = CAUSES;

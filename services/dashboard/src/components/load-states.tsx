@@ -7,7 +7,7 @@ import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, describeError } from '../api/request.ts';
 import { Quiet, Time } from './text.tsx';
 
-/** A page that takes longer than a moment to load. */
+/** Shown while a page loads, if that takes more than a moment. */
 export function PendingPage(): ReactNode {
   return (
     <Center mih={240}>
@@ -83,7 +83,7 @@ export function ErrorNotice({ error, retry, retriesAutomatically = false }: Erro
   );
 }
 
-/** The parts of a query's result that tell whether it failed. */
+/** The parts of a query's result that show whether it failed. */
 interface FallibleQuery extends Pick<
   QueryObserverBaseResult<unknown, unknown>,
   'data' | 'dataUpdatedAt' | 'error' | 'isFetching' | 'refetch'
@@ -104,7 +104,7 @@ export function useFailure({ data, error, isFetching, isFetchNextPageError }: Fa
   return failure;
 }
 
-/** Says that the data of a query is stale, or why there is none. Renders nothing if the query did not fail. */
+/** Shows that the data of a query is stale, or why there is none. Renders nothing if the query did not fail. */
 export function FailureNotice({ query }: { readonly query: FallibleQuery }): ReactNode {
   const error = useFailure(query);
   if (error === null) return null;
@@ -130,7 +130,7 @@ export function FailureNotice({ query }: { readonly query: FallibleQuery }): Rea
 
 interface LoadedProps<Data> {
   readonly query: FallibleQuery & { readonly data: Data | undefined };
-  /** As high as the content. */
+  /** Shown while the data loads. As tall as the content. */
   readonly pending: ReactNode;
   /** Shown for an empty list. */
   readonly empty?: ReactNode;

@@ -71,7 +71,7 @@ export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectPr
               disabled={found.length === 0}
               onClick={() => onChange([...new Set([...value, ...found.map(({ id }) => id)])])}
             >
-              {search === '' ? 'Select all' : 'Select found'}
+              {search === '' ? 'Select all' : 'Select matches'}
             </Button>
             <Button
               size="compact-xs"
@@ -134,7 +134,7 @@ interface MonitorNamesProps {
   readonly max: number;
 }
 
-/** The names of monitors as text, such as `Shop, Blog and 3 more`. Their number while they load. */
+/** The names of monitors as text, such as `Shop, Blog and 3 more`; only their number while they load. */
 export function MonitorNames({ ids, max }: MonitorNamesProps): ReactNode {
   const { data = [] } = useQuery(monitorsQuery);
   const chosen = new Set(ids);

@@ -7,7 +7,7 @@ import classes from './page.module.css';
 
 /**
  * Moves the focus to the heading of the page after a navigation to another path, so that keyboards and screen readers start there, as on a
- * page load. On the first page, and for links to a fragment, the browser has set the focus already.
+ * page load. On the first page, and for links to a fragment, the browser has already set the focus.
  */
 export function focusHeadingAfter(event: RouterEvents['onRendered']): void {
   const { fromLocation, toLocation, pathChanged } = event;
@@ -117,7 +117,7 @@ interface ScrollRegionProps {
 /** Content that scrolls within its own container. */
 export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps): ReactNode {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a keyboard scrolls only what has the focus
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls only the focused element
     <div role="group" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
       {children}
     </div>

@@ -18,7 +18,7 @@ export interface SaveFormProps<Values extends Record<string, unknown>> {
   readonly onCancel?: () => void;
   /**
    * A `page` asks before unsaved changes are lost. A `long` page also keeps its buttons in view. The forms of a `dialog` and of an `entrance`
-   * close without a question.
+   * close without asking.
    */
   readonly layout?: 'page' | 'long' | 'dialog' | 'entrance';
   /** The fields. */

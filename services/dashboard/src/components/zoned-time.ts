@@ -14,7 +14,7 @@ export function timeZones(...others: readonly string[]): string[] {
 /** The offset of a time zone from UTC at a moment, in milliseconds. */
 export function offsetMs(epochMs: number, zone: string): number {
   let clock = clocks.get(zone);
-  // The Swedish format is that of ISO 8601: `2026-03-01 12:00:00`.
+  // The Swedish format is close to ISO 8601: `2026-03-01 12:00:00`.
   clock ??= new Intl.DateTimeFormat('sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' });
   clocks.set(zone, clock);
   return Date.parse(`${clock.format(epochMs).replace(' ', 'T')}Z`) - Math.floor(epochMs / 1_000) * 1_000;
@@ -28,7 +28,7 @@ export function toLocal(epochMs: number, zone: string): string {
 
 /**
  * The moments at which the clocks of a zone show a local time, in epoch milliseconds: none if the clocks skip it, two if it is repeated.
- * Null if the text is no date and time.
+ * Null if the text is not a date and time.
  */
 export function momentsAt(text: string, zone: string): readonly number[] | null {
   const wall = wallMs(text);
@@ -40,13 +40,13 @@ export function momentsAt(text: string, zone: string): readonly number[] | null 
     .sort((a, b) => a - b);
 }
 
-/** Converts a local time to an ISO 8601 timestamp: of the first moment. Returns null if there is none. */
+/** The first moment of a local time, as an ISO 8601 timestamp; null if there is none. */
 export function localToIso(text: string, zone: string): string | null {
   const [moment] = momentsAt(text, zone) ?? [];
   return moment === undefined ? null : new Date(moment).toISOString();
 }
 
-/** A local time as if it were UTC; null if the text is no date and time. */
+/** A local time as if it were UTC; null if the text is not a date and time. */
 function wallMs(text: string): number | null {
   const wall = Date.parse(`${text}Z`);
   if (Number.isNaN(wall) || text.length < '2026-03-01T12:00'.length) return null;

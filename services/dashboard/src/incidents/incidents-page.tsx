@@ -25,7 +25,7 @@ const STATES: { value: State | 'all'; label: string }[] = [
   { value: 'open', label: 'Open' },
   { value: 'resolved', label: 'Resolved' },
 ];
-/** People find the other monitors by typing. */
+/** Typing finds the other monitors. */
 const MAX_LISTED_MONITORS = 50;
 
 export function IncidentsPage(): ReactNode {
@@ -43,7 +43,7 @@ export function IncidentsPage(): ReactNode {
       <Group mb="md" gap="sm">
         <SegmentedControl
           size="sm"
-          aria-label="State of the incidents"
+          aria-label="Incident state"
           data={STATES}
           value={state ?? 'all'}
           onChange={(value) => filter({ state: value === 'all' ? undefined : value })}

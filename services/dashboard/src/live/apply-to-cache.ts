@@ -104,7 +104,7 @@ function remember(latest: Latest, batch: LiveBatch): void {
 
 /**
  * @param reloadedFor the unknown monitors that a reload was requested for; null ignores unknown monitors
- * @returns whether the batch has other monitors that the list does not have
+ * @returns whether the batch has further monitors that are missing from the list
  */
 function updateList(queryClient: QueryClient, batch: LiveBatch, reloadedFor: Set<string> | null): boolean {
   const { queryKey } = monitorsQuery;

@@ -30,7 +30,7 @@ export function LiveState(): ReactNode {
 /** A restarted API is usually back before this, and no data is missed. */
 const SHOW_AFTER_MS = 3_000;
 
-/** A banner above the page while the live stream is lost, because a page that stands still looks healthy. */
+/** A banner above the page while the live stream is lost, because a page that no longer updates looks healthy. */
 export function NotLiveBanner(): ReactNode {
   const isLost = useLiveState() === 'lost';
   const { heardAt } = useLiveStream();

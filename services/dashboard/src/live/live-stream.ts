@@ -38,12 +38,12 @@ export class LiveStream {
     return this.#state;
   }
 
-  /** When the server was last heard, in epoch milliseconds. While the stream is lost, the pages show the state of that time. */
+  /** When the server last sent something, in epoch milliseconds. While the stream is lost, the pages show the state of that time. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Whether the open stream continues where the one before ended. */
+  /** Whether the open stream continues where the previous one ended. */
   get resumed(): boolean {
     return this.#resumed;
   }
@@ -65,7 +65,7 @@ export class LiveStream {
     this.#listen(source);
     source.addEventListener('error', () => {
       this.#setState('lost');
-      // A browser reconnects after a drop, but not after a response that is no event stream.
+      // A browser reconnects after a drop, but not after a response that is not an event stream.
       if (source.readyState !== EventSource.CLOSED) return;
       clearTimeout(this.#reopen);
       this.#reopen = setTimeout(() => this.open(), REOPEN_AFTER_MS);
@@ -121,7 +121,7 @@ export class LiveStream {
     this.#expectHeartbeat();
   }
 
-  /** A browser may notice a dead connection only after minutes, also while it opens one. */
+  /** A browser may notice a dead connection only after minutes, even one that it is opening. */
   #expectHeartbeat(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {

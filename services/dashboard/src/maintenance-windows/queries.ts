@@ -46,7 +46,7 @@ export const windowQuery = (id: string) =>
     refetchInterval: REFRESH_MS,
   });
 
-/** What a window would do. @param body null: not enough is known to ask */
+/** What a window would do. @param body null while required fields are missing */
 export const previewQuery = (body: PreviewBody | null) =>
   queryOptions({
     queryKey: ['maintenance-window-preview', body],

@@ -123,7 +123,7 @@ export function readUntil(text: string | undefined): number | null {
 }
 
 /** The position of a day in its month. @param local begins with a date, such as `2026-03-14` */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- its fields say it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- its fields are self-explanatory
 export function dayInMonth(local: string) {
   const date = new Date(`${local.slice(0, 10)}T00:00Z`);
   const day = date.getUTCDate();

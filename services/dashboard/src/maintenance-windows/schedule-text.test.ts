@@ -12,7 +12,7 @@ test.each([
   ['FREQ=HOURLY;INTERVAL=6', 'Every 6 hours, from 02:00 (Europe/Berlin), for 2 h 30 min each.'],
   [
     'FREQ=YEARLY;BYWEEKNO=20',
-    'By the rule FREQ=YEARLY;BYWEEKNO=20, at 02:00 (Europe/Berlin), for 2 h 30 min each.',
+    'Custom rule FREQ=YEARLY;BYWEEKNO=20, at 02:00 (Europe/Berlin), for 2 h 30 min each.',
   ],
 ])('%s', (rrule, sentence) => {
   expect(describeSchedule({ ...schedule, rrule })).toBe(sentence);

@@ -41,7 +41,7 @@ const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, {
 export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {
   const length = formatSpan((Date.parse(endsAt) - Date.parse(startsAt)) / 1_000, 4);
   if (rrule === null) return `Once, on ${formatInZone(startsAt, timeZone)} (${timeZone}), for ${length}.`;
-  const sentence = describeRrule(rrule, timeZone) ?? `By the rule ${rrule}`;
+  const sentence = describeRrule(rrule, timeZone) ?? `Custom rule ${rrule}`;
   // An hourly window has no single time of day.
   const time = rrule.includes('HOURLY') || rrule.includes('BYHOUR') ? 'from' : 'at';
   const clock = toLocal(Date.parse(startsAt), timeZone).slice(11, 16);

@@ -84,7 +84,7 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
   const form: ApiForm<WindowValues> = useApiForm<WindowValues>({
     initialValues,
     validate: findErrors,
-    // The server's error of the rule is about several fields.
+    // An error of the rule from the server can depend on several fields.
     onValuesChange: () => form.clearFieldError('rrule'),
   });
   const preview = usePreview(form.values, windowId);

@@ -26,7 +26,7 @@ export function usePreview(latest: WindowValues, windowId: string | null) {
   /** Null while a time is missing. */
   const body = useMemo(() => previewBody(values, windowId), [values, windowId]);
   const query = useQuery(previewQuery(body));
-  /** The last one that the server returned. */
+  /** The latest preview that the server returned. */
   const [preview, setPreview] = useState(query.data);
   if (query.data !== undefined && query.data !== preview) setPreview(query.data);
   return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };

@@ -112,7 +112,7 @@ function isIntegerUpTo(value: number, max: number): boolean {
 
 const UNITS_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: HOUR_MS, m: 60_000, s: 1_000 };
 const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m|s)[a-z]*/gi;
-/** Longer durations are typing errors. */
+/** Longer durations are typos. */
 const MAX_DURATION_MS = 366 * 24 * HOUR_MS;
 
 /** The milliseconds of `90 min`, `1.5 h`, `2h30`, `1 d 2 h` or a number of minutes; null if the text is none of these. */
@@ -129,6 +129,6 @@ export function parseDuration(text: string): number | null {
 
 export interface WindowFieldsProps {
   readonly form: ApiForm<WindowValues>;
-  /** Those of the form and of the preview, by field. */
+  /** The errors of the form and of the preview, by field. */
   readonly errors: FormErrors;
 }

@@ -59,7 +59,7 @@ export const eventTailQuery = (id: string, load: typeof loadEvents = loadEvents)
   queryOptions({
     queryKey: ['event-tail', id],
     queryFn: ({ client, queryKey, signal }) => {
-      // With as many events as the list holds, none is missing after a break of the stream.
+      // A reload fetches as many events as the list can contain, so that none is missing after an interruption of the stream.
       const isReload = client.getQueryData(queryKey) !== undefined;
       return load(id, isReload ? MAX_EVENTS : LIMITS.eventsPerRequest.default, signal);
     },

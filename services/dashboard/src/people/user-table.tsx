@@ -84,7 +84,7 @@ function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode 
 
 /** Also shows how many keys have no recorded creator, since this user may have created them. */
 function RevokeKeys({ userId }: { readonly userId: string }): ReactNode {
-  // Loaded anew, since these are the keys that are about to be revoked.
+  // Always refetched, because these keys are about to be revoked.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
   const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
   const unrecorded = keys?.filter(({ createdBy }) => createdBy === null).length ?? 0;
@@ -99,7 +99,7 @@ function RevokeKeys({ userId }: { readonly userId: string }): ReactNode {
             value="true"
             defaultChecked
             label={describeKeys(names)}
-            description="The next request with any of them is rejected. You cannot restore a revoked key."
+            description="Requests with these keys are rejected immediately. You cannot restore a revoked key."
           />
         </>
       )}

@@ -2,9 +2,9 @@ import { queryOptions } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/routes';
 import { api } from '../api/request.ts';
 
-/** Checks that are later than this are skipped. */
+/** The grace period of scheduled checks (docs/reference/slots.md). */
 const LATE_SECONDS = 15;
-/** The api caches these numbers for as long. */
+/** The api caches these numbers for the same time. */
 const REFRESH_EVERY_MS = 5_000;
 const URGENCY = ['unserved', 'unknown', 'late', 'serving', 'idle'] as const;
 

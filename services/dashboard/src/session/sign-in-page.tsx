@@ -34,7 +34,7 @@ interface EntranceProps {
   readonly children: ReactNode;
 }
 
-/** The frame around the pages before signing in. */
+/** The frame around the pages for people who are not signed in. */
 function Entrance({ title, hint, children }: EntranceProps): ReactNode {
   useDocumentTitle(`${title} · Tocsin`);
   return (
@@ -149,7 +149,7 @@ function describeRefusal(code: string): string {
   return `The identity provider refused the sign-in (${code}). Try again, or contact your administrator.`;
 }
 
-/** The first run: the link that is printed at startup makes the first owner. */
+/** The page of the link that is printed at startup. It creates the first owner. */
 export function SetUpPage(): ReactNode {
   return (
     <Entrance

@@ -52,7 +52,8 @@ function EditMonitor({ monitor }: { readonly monitor: Monitor }): ReactNode {
       <PageHeader title={`Edit ${monitor.name}`} actions={<DeleteMonitor monitor={monitor} />} />
       {monitor.source !== null && (
         <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760} mb="md">
-          This monitor belongs to the source “{monitor.source}”. The next sync overwrites your changes.
+          This monitor belongs to the source “{monitor.source}”. Applying the source again overwrites your
+          changes.
         </Alert>
       )}
       <MonitorForm monitor={monitor} />

@@ -47,7 +47,7 @@ function bodyOf(change: Partial<MonitorFormValues>, stored: Monitor | null = MON
 }
 
 describe('the form of a monitor', () => {
-  test('makes a body that equals the monitor', () => {
+  test('produces a body that equals the monitor', () => {
     expect(bodyOf({})).toEqual(FIELDS);
   });
 

@@ -92,7 +92,7 @@ function toHeaders(headers: readonly HeaderRow[]): Record<string, string> | null
   return rows.length === 0 ? null : Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 }
 
-/** Validates the body that the values make, as the API does. The paths are those of the form, such as `headers.0.value`. */
+/** Validates the request body as the API does. The paths are those of the form, such as `headers.0.value`. */
 export function findErrors(
   values: MonitorFormValues,
   stored: Pick<Monitor, 'body'> | null,
@@ -120,7 +120,7 @@ export function toFormField({ path, message }: FieldError, values: MonitorFormVa
   return { path: `headers.${row.index}.${isOfValue ? 'value' : 'name'}`, message };
 }
 
-/** A body cannot have two headers of the same name. */
+/** A request body cannot contain the same header twice. */
 function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
   const rows = filledRows(headers);
   return rows

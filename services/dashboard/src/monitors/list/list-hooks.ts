@@ -12,7 +12,7 @@ const monitorsById = new WeakMap<readonly Monitor[], ReadonlyMap<string, Monitor
 /** A monitor of the loaded list. The component renders again only when this monitor changes. */
 export function useMonitor(id: string): Monitor | undefined {
   const select = useCallback((monitors: readonly Monitor[]) => indexById(monitors).get(id), [id]);
-  // Rows mount while scrolling: only the page loads the list.
+  // Rows mount while scrolling, so only the page loads the list.
   return useQuery({ ...monitorsQuery, select, enabled: false }).data;
 }
 
@@ -22,7 +22,7 @@ function indexById(monitors: readonly Monitor[]): ReadonlyMap<string, Monitor> {
   return index;
 }
 
-/** A list that is sorted by latency would never stand still, so it is sorted only this often. */
+/** Sorting by latency after every check would keep rows moving, so the list is sorted only this often. */
 const PUBLISH_EVERY_MS = 10_000;
 const NO_LATENCIES: Latencies = new Map();
 

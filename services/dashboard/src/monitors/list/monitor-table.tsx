@@ -9,7 +9,7 @@ import { useMonitor, useVirtualRows } from './list-hooks.ts';
 import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
-/** The same as in monitor-table.module.css. */
+/** In pixels. Must match monitor-table.module.css. */
 export const ROW_HEIGHTS = { desktop: 60, phone: 72 } as const;
 
 const COLUMNS = [

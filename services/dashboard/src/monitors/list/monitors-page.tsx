@@ -103,7 +103,7 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
   );
 }
 
-/** As high as the list. */
+/** As tall as the list. */
 function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
   return (
     <div role="status">

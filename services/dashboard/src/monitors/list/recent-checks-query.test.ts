@@ -117,7 +117,7 @@ test('live checks of other monitors and other URLs change nothing', async () => 
   expect(queryClient.getQueryCache().getAll()).toHaveLength(1);
 });
 
-test('monitors stay up to date for a minute after they left the screen', async () => {
+test('monitors stay up to date for a minute after they leave the screen', async () => {
   const { show, add, requests, respond, seconds } = createWorld();
   const hide = show('a');
   await jest.advanceTimersByTimeAsync(100);

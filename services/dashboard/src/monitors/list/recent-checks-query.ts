@@ -7,7 +7,7 @@ import { mergeChecks, type RecentCheck } from './recent-checks.ts';
 
 /** Rows that leave the screen within this time are not loaded. */
 const LOAD_AFTER_MS = 60;
-/** How long the checks are kept after their row left the screen. */
+/** How long the checks are kept after their row leaves the screen. */
 const KEEP_MS = 60_000;
 
 type LoadOne = (monitorId: string, signal: AbortSignal) => Promise<readonly RecentCheck[]>;

@@ -48,7 +48,7 @@ test.each([
     90,
   ],
   [[checkOf(1, failed)], '0 of 1 check passed', 'No latency yet', null],
-])('%# is said in words', (checks, passed, latencies, latest) => {
+])('describes and measures checks: case %#', (checks, passed, latencies, latest) => {
   expect(describePassed(checks)).toBe(passed);
   expect(describeLatencies(checks)).toBe(latencies);
   expect(latestLatency(checks)).toBe(latest);

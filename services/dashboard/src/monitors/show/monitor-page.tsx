@@ -51,7 +51,7 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
   );
 }
 
-/** As high as the panels. */
+/** As tall as the panels. */
 function MonitorSkeleton(): ReactNode {
   return (
     <div role="status" aria-label="Loading the monitor">

@@ -15,7 +15,7 @@ export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {
   };
 }
 
-/** Texts that have broken quoting somewhere. */
+/** Texts that are easily quoted wrongly. */
 export const NASTY = [
   `it's`,
   `'`,

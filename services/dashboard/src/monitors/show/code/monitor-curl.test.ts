@@ -4,7 +4,7 @@ import { monitorWith, NASTY } from '../../testing/records.ts';
 import { monitorCurl, shellQuote } from './monitor-curl.ts';
 
 const ORIGIN = 'https://tocsin.example.com';
-/** A shell function in curl's place, which prints each argument, with a NUL after each. */
+/** A shell function that replaces curl. It prints its arguments, each followed by a NUL. */
 const FAKE_CURL = String.raw`curl() { printf '%s\0' "$@"; }`;
 
 /** The arguments that curl gets. */

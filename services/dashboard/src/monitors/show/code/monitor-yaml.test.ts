@@ -69,7 +69,7 @@ test.each([
   ['Ünïcode API (EU)', 'unicode-api-eu'],
   ['監視', 'monitor'],
   ['42', "'42'"],
-])('the key of a monitor without one is made of its name: %s', (name, key) => {
+])('the external ID of a monitor without one is derived from its name: %s', (name, key) => {
   expect(monitorYaml(monitorWith({ name }))).toContain(`\n  - externalId: ${key}\n`);
 });
 
