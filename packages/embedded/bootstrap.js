@@ -57,7 +57,7 @@ function install() {
     .update(readFileSync(`${root}pnpm-lock.yaml`))
     .update(`${process.platform} ${process.arch} ${process.versions.modules}`)
     .digest('hex');
-  if (readIfThere(stampFile) === stamp) return;
+  if (readIfExists(stampFile) === stamp) return;
   say('Installing packages …');
   // On Windows, npx.cmd needs a shell. No argument needs quoting.
   run('npx', ['--yes', PNPM, 'install', '--frozen-lockfile'], 'Could not install the packages', {
@@ -80,7 +80,7 @@ function checkCommand() {
 }
 
 function build() {
-  if (readIfThere(`${root}packages/embedded/dist/.tsbuildinfo`) === undefined) say('Building …');
+  if (readIfExists(`${root}packages/embedded/dist/.tsbuildinfo`) === undefined) say('Building …');
   run(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-b'], 'Could not build Tocsin');
 }
 
@@ -107,7 +107,7 @@ function run(file, fileArgs, failure, options = {}) {
   fail(`${failure}${result.error ? ` (${result.error.message})` : ''}`);
 }
 
-function readIfThere(file) {
+function readIfExists(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {

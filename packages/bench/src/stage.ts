@@ -33,7 +33,7 @@ async function createStage(
   teardown.onStop(async () => redis?.disconnect());
   const target = await teardown.start(HelperProcess.start<TargetMessage>('web-target'), (one) => one.stop());
   const tls = protocol === 'https' ? await createCertificate(['127.0.0.1']) : null;
-  const { port } = await target.ask<{ port: number }>({ type: 'start', tls });
+  const { port } = await target.request<{ port: number }>({ type: 'start', tls });
   const targetUrl = `${protocol}://127.0.0.1:${port}`;
   const receiver = await teardown.start(WebhookReceiver.start(), (one) => one.stop());
   const caFile = join(folder, 'ca.pem');
@@ -91,7 +91,7 @@ async function createStage(
     insertMonitors: (count: number, intervalSeconds: number): Promise<string[]> =>
       insertMonitors(system, { count, intervalSeconds, url: (number) => `${targetUrl}/m/${number}` }),
     /** Shuts down the profiled service. @returns its profile over a span of the monotonic clock; nothing without `--profile` */
-    profileNotes: async (clock: Window['clock']): Promise<Pick<Measurement, 'notes'>> => {
+    profileNotes: async (clock: MeasuredWindow['clock']): Promise<Pick<Measurement, 'notes'>> => {
       if (profile === undefined) return {};
       await stopServices(profile);
       return { notes: await profileTop(profileFolder, clock) };
@@ -100,7 +100,7 @@ async function createStage(
 }
 
 /** The usage of the programs while some work was done: CPU time of the span, memory at its end. */
-export interface Window<Result = void> {
+export interface MeasuredWindow<Result = void> {
   readonly result: Result;
   /** Epoch milliseconds. */
   readonly span: Span;
@@ -109,7 +109,10 @@ export interface Window<Result = void> {
   readonly usage: ReadonlyMap<string, Usage>;
 }
 
-export async function openWindow<Result>(stage: Stage, work: () => Promise<Result>): Promise<Window<Result>> {
+export async function measureUsage<Result>(
+  stage: Stage,
+  work: () => Promise<Result>,
+): Promise<MeasuredWindow<Result>> {
   const before = stage.usage();
   const [from, clockFrom] = [Date.now(), process.hrtime.bigint()];
   const result = await work();

@@ -22,7 +22,7 @@ import {
 import type { Page } from 'playwright-core';
 
 /** The only rules that depend on colors. */
-const COLOUR_RULES = ['color-contrast'];
+const COLOR_RULES = ['color-contrast'];
 const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 
 let dashboard: DashboardSystem;
@@ -62,7 +62,7 @@ async function violationsOf(page: Page): Promise<Record<string, string[]>> {
     found[`${device} light`] = await findViolations(page);
     found[`${device} width`] = await overflowOf(page);
     await showScheme(page, 'dark');
-    found[`${device} dark`] = await findViolations(page, COLOUR_RULES);
+    found[`${device} dark`] = await findViolations(page, COLOR_RULES);
   }
   return found;
 }

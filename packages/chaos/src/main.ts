@@ -20,7 +20,7 @@ export const OPTIONS = {
   seeds: {
     about: 'one campaign for each of these seeds, and a table of them in Markdown',
     placeholder: 'N-M',
-    usual: null as readonly number[] | null,
+    defaultValue: null as readonly number[] | null,
     parse: (_: string, range: string): number[] => parseRange(range),
   },
   parallel: number('campaigns at the same time', 1, { min: 1, max: 8 }),

@@ -34,7 +34,7 @@ const API_KEY = `${API_KEY_PREFIX}[0-9a-fA-F]{48}`;
 export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY}$`);
 export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
 
-/** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */
+/** A region code: lower-case letters, digits and hyphens, at most 63 characters. The first one is no hyphen. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 /** Interval of the heartbeats of a live stream. */

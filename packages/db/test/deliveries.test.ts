@@ -176,7 +176,7 @@ describe('claimDeliveries', () => {
     expect(claims.flat()).toHaveLength(1);
   });
 
-  test('starts first attempts in the order of the stamps, each after the previous one is recorded', async () => {
+  test('starts first attempts in the order of the timestamps, each after the previous one is recorded', async () => {
     await change('DOWN');
     await dispatchStatusChanges(context.db, { limit: 10 });
     const seen: string[] = [];

@@ -5,7 +5,7 @@ import { asc, eq } from 'drizzle-orm';
 /** A delivery with every attempt, in order. */
 type DeliveryLog = DeliveryRow & { readonly attempts: readonly AttemptRow[] };
 
-/** Everything about a channel's deliveries, in the order of the events' stamps. */
+/** Everything about a channel's deliveries, in the order of the events' timestamps. */
 export async function readDeliveryLog(db: Database, channelId: string): Promise<DeliveryLog[]> {
   const rows = await db
     .select()

@@ -148,7 +148,7 @@ describe('when maintenance ends', () => {
     expect(await tick(context)).toBe(0);
   });
 
-  test('the webhook events carry the last check of a failing region, with two stamps', async () => {
+  test('the webhook events carry the last check of a failing region, with two timestamps', async () => {
     const id = await makeWatched(context, [(one) => checkOf(one, { region: 'us' })], { regions: ['us'] });
     const window = await makeWindow(context, [id]);
     await begin(context, window);

@@ -119,9 +119,9 @@ describe('recordChecks', () => {
       errorReason: null,
       latency: 12,
     });
-    const stamps = payloads.map((payload) => payload.timestamp);
-    expect(new Set(stamps).size).toBe(4);
-    expect(stamps).toEqual(stamps.toSorted());
+    const timestamps = payloads.map((payload) => payload.timestamp);
+    expect(new Set(timestamps).size).toBe(4);
+    expect(timestamps).toEqual(timestamps.toSorted());
 
     const [incident] = await context.db.select().from(incidents).where(eq(incidents.monitorId, monitor.id));
     expect(incident).toMatchObject({
@@ -184,7 +184,7 @@ describe('recordChecks', () => {
     expect(after.rows).toEqual([{ statement_timeout: '2min' }]);
   });
 
-  test('stamps are strictly increasing with several recorders, and a second open incident is refused', async () => {
+  test('timestamps are strictly increasing with several recorders, and a second open incident is refused', async () => {
     const { id } = await makeMonitor(context);
     const checks = Array.from({ length: 16 }, (_, index) => (index % 2 ? checkOf(id) : failureOf(id)));
     const results = await Promise.all(
@@ -197,16 +197,16 @@ describe('recordChecks', () => {
     );
     expect(new Set(results).size).toBe(16);
     const listed = await listEvents(context.db, context.accountId, id, { limit: 500 });
-    const stamps = listed.map((event) => event.timestamp);
-    expect(stamps).toEqual([...new Set(stamps)].toSorted());
+    const timestamps = listed.map((event) => event.timestamp);
+    expect(timestamps).toEqual([...new Set(timestamps)].toSorted());
     const changes = await changesOf(id);
-    const everyStamp = [
-      ...stamps,
+    const everyTimestamp = [
+      ...timestamps,
       ...changes.flatMap((change) =>
         change.webhookEvents.map(({ payload }) => webhookPayloadSchema.parse(JSON.parse(payload)).timestamp),
       ),
     ];
-    expect(new Set(everyStamp).size).toBe(everyStamp.length);
+    expect(new Set(everyTimestamp).size).toBe(everyTimestamp.length);
     const open = await context.db
       .select()
       .from(incidents)

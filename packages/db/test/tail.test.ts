@@ -4,8 +4,8 @@ import { statusChangeSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listEvents, tailEvents } from '@tocsin/db/events/read-events';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
-import type { StampRange } from '@tocsin/db/monitors/stamps';
+import { listMonitorTimestamps } from '@tocsin/db/monitors/timestamps';
+import type { TimestampRange } from '@tocsin/db/monitors/timestamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
@@ -20,30 +20,30 @@ beforeAll(async () => {
 });
 afterAll(() => context.close());
 
-async function stampOf(id: string): Promise<number> {
-  const { stamps } = await listMonitorStamps(context.db, context.accountId, null);
-  return stamps.get(id) ?? NaN;
+async function timestampOf(id: string): Promise<number> {
+  const { timestamps } = await listMonitorTimestamps(context.db, context.accountId, null);
+  return timestamps.get(id) ?? NaN;
 }
 
-async function rangeOf(monitorId: string, after: number | null = null): Promise<StampRange> {
-  return { monitorId, after, upTo: await stampOf(monitorId) };
+async function rangeOf(monitorId: string, after: number | null = null): Promise<TimestampRange> {
+  return { monitorId, after, upTo: await timestampOf(monitorId) };
 }
 
-test('listMonitorStamps returns the stamps of the account after an instant', async () => {
+test('listMonitorTimestamps returns the timestamps of the account after an instant', async () => {
   const [silent, early, late] = await Promise.all([1, 2, 3].map(() => makeMonitor(context)));
   if (!silent || !early || !late) throw new Error('not made');
   await recordChecks(context.db, [checkOf(early.id)]);
-  const since = await stampOf(early.id);
+  const since = await timestampOf(early.id);
   await until('the next millisecond', async () => (await readClock(context)) >= since + 1);
   await recordChecks(context.db, [checkOf(late.id)]);
-  const all = await listMonitorStamps(context.db, context.accountId, null);
-  expect([...all.stamps.keys()]).toEqual(expect.arrayContaining([early.id, late.id]));
-  expect(all.stamps.has(silent.id)).toBe(false);
+  const all = await listMonitorTimestamps(context.db, context.accountId, null);
+  expect([...all.timestamps.keys()]).toEqual(expect.arrayContaining([early.id, late.id]));
+  expect(all.timestamps.has(silent.id)).toBe(false);
   expect(all.now).toBeGreaterThanOrEqual(since);
-  const later = await listMonitorStamps(context.db, context.accountId, since);
-  expect([later.stamps.has(early.id), later.stamps.has(late.id)]).toEqual([false, true]);
-  const others = await listMonitorStamps(context.db, stranger, null);
-  expect([others.stamps.size, others.now >= all.now]).toEqual([0, true]);
+  const later = await listMonitorTimestamps(context.db, context.accountId, since);
+  expect([later.timestamps.has(early.id), later.timestamps.has(late.id)]).toEqual([false, true]);
+  const others = await listMonitorTimestamps(context.db, stranger, null);
+  expect([others.timestamps.size, others.now >= all.now]).toEqual([0, true]);
 });
 
 test('tailEvents returns exactly the events of the account in the ranges, oldest first', async () => {

@@ -69,7 +69,7 @@ describe("the machine's own public addresses", () => {
     expect(await egress.checkUrl(url, 'account')).toBeNull();
   });
 
-  test('includes each range, but not its neighbours', async () => {
+  test('includes each range, but not its neighbors', async () => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => ['8.8.4.5/24'] });
     expect(await egress.checkUrl('https://8.8.4.0/', 'account')).toContain('is an address of this machine');
     expect(await egress.checkUrl('https://[::ffff:8.8.4.255]/', 'account')).toContain(
@@ -88,7 +88,7 @@ describe("the machine's own public addresses", () => {
     expect(await egress.checkUrl('https://8.8.4.4/', 'account')).not.toBeNull();
   });
 
-  test('its neighbours are reachable', async () => {
+  test('its neighbors are reachable', async () => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
     expect(await egress.checkUrl('https://8.8.8.9/', 'account')).toBeNull();
     expect(await egress.checkUrl('https://[2606:4700::1112]/', 'account')).toBeNull();

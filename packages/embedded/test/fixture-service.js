@@ -1,6 +1,6 @@
 /* The service of `src/start/service.test.ts`. FIXTURE selects its behavior. */
-const behaviour = process.env.FIXTURE;
-if (behaviour === 'fails') {
+const behavior = process.env.FIXTURE;
+if (behavior === 'fails') {
   process.stderr.write('PORT must be right\n');
   process.exit(1);
 }

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { handleStop } from '../dist/start/stop.js';
 
 const print = (line) => process.stdout.write(`${line}\n`);
-const behaviour = process.argv[2];
+const behavior = process.argv[2];
 const stop = handleStop(print);
 const work = setInterval(() => {
-  if (behaviour === 'writes') print('working');
+  if (behavior === 'writes') print('working');
 }, 100);
 stop.onStop(async () => print('database stopped'));
 stop.onStop(async () => {
@@ -17,7 +17,7 @@ stop.onStop(async () => {
 });
 print('starting');
 try {
-  if (behaviour === 'slow') await once(process, 'SIGTERM');
+  if (behavior === 'slow') await once(process, 'SIGTERM');
   stop.check();
   print('running');
 } catch {

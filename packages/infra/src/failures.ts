@@ -1,4 +1,6 @@
 /** The messages of the conditions that are not met. */
-export function failuresOf(conditions: readonly (readonly [isMet: boolean, message: string])[]): string[] {
+export function messagesOfFailed(
+  conditions: readonly (readonly [isMet: boolean, message: string])[],
+): string[] {
   return conditions.flatMap(([isMet, message]) => (isMet ? [] : [message]));
 }

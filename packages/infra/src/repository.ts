@@ -69,8 +69,8 @@ export async function copyCommit(ref: string, folder: string): Promise<void> {
   await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
 }
 
-/** Only commits of this branch: those of a merged branch may not build. */
-const MERGED = ['--first-parent', '-m'];
+/** Not the commits of merged branches, which may not build. */
+const MAINLINE_ONLY = ['--first-parent', '-m'];
 
 /**
  * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order:
@@ -82,11 +82,17 @@ export async function findPreviousCommit(): Promise<{ commit: string; descriptio
   const migrations = 'packages/db/migrations/*.sql';
   const first = (await tryGit('ls-files', migrations)) ?? '';
   const content = await tryGit('hash-object', first);
-  const added = await tryGit('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
+  const added = await tryGit('log', ...MAINLINE_ONLY, '--diff-filter=A', '--format=%H', '--', migrations);
   const candidates = {
     'the last release': await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
     'the commit before the last migration': await tryGit('rev-parse', '--verify', `${added}~1`),
-    'the last change of the first migration': await tryGit('log', ...MERGED, '--format=%H', '--', first),
+    'the last change of the first migration': await tryGit(
+      'log',
+      ...MAINLINE_ONLY,
+      '--format=%H',
+      '--',
+      first,
+    ),
   };
   for (const [description, commit] of Object.entries(candidates))
     if (commit !== null && (await tryGit('rev-parse', '--verify', `${commit}:${first}`)) === content)

@@ -25,14 +25,14 @@ test('runTool ends a program that takes too long', async () => {
   await expect(runTool('sleep', ['60'], { timeoutSeconds: 0.1 })).rejects.toThrow('took more than 0.1 s');
 });
 
-test('runTool ends a cancelled program with the processes that it started', async () => {
+test('runTool ends a canceled program with the processes that it started', async () => {
   const folder = await createTemporaryFolder();
   const file = join(folder.path, 'pid');
   const cancel = new AbortController();
   const running = runTool('sh', ['-c', `sleep 600 & echo $! > '${file}'; wait; true`], {
     signal: cancel.signal,
   });
-  const settled = expect(running).rejects.toThrow('was cancelled');
+  const settled = expect(running).rejects.toThrow('was canceled');
   const readPid = async (): Promise<number> => Number(await readFile(file, 'utf8').catch(() => ''));
   await until('the process to be started', async () => (await readPid()) > 0);
   cancel.abort();

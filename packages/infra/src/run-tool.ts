@@ -21,7 +21,7 @@ export interface ToolOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A program failed, could not be started, was cancelled, or took too long. */
+/** A program failed, could not be started, was canceled, or took too long. */
 export class ToolError extends EmbeddedError {}
 
 /**
@@ -58,8 +58,8 @@ export async function runTool(
   if (failure === null && !stop.aborted) return { stdout, stderr };
   const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
   const command = [file, ...args].join(' ').slice(0, 200);
-  const cancelled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was cancelled';
-  throw new ToolError(`${command} ${stop.aborted ? cancelled : 'failed'}:\n${output || failure}`);
+  const canceled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was canceled';
+  throw new ToolError(`${command} ${stop.aborted ? canceled : 'failed'}:\n${output || failure}`);
 }
 
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {

@@ -8,13 +8,13 @@ export interface Option<Value> {
   /** Represents the value in the help, such as `N`; null for a flag. */
   readonly placeholder: string | null;
   /** The value if the option is not given. */
-  readonly usual: Value;
+  readonly defaultValue: Value;
   readonly parse: (name: string, text: string) => Value;
 }
 
 export type Options = Readonly<Record<string, Option<unknown>>>;
 /** The values of a command line. */
-export type ValuesOf<Known extends Options> = { readonly [Name in keyof Known]: Known[Name]['usual'] };
+export type ValuesOf<Known extends Options> = { readonly [Name in keyof Known]: Known[Name]['defaultValue'] };
 
 interface NumberRange {
   readonly min: number;
@@ -23,16 +23,16 @@ interface NumberRange {
   readonly fraction?: true;
 }
 
-/** A number; `_` may separate its digits. @param usual the default; null for none */
-export function number<Usual extends number | null>(
+/** A number; `_` may separate its digits. @param defaultValue the default; null for none */
+export function number<Default extends number | null>(
   about: string,
-  usual: Usual,
+  defaultValue: Default,
   { min, max = Number.MAX_SAFE_INTEGER, fraction }: NumberRange,
-): Option<number | Usual> {
+): Option<number | Default> {
   return {
-    about: usual === null ? about : `${about}; ${usual} by default`,
+    about: defaultValue === null ? about : `${about}; ${defaultValue} by default`,
     placeholder: 'N',
-    usual,
+    defaultValue,
     parse: (name, text) => {
       const value = Number(text.replaceAll('_', ''));
       const isNumber = fraction ? Number.isFinite(value) : Number.isSafeInteger(value);
@@ -48,7 +48,7 @@ export function oneOf<Value extends string>(about: string, values: readonly Valu
   return {
     about,
     placeholder: values.join('|'),
-    usual: null,
+    defaultValue: null,
     parse: (name, text) => {
       const value = values.find((known) => known === text);
       if (value !== undefined) return value;
@@ -58,11 +58,11 @@ export function oneOf<Value extends string>(about: string, values: readonly Valu
 }
 
 export function text(about: string, placeholder: string): Option<string | null> {
-  return { about, placeholder, usual: null, parse: (_, value) => value };
+  return { about, placeholder, defaultValue: null, parse: (_, value) => value };
 }
 
 export function flag(about: string): Option<boolean> {
-  return { about, placeholder: null, usual: false, parse: () => true };
+  return { about, placeholder: null, defaultValue: false, parse: () => true };
 }
 
 /**
@@ -82,9 +82,9 @@ export function parseOptions<Known extends Options>(
     allowPositionals: true,
     options,
   });
-  const parsed = Object.entries(known).map(([name, { usual, parse }]) => {
+  const parsed = Object.entries(known).map(([name, { defaultValue, parse }]) => {
     const value = values[name];
-    return [name, value === undefined ? usual : parse(name, String(value))];
+    return [name, value === undefined ? defaultValue : parse(name, String(value))];
   });
   return {
     help: values['help'] === true,

@@ -78,7 +78,7 @@ test('a test event is sent once and signed, even to a disabled channel and whate
   const { db, accountId } = system.context;
   const { id: channelId, secret } = await system.createChannel(receiver.url('/test'), []);
   await updateChannel(db, accountId, channelId, { enabled: false });
-  receiver.answer = (_, response) => {
+  receiver.respond = (_, response) => {
     response.writeHead(503).end('closed');
   };
   const failed = await testOf(channelId);
@@ -86,7 +86,7 @@ test('a test event is sent once and signed, even to a disabled channel and whate
     delivered: false,
     attempt: { statusCode: 503, error: 'responded with status 503', responseExcerpt: 'closed' },
   });
-  receiver.answer = (_, response) => {
+  receiver.respond = (_, response) => {
     response.writeHead(204).end();
   };
   const passed = await testOf(channelId);
@@ -214,7 +214,7 @@ test('events that a channel missed while a 410 disabled it arrive on demand, onc
   });
   const path = `/channels/${channel.id}`;
 
-  receiver.answer = (_, response) => void response.writeHead(410).end('gone');
+  receiver.respond = (_, response) => void response.writeHead(410).end('gone');
   await turn(shop, 500);
   await until('the channel to be disabled', async () => !(await isEnabled(channel.id)));
   const [refusal] = receivedAt('/hook').slice(-1);
@@ -236,7 +236,7 @@ test('events that a channel missed while a 410 disabled it arrive on demand, onc
   // The last two deliveries are after the end of the range.
   const range = { since: log[0]?.timestamp, until: log[8]?.timestamp };
   await send(409, 'POST', `${path}/redeliver`, range);
-  receiver.answer = (_, response) => void response.writeHead(204).end();
+  receiver.respond = (_, response) => void response.writeHead(204).end();
   expect((await send<{ channel: Channel }>(200, 'PATCH', path, { enabled: true })).channel).toMatchObject({
     enabled: true,
     disabledReason: null,
@@ -293,7 +293,7 @@ test('a healthy receiver gets all alerts of a mass outage before most deliveries
     insertMonitors({ ...context, tx, defaultRegion: 'default' }, inputs),
   );
   const ids = written.map(({ row }) => row.id);
-  receiver.answer = (webhook, response) => {
+  receiver.respond = (webhook, response) => {
     if (webhook.path === '/healthy') response.writeHead(204).end();
   };
   for (let index = 0; index < HANGING; index += 1) {

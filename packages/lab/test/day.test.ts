@@ -10,12 +10,12 @@ import {
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { firstArrivals, NO_RESPONSE, webhookIdOf } from './arrivals.ts';
-import { expectedWebhooks, type ImplyingEvent, type ModelMonitor } from '@tocsin/lab/oracle/model';
+import { expectedWebhooks, type CheckEvent, type ModelMonitor } from '@tocsin/lab/oracle/model';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
 import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
-import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { type Respond, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { asc, eq, sql } from 'drizzle-orm';
 
 const INTERVAL = 5;
@@ -25,7 +25,7 @@ const TIMEOUT = 60;
 const FAR_MS = 3_600_000;
 
 /** How each channel's receiver responds to its first requests; all later ones get 200. A drop after 200 is a response. */
-const FIRST_RESPONSES: Record<string, Answer[]> = {
+const FIRST_RESPONSES: Record<string, Respond[]> = {
   '/ok': [],
   '/500': [status(500), status(500)],
   '/429': [status(429, { 'Retry-After': '2' })],
@@ -49,7 +49,7 @@ const INJECTED_FAILURES: Record<string, { readonly responses: number; readonly s
   '/close': { responses: 1, silences: 0 },
   '/drop': { responses: 0, silences: 0 },
 };
-function status(code: number, headers: Record<string, string> = {}): Answer {
+function status(code: number, headers: Record<string, string> = {}): Respond {
   return (_, response) => void response.writeHead(code, headers).end();
 }
 
@@ -107,7 +107,7 @@ async function statusIs(monitor: Watched, wanted: 'UP' | 'DOWN' | 'MAINTENANCE')
 }
 
 /** Every check of a monitor, oldest first. */
-async function eventsOf(id: string): Promise<ImplyingEvent[]> {
+async function eventsOf(id: string): Promise<CheckEvent[]> {
   const rows = await system.context.db
     .select()
     .from(events)

@@ -18,7 +18,7 @@ import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 
 const COMMAND = fileURLToPath(new URL('../../../services/api/dist/reseal-secrets/main.js', import.meta.url));
-const [OLD, NEW, STRANGE] = [randomBytes(32), randomBytes(32), randomBytes(32)].map((key) =>
+const [OLD, NEW, UNKNOWN] = [randomBytes(32), randomBytes(32), randomBytes(32)].map((key) =>
   key.toString('base64'),
 ) as [string, string, string];
 const idOf = (key: string): string => new SecretBox([Buffer.from(key, 'base64')]).currentKeyId;
@@ -51,7 +51,7 @@ async function rollOutApi(secretsKey: string): Promise<ServiceProcess> {
   const api = await start('api', secretsKey);
   services = [api, ...others];
   expect(await before?.signal('SIGTERM')).toBe(0);
-  await expectWhole();
+  await expectWorking();
   return api;
 }
 
@@ -60,7 +60,7 @@ async function rollOutOthers(secretsKey: string): Promise<void> {
   const others = await Promise.all([start('checker', secretsKey), start('notifier', secretsKey)]);
   expect(await Promise.all(before.map((one) => one.signal('SIGTERM')))).toEqual([0, 0]);
   services = [...(api ? [api] : []), ...others];
-  await expectWhole();
+  await expectWorking();
 }
 
 const resealEnv = (secretsKey: string): NodeJS.ProcessEnv => ({
@@ -95,7 +95,7 @@ let monitor: Monitor;
 let secret: string;
 
 /** Checks send the header, the API reads it back, and webhooks are signed with the channel's secret. */
-async function expectWhole(): Promise<void> {
+async function expectWorking(): Promise<void> {
   const known = receiver.received.length;
   await rewrite();
   for (const status of [500, 200]) {
@@ -168,7 +168,7 @@ test('a key can be rotated in a running system without loss', async () => {
     monitorIds: [monitor.id],
   });
   ({ secret } = (await created.json()) as { secret: string });
-  await expectWhole();
+  await expectWorking();
 
   expect(await isSignedIn(first, cookie)).toBe(true);
   expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(OLD), 3]]));
@@ -199,7 +199,7 @@ test('a wrong key is reported, changes nothing and can be corrected', async () =
       )
     ).rows;
   const before = await rows();
-  expect(await reseal(STRANGE)).toMatchObject({
+  expect(await reseal(UNKNOWN)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining(
       `3 secrets are encrypted with key ${idOf(NEW)}, which is not in SECRETS_KEY`,
@@ -212,7 +212,7 @@ test('a wrong key is reported, changes nothing and can be corrected', async () =
   });
   const running = services;
   services = [];
-  const api = system.service('api', { ...ADMIN_ENV, SECRETS_KEY: STRANGE });
+  const api = system.service('api', { ...ADMIN_ENV, SECRETS_KEY: UNKNOWN });
   await api.start();
   services = [api];
   const complaint = `SECRETS_KEY lacks the key ${idOf(NEW)}, with which 3 secrets are sealed`;
@@ -227,5 +227,5 @@ test('a wrong key is reported, changes nothing and can be corrected', async () =
   await api.signal('SIGTERM');
   services = running;
   expect(await rows()).toEqual(before);
-  await expectWhole();
+  await expectWorking();
 });

@@ -118,7 +118,7 @@ describe('a Redis Cluster, and a separate Redis for one region', () => {
     const keys = (await redis.keys('*')).filter((key) => !key.startsWith(running));
     expect(queuesOf(keys)).toEqual([`{checks.${FAR}}`, `{triggers.${FAR}}`]);
     redis.disconnect();
-    const main = (await cluster.ask((node) => node.keys('tocsin:{*'))).flat();
+    const main = (await cluster.runOnAllNodes((node) => node.keys('tocsin:{*'))).flat();
     expect(queuesOf(main)).toEqual([
       '{checks.default}',
       '{deliveries}',

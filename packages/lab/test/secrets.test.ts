@@ -140,8 +140,11 @@ async function withoutDatabase(work: () => Promise<void>): Promise<void> {
   const name = new URL(system.databaseUrl).pathname.slice(1);
   await admin.query(`alter database ${name} allow_connections false`);
   await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
-  await work();
-  await admin.query(`alter database ${name} allow_connections true`);
+  try {
+    await work();
+  } finally {
+    await admin.query(`alter database ${name} allow_connections true`);
+  }
 }
 
 test('secrets appear in no log, job, metric, trace, error or command line, and only sealed or hashed in the database', async () => {

@@ -65,7 +65,7 @@ async function addOneOfEach(id: string): Promise<void> {
 
 /** The queues that have keys on each node. */
 async function queuesByNode(): Promise<string[][]> {
-  const keys = await cluster.ask((redis) => redis.keys('tocsin:{*'));
+  const keys = await cluster.runOnAllNodes((redis) => redis.keys('tocsin:{*'));
   return keys.map((ofNode) => [...new Set(ofNode.map((key) => /\{(.+)\}/.exec(key)?.[1] ?? ''))].toSorted());
 }
 
@@ -116,7 +116,7 @@ test('waves run repeatedly, also after every node was flushed', async () => {
   expect(await schedules.ensure(waves)).toBe(4);
   const done = startWorker('check', EU);
   await until('some to run', () => done.length >= 3);
-  await cluster.ask((redis) => redis.flushall());
+  await cluster.runOnAllNodes((redis) => redis.flushall());
   // Of the others the worker may have been about to plan the next run: then that wave is there.
   const { missing, stray } = await schedules.audit(wanted);
   expect([missing.includes(waveId(distant)), stray]).toEqual([true, []]);

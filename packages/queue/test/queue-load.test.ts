@@ -53,16 +53,16 @@ describe.each(['redis', 'postgres'] as const)('the load of a region, with the qu
   });
 
   test('counts no workers of another system on the same server', async () => {
-    const neighbour = await openTestStore(kind);
+    const neighbor = await openTestStore(kind);
     try {
-      await startWorker('check', 'eu', neighbour);
-      await until('the neighbour to count it', async () => {
-        return (await loadOf(neighbour.producers, 'eu')).workers === 1;
+      await startWorker('check', 'eu', neighbor);
+      await until('the neighbor to count it', async () => {
+        return (await loadOf(neighbor.producers, 'eu')).workers === 1;
       });
       expect(await loadOf(store.producers, 'eu')).toMatchObject({ workers: 0 });
     } finally {
       await Promise.all(workers.splice(0).map((worker) => worker.close()));
-      await neighbour.close();
+      await neighbor.close();
     }
   });
 

@@ -21,8 +21,8 @@ interface Run {
   readonly exit: Promise<number | null>;
 }
 
-function run(behaviour: string, env: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, [HARNESS, behaviour], {
+function run(behavior: string, env: Record<string, string> = {}): Run {
+  const child = spawn(process.execPath, [HARNESS, behavior], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env['PATH'], ...env },
   }) as Child;

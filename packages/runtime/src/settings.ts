@@ -1,5 +1,5 @@
 import { unescape } from 'node:querystring';
-import { API_KEY_PATTERN, API_KEY_PREFIX } from '@tocsin/contracts/limits';
+import { API_KEY_PATTERN, API_KEY_PREFIX, REGION_PATTERN } from '@tocsin/contracts/limits';
 import { z } from 'zod';
 import {
   address,
@@ -18,7 +18,6 @@ import {
   type EnvSource,
 } from './env.ts';
 
-const REGION = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -65,12 +64,12 @@ export const settings = z.object({
   DATABASE_POOL_SIZE: wholeNumber(1, 1000).default(10),
   QUEUE_URL: queueUrl.meta(SECRET),
   SECRETS_KEY: secretKeys().meta(SECRET),
-  REGION: list('region codes', REGION).default(['default']),
+  REGION: list('region codes', REGION_PATTERN).default(['default']),
   DEFAULT_REGION: z
     .string()
-    .regex(REGION, 'must be a region code: a-z, 0-9 and hyphens, at most 63')
+    .regex(REGION_PATTERN, 'must be a region code: a-z, 0-9 and hyphens, at most 63')
     .default('default'),
-  REGIONS: list('region codes', REGION).optional(),
+  REGIONS: list('region codes', REGION_PATTERN).optional(),
   CHECK_CONCURRENCY: wholeNumber(1, 10_000).default(500),
   CHECK_CA_FILE: certificateFile().optional(),
   WEBHOOK_CA_FILE: certificateFile().optional(),
@@ -123,7 +122,7 @@ export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyM
     if (!name.startsWith(QUEUE_URL_PREFIX) || value === '') continue;
     const region = name.slice(QUEUE_URL_PREFIX.length).toLowerCase().replaceAll('_', '-');
     const result = queueUrl.safeParse(value);
-    if (!REGION.test(region))
+    if (!REGION_PATTERN.test(region))
       errors.push(`${name} must end in a region code in capitals, such as QUEUE_URL_EU_WEST_1`);
     else if (result.success) urls.set(region, result.data);
     else errors.push(`${name} ${result.error.issues[0]?.message ?? 'is not valid'}`);

@@ -1,29 +1,29 @@
-/* A service whose behaviour is its argument; run by `src/service.test.ts`. */
+/* A service whose behavior is its argument; run by `src/service.test.ts`. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SettingsError } from '../dist/env.js';
 import { runService } from '../dist/service.js';
 import { runTraceExport } from '../dist/tracing.js';
 
-const behaviour = process.argv[2];
+const behavior = process.argv[2];
 
 await runService('harness', async (logger) => {
-  if (behaviour === 'settings') throw new SettingsError('PORT must be right');
-  if (behaviour === 'fail') throw new Error('no store');
+  if (behavior === 'settings') throw new SettingsError('PORT must be right');
+  if (behavior === 'fail') throw new Error('no store');
   logger.info('starting');
-  if (behaviour === 'slow-start') await once(process, 'SIGTERM');
+  if (behavior === 'slow-start') await once(process, 'SIGTERM');
   const work = setInterval(() => {}, 1000);
-  if (behaviour === 'throw') setImmediate(() => raise('oh no'));
-  if (behaviour === 'reject') void Promise.reject(new Error('oh no'));
-  if (behaviour === 'export-throws') runTraceExport(() => setImmediate(() => raise('oh no')));
-  if (behaviour === 'export-rejects') runTraceExport(() => void Promise.reject(new Error('oh no')));
+  if (behavior === 'throw') setImmediate(() => raise('oh no'));
+  if (behavior === 'reject') void Promise.reject(new Error('oh no'));
+  if (behavior === 'export-throws') runTraceExport(() => setImmediate(() => raise('oh no')));
+  if (behavior === 'export-rejects') runTraceExport(() => void Promise.reject(new Error('oh no')));
   return {
     ready: { port: 4242 },
     async stop() {
       logger.info('stop called');
       await sleep(20);
       clearInterval(work);
-      if (behaviour === 'stop-fails') throw new Error('stuck');
+      if (behavior === 'stop-fails') throw new Error('stuck');
     },
   };
 });

@@ -19,7 +19,7 @@ export interface Usage {
 }
 
 /** The resources of a program: a process with all its descendants. */
-export interface Holdings {
+export interface Resources {
   /** Memory that is neither shared nor from files, such as heaps and stacks. */
   readonly privateBytes: number;
   /** Open file descriptors. */
@@ -42,7 +42,9 @@ export function readUsage<Name extends string>(programs: ReadonlyMap<Name, numbe
 }
 
 /** The resources of several programs, each given by the id of its first process. */
-export function readHoldings<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Holdings> {
+export function readResources<Name extends string>(
+  programs: ReadonlyMap<Name, number>,
+): Map<Name, Resources> {
   return measureTrees(programs, (tree) => ({
     privateBytes: sum(tree, ({ pid }) => readSize(pid, 'status', 'RssAnon') ?? 0),
     descriptors: sum(tree, ({ pid }) => attempt(() => readdirSync(`/proc/${pid}/fd`).length) ?? 0),

@@ -3,7 +3,7 @@ import { bearer, type ApiCall } from '@tocsin/lab/api-client';
 import type { System } from '@tocsin/lab/system';
 import { figure, type Figure } from '../report/figure.ts';
 import type { Bench } from '../scenarios/scenario.ts';
-import { openWindow, type Stage } from '../stage.ts';
+import { measureUsage, type Stage } from '../stage.ts';
 import { distributionOf } from './percentiles.ts';
 
 interface Calls {
@@ -24,7 +24,7 @@ export async function measureCalls({ say }: Bench, stage: Stage, plan: Calls): P
   const { key, label, seconds, warmUpSeconds = 0 } = plan;
   say(`Measuring "${label}" …`);
   await sendCalls(stage.system, plan, warmUpSeconds);
-  const { span, usage, result } = await openWindow(stage, () => sendCalls(stage.system, plan, seconds));
+  const { span, usage, result } = await measureUsage(stage, () => sendCalls(stage.system, plan, seconds));
   const { latencies, failures } = result;
   const { count, p50, p99 } = distributionOf(latencies);
   const cpuMs = usage.get('api')?.cpuMs ?? Number.NaN;

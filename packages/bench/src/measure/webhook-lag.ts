@@ -23,7 +23,7 @@ export function webhookFigures(
     { monitorId: ids[number], event: 'monitor.up', respondedAt: recoveredAt },
   ]);
   const sinceResponse: number[] = [];
-  const sinceStamp: number[] = [];
+  const sinceRecorded: number[] = [];
   let missing = 0;
   for (const { monitorId, event, respondedAt } of responded) {
     if (respondedAt === null) continue;
@@ -31,14 +31,14 @@ export function webhookFigures(
     if (arrival === undefined) missing += 1;
     else {
       sinceResponse.push(arrival.receivedAt - respondedAt);
-      sinceStamp.push(arrival.receivedAt - Date.parse(arrival.timestamp));
+      sinceRecorded.push(arrival.receivedAt - Date.parse(arrival.timestamp));
     }
   }
   const { count, p50, p99 } = distributionOf(sinceResponse);
   return [
     figure('webhook-p50', "target's response to webhook p50", p50, 'ms'),
     figure('webhook-p99', "target's response to webhook p99", p99, 'ms'),
-    figure('webhook-stamp-p99', 'recorded to webhook p99', distributionOf(sinceStamp).p99, 'ms'),
+    figure('webhook-stamp-p99', 'recorded to webhook p99', distributionOf(sinceRecorded).p99, 'ms'),
     figure('webhook-count', 'webhooks measured', count, ''),
     figure('webhook-missing', 'webhooks that did not arrive', missing, ''),
   ];

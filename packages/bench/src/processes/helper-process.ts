@@ -24,7 +24,7 @@ export class HelperProcess<Message extends object> {
   }
 
   /** Sends a message and returns the reply. One at a time. @throws Error if the program fails or ends */
-  async ask<Reply>(message: Message): Promise<Reply> {
+  async request<Reply>(message: Message): Promise<Reply> {
     const ended = once(this.#child, 'exit').then(() => [{ failure: 'the process ended' }]);
     this.#child.send(message);
     const [response] = (await Promise.race([once(this.#child, 'message'), ended])) as [

@@ -5,7 +5,7 @@ import { fillHistory } from '../measure/fill-history.ts';
 import { measureCalls, timeOf } from '../measure/requests.ts';
 import type { Span } from '../measure/slots.ts';
 import { figure, type Figure } from '../report/figure.ts';
-import { openStage, openWindow } from '../stage.ts';
+import { openStage, measureUsage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const CLIENTS = 8;
@@ -27,7 +27,7 @@ export async function runApi(bench: Bench): Promise<Measurement> {
   const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
     measureCalls(bench, stage, { key, label, calls, clients: CLIENTS, seconds, warmUpSeconds });
   const created = { name: 'Created', url: 'https://example.com' };
-  const { result: figures, clock } = await openWindow(stage, async () => [
+  const { result: figures, clock } = await measureUsage(stage, async () => [
     ...(await measure('list', `list ${monitors} monitors`, [{ method: 'GET', path: MONITORS }])),
     ...(await measure('get', 'get a monitor', getsOf(ids))),
     ...(await measure('events', 'events since', eventsOf(ids, history))),

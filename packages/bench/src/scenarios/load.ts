@@ -13,7 +13,7 @@ import type { FloorMessage, FloorReport } from '../processes/floor-client.ts';
 import { HelperProcess } from '../processes/helper-process.ts';
 import type { Flip, FlipReport } from '../processes/web-target.ts';
 import { figure, type Figure } from '../report/figure.ts';
-import { openStage, openWindow, type Stage } from '../stage.ts';
+import { openStage, measureUsage, type Stage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
 import { cpuPerCheck, memoryFigures } from './usage-figures.ts';
 
@@ -122,7 +122,7 @@ async function measureFloor({ teardown }: Bench, stage: Stage, load: Load): Prom
   const starting = HelperProcess.start<FloorMessage>('floor-client');
   const client = await teardown.start(starting, (one) => one.stop());
   const plan = { url: `${stage.targetUrl}/m/0`, ca: stage.targetCa, rate: load.rate };
-  const report = await client.ask<FloorReport>({ ...plan, seconds, warmUpSeconds: seconds / 2 });
+  const report = await client.request<FloorReport>({ ...plan, seconds, warmUpSeconds: seconds / 2 });
   await client.stop();
   return report;
 }
@@ -133,7 +133,7 @@ async function measureWindow(stage: Stage, load: Load, ids: readonly string[]) {
   const redisBytes = await usedBytes(stage);
   const tableBefore = await readEventTable(pool);
   const lagBefore = await readLag(stage);
-  const window = await openWindow(stage, () => wait(load.seconds * 1_000));
+  const window = await measureUsage(stage, () => wait(load.seconds * 1_000));
   const lag = subtractHistogram(await readLag(stage), lagBefore);
   const checks = await readRecordedChecks(pool, ids, load.interval, window.span);
   const table = await readEventTable(pool);
@@ -158,10 +158,10 @@ async function measureOutages(stage: Stage, load: Load, ids: readonly string[]):
     const downAt = startsAt + (number / OUTAGES_PER_SECOND) * 1_000;
     return { downAt, upAt: downAt + downMs };
   });
-  await stage.target.ask({ type: 'flips', flips });
+  await stage.target.request({ type: 'flips', flips });
   // Until a check has seen the last one recover.
   await wait((ids.length / OUTAGES_PER_SECOND) * 1_000 + 2 * downMs + DRAIN_MS);
-  const reports = await stage.target.ask<FlipReport[]>({ type: 'report' });
+  const reports = await stage.target.request<FlipReport[]>({ type: 'report' });
   const arrivals = stage.receiver.received.map(({ at, body }) => ({
     ...webhookPayloadSchema.parse(JSON.parse(body)),
     receivedAt: at.getTime(),

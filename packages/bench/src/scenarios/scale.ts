@@ -3,7 +3,7 @@ import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { Redis } from 'ioredis';
 import { readPeakRate, readRecordedChecks } from '../measure/events.ts';
 import { figure, type Figure } from '../report/figure.ts';
-import { openStage, openWindow, type Stage } from '../stage.ts';
+import { openStage, measureUsage, type Stage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
 import { cpuPerCheck } from './usage-figures.ts';
 
@@ -96,7 +96,7 @@ export async function runGrowth(bench: Bench): Promise<Measurement> {
     // The checkers know every monitor: the steady state is measured.
     await untilChecked(system);
     await wait(Math.max(0, WARM_UP_MS - interval * 1_000));
-    const { span, usage } = await openWindow(stage, () => wait(seconds * 1_000));
+    const { span, usage } = await measureUsage(stage, () => wait(seconds * 1_000));
     const { recorded } = await readRecordedChecks(system.database.pool, ids, interval, span);
     for (const { key, label, value, unit } of cpuPerCheck(usage, recorded)) {
       const title = key === 'cpu' ? `${size} monitors: CPU per check` : label;

@@ -65,7 +65,7 @@ async function createChannels(
   owner: DashboardUser,
   downId: string,
 ): Promise<{ readonly working: Channel; readonly disabled: Channel }> {
-  receiver.answer = ({ path }, response) => {
+  receiver.respond = ({ path }, response) => {
     const status = STATUS_BY_PATH[path] ?? 200;
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(`{"status":${status}}`);
   };

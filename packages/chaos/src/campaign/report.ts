@@ -11,8 +11,8 @@ const FIGURES = {
   kinds: ({ faults }) => new Set(fired(faults).map(({ name }) => name)).size,
   kindsWanted: ({ kinds }) => kinds.length,
   checks: ({ database }) => database.events.length,
-  /** Checks of the neighbour, without the results that Postgres refused. */
-  neighbourChecks: ({ neighbour }) => sum(neighbour.map(({ eventStamps }) => eventStamps.length)),
+  /** Checks of the neighbor, without the results that Postgres refused. */
+  neighborChecks: ({ neighbor }) => sum(neighbor.map(({ eventTimestamps }) => eventTimestamps.length)),
   statusChanges: ({ database }) => database.statusChanges.length,
   /** Times that a monitor entered maintenance. */
   maintained: ({ database }) => database.statusChanges.filter(({ to }) => to === 'MAINTENANCE').length,
@@ -73,7 +73,7 @@ export function describeCampaign(
     alignRows(counts),
     alignRows([
       ...COLUMNS.map(([name, valueOf]) => [name, valueOf(figures)]),
-      ['checks of the neighbour', String(figures.neighbourChecks)],
+      ['checks of the neighbor', String(figures.neighborChecks)],
       ['undelivered at the end', String(figures.undelivered)],
       ['responses of the API', statuses.join(', ')],
     ]),

@@ -6,9 +6,9 @@ import type { CampaignRecord } from '../oracle/record.ts';
 import { planCalls, type PlannedCall } from '../plan/calls.ts';
 import { faultWindowMs, planFaults } from '../plan/faults.ts';
 import { REPLICAS } from '../plan/replicas.ts';
-import { MOODY_RECEIVERS, planNeighbour, planWorld, type NeighbourPlan, type World } from '../plan/world.ts';
+import { MOODY_RECEIVERS, planNeighbor, planWorld, type NeighborPlan, type World } from '../plan/world.ts';
 import { fireAll } from './fire-all.ts';
-import { createNeighbour, readNeighbour, readNeighbourMet } from './neighbour.ts';
+import { createNeighbor, readNeighbor, readNeighborMet } from './neighbor.ts';
 import { createWorld, sendCalls } from './requests.ts';
 import { openScene } from './scene.ts';
 import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.ts';
@@ -22,7 +22,7 @@ export interface CampaignPlan {
   readonly minutes: number;
   readonly world: World;
   /** The monitors of another account. */
-  readonly neighbour: readonly NeighbourPlan[];
+  readonly neighbor: readonly NeighborPlan[];
   readonly faults: readonly PlannedFault[];
   readonly calls: readonly PlannedCall[];
 }
@@ -33,7 +33,7 @@ export function planCampaign(seed: number, minutes: number): CampaignPlan {
   const world = planWorld(seed, windowMs + LATE_MS);
   const faults = planFaults(seed, minutes, MOODY_RECEIVERS);
   const calls = planCalls(seed, windowMs, world);
-  return { seed, minutes, world, neighbour: planNeighbour(seed), faults, calls };
+  return { seed, minutes, world, neighbor: planNeighbor(seed), faults, calls };
 }
 
 export interface CampaignTools {
@@ -51,7 +51,7 @@ export async function runCampaign(
   say('Starting a system …');
   const scene = await openScene(plan.world, libfaketime, teardown);
   await createWorld(scene, plan.world);
-  const neighbour = await createNeighbour(scene, plan.neighbour);
+  const neighbor = await createNeighbor(scene, plan.neighbor);
   const startedAt = Date.now();
   const windowMs = faultWindowMs(minutes);
   const kinds = faultKinds(minutes);
@@ -67,7 +67,7 @@ export async function runCampaign(
   const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt ?? 0));
   say('Waiting for the system to recover …');
   const { shown, endedAt } = await settle(scene, Date.now());
-  const neighbourMet = await readNeighbourMet(scene);
+  const neighborEvidence = await readNeighborMet(scene);
   await endCheckers(scene);
   const left = await listUndelivered(scene);
   await deliverTheRest(scene);
@@ -93,9 +93,9 @@ export async function runCampaign(
     ...left,
     serviceProblems,
     apiStatuses: api.statuses,
-    neighbour: await readNeighbour(scene, neighbour),
-    neighbourMet,
-    database: await readDatabase(scene.stores, { without: neighbour.map(({ id }) => id) }),
+    neighbor: await readNeighbor(scene, neighbor),
+    neighborEvidence,
+    database: await readDatabase(scene.stores, { without: neighbor.map(({ id }) => id) }),
   };
   return { record, logs: scene.system.folder };
 }

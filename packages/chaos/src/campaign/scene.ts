@@ -6,10 +6,10 @@ import { ApiClient } from '@tocsin/lab/api-client';
 import { ServiceProcess } from '@tocsin/lab/service-process';
 import type { System } from '@tocsin/lab/system';
 import { REGIONS, REPLICAS, type ReplicaPlan } from '../plan/replicas.ts';
-import type { NeighbourKind, TargetState, World } from '../plan/world.ts';
+import type { NeighborKind, TargetState, World } from '../plan/world.ts';
 import { startSystem, type StartedSystem } from '../world/start-system.ts';
 import { Targets } from '../world/targets.ts';
-import { installHolds, installPoison } from './hold-commits.ts';
+import { installHolds, installPoison } from './pause-commits.ts';
 import { Registry } from './registry.ts';
 import { Replica } from './replica.ts';
 import { TargetSchedule } from './target-schedule.ts';
@@ -24,7 +24,7 @@ const CHECK_CONCURRENCY = '20';
 const READY_WITHIN_MS = 600_000;
 /** The compiled file, because services run compiled code. */
 const FAKE_RESOLVER = new URL('../../dist/campaign/fake-resolver.js', import.meta.url).href;
-const NEIGHBOUR_STATES: Readonly<Record<NeighbourKind, TargetState>> = {
+const NEIGHBOR_STATES: Readonly<Record<NeighborKind, TargetState>> = {
   redirecting: 'redirect',
   silent: 'hang',
   unreadable: 'up',
@@ -35,7 +35,7 @@ const NEIGHBOUR_STATES: Readonly<Record<NeighbourKind, TargetState>> = {
 export interface Scene extends StartedSystem {
   readonly replicas: readonly Replica[];
   readonly schedule: TargetSchedule;
-  readonly neighbourTargets: Targets;
+  readonly neighborTargets: Targets;
   readonly api: ApiClient;
   readonly registry: Registry;
   /** While it exists, the names of targets and receivers do not resolve; its content is `fail` or `hang`. */
@@ -74,9 +74,9 @@ export async function openScene(
   const { stores, system, receivers } = started;
   await installHolds(stores);
   await installPoison(stores);
-  const starting = Targets.start({ stateOf: neighbourStateOf, addresses });
-  const neighbourTargets = await teardown.start(starting, (one) => one.stop());
-  for (const { key, kind } of world.channels) if (kind === 'broken') receivers.misbehaviours.set(key, '500');
+  const starting = Targets.start({ stateOf: neighborStateOf, addresses });
+  const neighborTargets = await teardown.start(starting, (one) => one.stop());
+  for (const { key, kind } of world.channels) if (kind === 'broken') receivers.misbehaviors.set(key, '500');
   const dnsDownFile = join(stores.folder, 'dns-down');
   const serviceProblems: string[] = [];
   const replicas: Replica[] = [];
@@ -104,7 +104,7 @@ export async function openScene(
     ...started,
     replicas,
     schedule,
-    neighbourTargets,
+    neighborTargets,
     api: new ApiClient(apis, system.apiKey),
     registry: new Registry(),
     dnsDownFile,
@@ -114,8 +114,8 @@ export async function openScene(
   };
 }
 
-function neighbourStateOf(key: string): TargetState {
-  return NEIGHBOUR_STATES[key.split('-', 1)[0] as NeighbourKind];
+function neighborStateOf(key: string): TargetState {
+  return NEIGHBOR_STATES[key.split('-', 1)[0] as NeighborKind];
 }
 
 function envOf(plan: ReplicaPlan, system: System, network: TcpProxy): Record<string, string> {

@@ -68,14 +68,14 @@ export async function endCheckers({ replicas, serviceProblems }: Scene): Promise
 /** What the services left undelivered, in Postgres and in the API, and what is overdue. */
 export async function listUndelivered(
   scene: Scene,
-): Promise<Pick<CampaignRecord, 'undelivered' | 'leftAlone'>> {
+): Promise<Pick<CampaignRecord, 'undelivered' | 'backlogBeforeRedelivery'>> {
   await untilQuiet(scene);
-  const leftAlone = await readBacklog(scene.stores);
+  const backlogBeforeRedelivery = await readBacklog(scene.stores);
   const shown: string[] = [];
   for (const { id } of scene.registry.channels) {
     for (const state of UNDELIVERED) shown.push(...(await listDeliveries(scene, id, state)));
   }
-  return { undelivered: { stored: await readUndelivered(scene.stores), shown }, leftAlone };
+  return { undelivered: { stored: await readUndelivered(scene.stores), shown }, backlogBeforeRedelivery };
 }
 
 async function listDeliveries({ api }: Scene, channelId: string, state: string): Promise<string[]> {

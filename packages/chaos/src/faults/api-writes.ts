@@ -1,5 +1,5 @@
 import type { ApiResponse } from '@tocsin/lab/api-client';
-import type { HoldPoint } from '../campaign/hold-commits.ts';
+import type { PausePoint } from '../campaign/pause-commits.ts';
 import type { Replica } from '../campaign/replica.ts';
 import {
   createMonitor,
@@ -15,7 +15,7 @@ import type { ApiWrite } from './fault.ts';
 
 interface Write {
   /** Where its transaction can be held. */
-  readonly point: HoldPoint;
+  readonly point: PausePoint;
   readonly request: readonly [method: string, path: string, body?: object];
   /** A query that returns a row once the write is committed. */
   readonly isDone: readonly [query: string, values: readonly unknown[]];

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
-import { holdOnce } from '../campaign/hold-commits.ts';
+import { pauseOnce } from '../campaign/pause-commits.ts';
 import type { Replica } from '../campaign/replica.ts';
 import { cutMaintenance, planMaintenance, trigger } from '../campaign/requests.ts';
 import type { Scene } from '../campaign/scene.ts';
@@ -82,7 +82,7 @@ async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[
     await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
     return true;
   };
-  await holdOnce(scene.stores, 'monitor updated', names, { onReached: kill });
+  await pauseOnce(scene.stores, 'monitor updated', names, { onReached: kill });
   return firedAt;
 }
 

@@ -1,6 +1,6 @@
 import { SERVICE_NAMES } from '@tocsin/lab/service-process';
 import type { Stores } from '@tocsin/lab/stores';
-import { MISBEHAVIOURS } from '../world/receivers.ts';
+import { MISBEHAVIORS } from '../world/receivers.ts';
 import type { FaultKind, Fire } from './fault.ts';
 import { killAtMaintenance } from './kill-at-maintenance.ts';
 import { failNames, misbehave } from './names-and-receivers.ts';
@@ -63,7 +63,7 @@ export function faultKinds(minutes: number): readonly FaultKind[] {
     kind('blackhole-api', 'network', BLACK_HOLE, blackHole, { needsReplica }),
     kind('blackhole-checker', 'network', BLACK_HOLE, blackHole, { victim: 'checker', needsReplica }),
     kind('blackhole-notifier', 'network', BLACK_HOLE, blackHole, { victim: 'notifier', needsReplica }),
-    ...MISBEHAVIOURS.map((how) =>
+    ...MISBEHAVIORS.map((how) =>
       kind(`receiver-${how}`, 'receivers', MISBEHAVING, misbehave(how), { victim: 'receiver' }),
     ),
     kind('dns-fail', 'dns', [6_000, 12_000], failNames('fail')),

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import { enableChannel } from '../campaign/requests.ts';
 import type { Scene } from '../campaign/scene.ts';
-import type { Misbehaviour } from '../world/receivers.ts';
+import type { Misbehavior } from '../world/receivers.ts';
 import { requireEffect, type Fire } from './fault.ts';
 
 /** A notifier that is killed while it handles a 410 does not disable the channel. */
@@ -27,21 +27,21 @@ export function failNames(how: 'fail' | 'hang'): Fire {
 }
 
 /** A receiver misbehaves for a while, at least until it receives a webhook. */
-export function misbehave(misbehaviour: Misbehaviour): Fire {
+export function misbehave(misbehavior: Misbehavior): Fire {
   return async (scene, { victim, lastsMs }) => {
-    const { receipts, misbehaviours } = scene.receivers;
+    const { receipts, misbehaviors } = scene.receivers;
     const key = victim ?? '';
     const { id } = scene.registry.channel(key);
     // A 410 that was under way when its channel was enabled disables it once more.
     if (await isDisabled(scene, id)) await enableChannel(scene, id);
     const before = receipts.length;
-    misbehaviours.set(key, misbehaviour);
+    misbehaviors.set(key, misbehavior);
     const [firedAt] = await Promise.all([
       seenBefore(scene.deadline, () => receipts.slice(before).find((one) => one.key === key)?.at),
       wait(lastsMs),
     ]);
-    misbehaviours.delete(key);
-    if (misbehaviour === '410') {
+    misbehaviors.delete(key);
+    if (misbehavior === '410') {
       await seenBefore(Date.now() + DISABLED_WITHIN_MS, () => isDisabled(scene, id));
       // A receiver that responded with 410 gets nothing until a person enables its channel.
       await enableChannel(scene, id);

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { ServiceName } from '@tocsin/lab/service-process';
-import { HELD_MS, holdCommit, type HoldPoint } from '../campaign/hold-commits.ts';
+import { PAUSE_MS, pauseCommit, type PausePoint } from '../campaign/pause-commits.ts';
 import type { Replica } from '../campaign/replica.ts';
 import type { Scene } from '../campaign/scene.ts';
 import type { Checkpoint } from '../world/checkpoint.ts';
@@ -65,13 +65,16 @@ function atWrite(isBeforeCommit: boolean): Reach {
       const prepared = replica.isReady ? await prepareWrite(scene, write ?? 'monitor created') : null;
       if (prepared !== null) {
         const { point, isDone, send, finish } = prepared;
-        const onHeld = (): void => void send(replica);
+        const onPaused = (): void => void send(replica);
         let isHit: boolean;
         if (isBeforeCommit) {
-          const withinMs = Math.min(remainingMs(scene), HELD_MS);
-          isHit = await holdCommit(scene.stores, point, replica.name, withinMs, { onHeld, onReached: hit });
+          const withinMs = Math.min(remainingMs(scene), PAUSE_MS);
+          isHit = await pauseCommit(scene.stores, point, replica.name, withinMs, {
+            onPaused,
+            onReached: hit,
+          });
         } else {
-          onHeld();
+          onPaused();
           isHit = await hitOnceVisible(scene, isDone, hit);
         }
         await finish();
@@ -82,9 +85,9 @@ function atWrite(isBeforeCommit: boolean): Reach {
   };
 }
 
-function atCommit(point: HoldPoint): Reach {
+function atCommit(point: PausePoint): Reach {
   return async (scene, { replica, hit }) => {
-    await holdCommit(scene.stores, point, replica.name, remainingMs(scene), { onReached: hit });
+    await pauseCommit(scene.stores, point, replica.name, remainingMs(scene), { onReached: hit });
   };
 }
 

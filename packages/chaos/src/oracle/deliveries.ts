@@ -27,7 +27,10 @@ export const CAMPAIGN_DELIVERY_CHECKS: readonly Check<CampaignRecord>[] = [
   ['each delivery is received or visible as undelivered', hiddenDeliveries],
   ['no delivery fails or is delayed too early', prematureFailures],
   ['redeliveries are received', lostRedeliveries],
-  ['the outbox empties', ({ leftAlone }) => describeBacklog('before redeliveries', leftAlone)],
+  [
+    'the outbox empties',
+    ({ backlogBeforeRedelivery }) => describeBacklog('before redeliveries', backlogBeforeRedelivery),
+  ],
 ];
 
 /** The channels of a monitor, enabled or not: deliveries to a disabled one are kept for it. */

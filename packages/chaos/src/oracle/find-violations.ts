@@ -1,7 +1,7 @@
 import { CAMPAIGN_EVENT_CHECKS, EVENT_CHECKS } from './checks.ts';
 import { CAMPAIGN_DELIVERY_CHECKS, DELIVERY_CHECKS } from './deliveries.ts';
 import { MAINTENANCE_CHECKS } from './maintenance.ts';
-import { wrongNeighbour } from './neighbour.ts';
+import { wrongNeighbor } from './neighbor.ts';
 import type { CampaignRecord, Check, Evidence, Violation } from './record.ts';
 import { STATUS_CHECKS, wrongFinalStatuses } from './statuses.ts';
 
@@ -21,7 +21,7 @@ const CAMPAIGN_CHECKS: readonly Check<CampaignRecord>[] = [
   ...MAINTENANCE_CHECKS,
   ['each monitor shows the state of its target', wrongFinalStatuses],
   ...CAMPAIGN_DELIVERY_CHECKS,
-  ['the neighbour affects no other account', wrongNeighbour],
+  ['the neighbor affects no other account', wrongNeighbor],
   ...EVIDENCE_CHECKS,
 ];
 

@@ -50,8 +50,8 @@ export function existing(evidence: Evidence): readonly History[] {
 }
 
 function readHistories({ database, ...evidence }: Evidence): History[] {
-  const eventsOf = groupBy(database.events.toSorted(byStamp), ({ monitorId }) => monitorId);
-  const changesOf = groupBy(database.statusChanges.toSorted(byStamp), ({ monitorId }) => monitorId);
+  const eventsOf = groupBy(database.events.toSorted(byTimestamp), ({ monitorId }) => monitorId);
+  const changesOf = groupBy(database.statusChanges.toSorted(byTimestamp), ({ monitorId }) => monitorId);
   const visitsOf = groupBy(evidence.visits, ({ key }) => key);
   return evidence.monitors.map((monitor) => {
     const [events, changes] = [eventsOf.get(monitor.id) ?? [], changesOf.get(monitor.id) ?? []];
@@ -60,7 +60,7 @@ function readHistories({ database, ...evidence }: Evidence): History[] {
   });
 }
 
-function byStamp(one: { readonly timestamp: number }, other: { readonly timestamp: number }): number {
+function byTimestamp(one: { readonly timestamp: number }, other: { readonly timestamp: number }): number {
   return one.timestamp - other.timestamp;
 }
 

@@ -147,7 +147,7 @@ describe('findViolations finds', () => {
     ],
     [
       'deliveries that needed a redelivery by hand',
-      { ...good, leftAlone: { undispatched: 1, overdue: 3 } },
+      { ...good, backlogBeforeRedelivery: { undispatched: 1, overdue: 3 } },
       'the outbox empties',
       /^3 deliveries are overdue before redeliveries$/,
     ],

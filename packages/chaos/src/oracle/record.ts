@@ -2,7 +2,7 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { EventRow } from '@tocsin/db/events/table';
 import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
 import type { ReplicaPlan } from '../plan/replicas.ts';
-import type { ChannelPlan, MonitorPlan, NeighbourPlan } from '../plan/world.ts';
+import type { ChannelPlan, MonitorPlan, NeighborPlan } from '../plan/world.ts';
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetVisit } from '../world/targets.ts';
 
@@ -115,13 +115,13 @@ export interface FiredFault {
   readonly note: string;
 }
 
-/** A monitor of the neighbour, and its results. */
-export interface NeighbourFacts {
+/** A monitor of the neighbor, and its results. */
+export interface NeighborFacts {
   readonly id: string;
-  readonly plan: NeighbourPlan;
+  readonly plan: NeighborPlan;
   readonly visits: readonly TargetVisit[];
   /** Timestamps of its events, earliest first. */
-  readonly eventStamps: readonly number[];
+  readonly eventTimestamps: readonly number[];
   /** The number of its events with status UP. */
   readonly upEvents: number;
   readonly deliveries: number;
@@ -163,9 +163,9 @@ export interface CampaignRecord extends Evidence {
   readonly kinds: readonly string[];
   readonly faults: readonly FiredFault[];
   readonly replicas: readonly ReplicaPlan[];
-  readonly neighbour: readonly NeighbourFacts[];
-  /** Evidence that the services handled the neighbour's monitors. */
-  readonly neighbourMet: {
+  readonly neighbor: readonly NeighborFacts[];
+  /** Evidence that the services handled the neighbor's monitors. */
+  readonly neighborEvidence: {
     /** Results that Postgres refused. */
     readonly refusals: number;
     /** Lookups of names that never resolve, by replica. */
@@ -185,7 +185,7 @@ export interface CampaignRecord extends Evidence {
   /** Undelivered deliveries, and the ids of those that the API's delivery log showed. */
   readonly undelivered: { readonly stored: readonly UndeliveredFacts[]; readonly shown: readonly string[] };
   /** When the system was quiet, before any redelivery by hand. */
-  readonly leftAlone: Backlog;
+  readonly backlogBeforeRedelivery: Backlog;
   /** Unexpected ends of services, exit codes, missing readiness; one sentence each. */
   readonly serviceProblems: readonly string[];
   /** Requests to the API by status; 0: no response. */

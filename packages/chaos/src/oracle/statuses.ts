@@ -3,14 +3,14 @@ import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import {
   expectedChanges,
   webhookEventsOf,
-  withoutStamps,
+  comparedFields,
   type ExpectedChange,
 } from '@tocsin/lab/oracle/model';
 import { existing, historiesOf, iso, type History } from './history.ts';
 import type { CampaignRecord, Check, Evidence, StatusChangeFacts } from './record.ts';
 
 /** The timestamps of a change follow that of its event, a millisecond apart. */
-const STAMPS_MS = 3;
+const TIMESTAMPS_MS = 3;
 /** The order of an edit and an event that are this close is unknown. */
 const AMBIGUOUS_MS = 10;
 /** A result counts for three intervals and the timeout (docs/reference/status-rules.md). */
@@ -82,7 +82,9 @@ function isSame(implied: ExpectedChange, found: StatusChangeFacts): boolean {
   if (implied.from !== found.from || implied.to !== found.to) return false;
   if (implied.webhooks.length > 0 !== found.webhookEvents.length > 0) return false;
   const laterMs = found.timestamp - implied.at;
-  return implied.region === null || (implied.region === found.region && laterMs >= 0 && laterMs <= STAMPS_MS);
+  return (
+    implied.region === null || (implied.region === found.region && laterMs >= 0 && laterMs <= TIMESTAMPS_MS)
+  );
 }
 
 /** The index of the first items that differ; -1 if none does. */
@@ -114,7 +116,7 @@ function wrongPayloads(evidence: Evidence): string[] {
     const implied = impliedChanges(history)?.flatMap(({ webhooks }) => webhooks);
     if (implied === undefined) return [];
     const found = history.changes.flatMap(({ webhookEvents }) =>
-      webhookEvents.map(({ payload }) => withoutStamps(JSON.parse(payload) as WebhookPayload)),
+      webhookEvents.map(({ payload }) => comparedFields(JSON.parse(payload) as WebhookPayload)),
     );
     const index = firstDifference(implied, found, isDeepStrictEqual);
     if (index < 0) return [];
@@ -137,7 +139,7 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap(({ monitor, changes }) => {
     let hasIncident = false;
     let covered: StatusChangeFacts['from'] = 'PENDING';
-    let lastStamp = -Infinity;
+    let lastTimestamp = -Infinity;
     return changes.flatMap((change) => {
       const { from, to, region, webhookEvents } = change;
       if (to === 'MAINTENANCE') covered = from;
@@ -153,8 +155,8 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
       for (const { event, payload } of webhookEvents) {
         const { timestamp, ...sent } = JSON.parse(payload) as WebhookPayload;
         const stamp = Date.parse(timestamp);
-        if (stamp <= lastStamp) problems.push('has a timestamp that is not later than the one before');
-        lastStamp = stamp;
+        if (stamp <= lastTimestamp) problems.push('has a timestamp that is not later than the one before');
+        lastTimestamp = stamp;
         const isRight =
           sent.event === event &&
           sent.monitorId === monitor.id &&

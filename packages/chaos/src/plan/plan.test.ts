@@ -4,7 +4,7 @@ import { planCampaign } from '../campaign/run-campaign.ts';
 import { API_WRITES, type PlannedFault } from '../faults/fault.ts';
 import { faultKinds } from '../faults/kinds.ts';
 import { STAGES } from '../faults/stages.ts';
-import { MISBEHAVIOURS } from '../world/receivers.ts';
+import { MISBEHAVIORS } from '../world/receivers.ts';
 import { faultWindowMs, planFaults } from './faults.ts';
 import { REPLICAS, replicasOf } from './replicas.ts';
 import { MOODY_RECEIVERS } from './world.ts';
@@ -97,7 +97,7 @@ test('fault kinds include both signals at every stage', () => {
       expect(names).toContain(`stop-${service}-${stage}`);
     }
   }
-  for (const misbehaviour of MISBEHAVIOURS) expect(names).toContain(`receiver-${misbehaviour}`);
+  for (const misbehavior of MISBEHAVIORS) expect(names).toContain(`receiver-${misbehavior}`);
 });
 
 test('each target fails at least once, and all kinds of calls are sent', () => {
@@ -124,12 +124,12 @@ test('each target fails at least once, and all kinds of calls are sent', () => {
   }
 });
 
-test('the neighbour has monitors of all kinds, whose timeouts do not exceed their intervals', () => {
-  const { neighbour } = planCampaign(3, 3);
-  expect(new Set(neighbour.map(({ key }) => key)).size).toBe(neighbour.length);
-  const count = (wanted: string): number => neighbour.filter(({ kind }) => kind === wanted).length;
+test('the neighbor has monitors of all kinds, whose timeouts do not exceed their intervals', () => {
+  const { neighbor } = planCampaign(3, 3);
+  expect(new Set(neighbor.map(({ key }) => key)).size).toBe(neighbor.length);
+  const count = (wanted: string): number => neighbor.filter(({ kind }) => kind === wanted).length;
   expect(['redirecting', 'silent', 'unreadable', 'poison'].map(count)).toEqual([40, 40, 10, 3]);
-  expect(neighbour.every(({ intervalSeconds, timeoutSeconds }) => timeoutSeconds <= intervalSeconds)).toBe(
+  expect(neighbor.every(({ intervalSeconds, timeoutSeconds }) => timeoutSeconds <= intervalSeconds)).toBe(
     true,
   );
 });

@@ -38,17 +38,17 @@ export interface World {
 }
 
 /**
- * What is hostile about a monitor of the neighbour. `redirecting`: its target redirects each check to a new name that never resolves.
+ * What is hostile about a monitor of the neighbor. `redirecting`: its target redirects each check to a new name that never resolves.
  * `silent`: its target accepts connections and never responds. `unreadable`: no key opens its headers. `poison`: Postgres refuses
  * its results.
  */
-export type NeighbourKind = 'redirecting' | 'silent' | 'unreadable' | 'poison';
+export type NeighborKind = 'redirecting' | 'silent' | 'unreadable' | 'poison';
 
 /** A monitor of another account, which must not affect any other. */
-export interface NeighbourPlan {
+export interface NeighborPlan {
   /** The key of the target, and the monitor's `externalId`. */
   readonly key: string;
-  readonly kind: NeighbourKind;
+  readonly kind: NeighborKind;
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
 }
@@ -59,7 +59,7 @@ const COVERED_MONITORS = 3;
 const TURN_MS = [7_000, 22_000] as const;
 const FAILING = ['down', 'down', 'down', 'hang', 'reset'] as const;
 /** Far more slow checks at a time than the `CHECK_CONCURRENCY` of a campaign. */
-const NEIGHBOURS: Readonly<Record<NeighbourKind, number>> = {
+const NEIGHBORS: Readonly<Record<NeighborKind, number>> = {
   redirecting: 40,
   silent: 40,
   unreadable: 10,
@@ -134,11 +134,11 @@ function planTurns(random: Random, windowMs: number): MonitorPlan['turns'] {
   return turns;
 }
 
-/** The monitors of the neighbour: a pure function of the seed. */
-export function planNeighbour(seed: number): NeighbourPlan[] {
-  const random = new Random(seed, 'neighbour');
-  return (Object.keys(NEIGHBOURS) as NeighbourKind[]).flatMap((kind) =>
-    Array.from({ length: NEIGHBOURS[kind] }, (_, index) => ({
+/** The monitors of the neighbor: a pure function of the seed. */
+export function planNeighbor(seed: number): NeighborPlan[] {
+  const random = new Random(seed, 'neighbor');
+  return (Object.keys(NEIGHBORS) as NeighborKind[]).flatMap((kind) =>
+    Array.from({ length: NEIGHBORS[kind] }, (_, index) => ({
       key: `${kind}-${index}`,
       kind,
       ...(kind === 'silent'

@@ -1,4 +1,4 @@
-import { readHoldings, readUsage } from '@tocsin/bench/measure/proc';
+import { readResources, readUsage } from '@tocsin/bench/measure/proc';
 import { until } from '@tocsin/embedded/testing/until';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import type { Load } from '../load/start-load.ts';
@@ -15,7 +15,7 @@ export async function takeSample({ stores, services }: Load, heaps: boolean): Pr
   const programs = new Map([...stores.pids, ...pids]);
   const sample = new Map<string, number>();
   const usage = readUsage(programs);
-  const holdings = readHoldings(programs);
+  const holdings = readResources(programs);
   await Promise.all(
     [...services].map(async ([name, service]) => {
       sample.set(`${name}, resident`, usage.get(name)?.rssBytes ?? Number.NaN);

@@ -7,7 +7,7 @@ import type {
   DeliveryFacts,
   EventFacts,
   MonitorFacts,
-  NeighbourFacts,
+  NeighborFacts,
   StatusChangeFacts,
 } from '../oracle/record.ts';
 import { findViolations } from '../oracle/find-violations.ts';
@@ -192,8 +192,8 @@ export function maintainedRecord(): CampaignRecord {
   return { ...record, windows: [{ ...window, plannedAt: START, cut: null }] };
 }
 
-/** A neighbour that is checked, fails, and affects no other account. */
-function goodNeighbour(): NeighbourFacts[] {
+/** A neighbor that is checked, fails, and affects no other account. */
+function goodNeighbor(): NeighborFacts[] {
   return (['redirecting', 'silent', 'unreadable', 'poison'] as const).map((kind) => {
     const key = `${kind}-0`;
     const isVisited = kind !== 'unreadable';
@@ -203,7 +203,7 @@ function goodNeighbour(): NeighbourFacts[] {
       id: key,
       plan,
       visits: isVisited ? [{ ...visitAt(0, true), key }] : [],
-      eventStamps: isRecorded ? [START] : [],
+      eventTimestamps: isRecorded ? [START] : [],
       upEvents: 0,
       deliveries: 0,
     };
@@ -229,8 +229,8 @@ function recordOf(
       { name: 'notifier-1', service: 'notifier', region: null, address: '127.0.1.6' },
     ],
     monitors: [MONITOR],
-    neighbour: goodNeighbour(),
-    neighbourMet: {
+    neighbor: goodNeighbor(),
+    neighborEvidence: {
       refusals: 3,
       hungLookups: new Map([['checker-north-1', 1]]),
       unreadable: new Map([['north', 1]]),
@@ -245,7 +245,7 @@ function recordOf(
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
     shown: new Map([[MONITOR.id, 'UP']]),
     undelivered: { stored: [], shown: [] },
-    leftAlone: { undispatched: 0, overdue: 0 },
+    backlogBeforeRedelivery: { undispatched: 0, overdue: 0 },
     serviceProblems: [],
     apiStatuses: new Map([[200, 10]]),
     database: {

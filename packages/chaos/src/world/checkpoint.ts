@@ -1,12 +1,12 @@
 /** A visit that waits until it is released. */
-interface Held<Visit> {
+interface PausedVisit<Visit> {
   readonly visit: Visit;
   release(): void;
 }
 
 interface Waiter<Visit> {
   readonly accepts: (visit: Visit) => boolean;
-  readonly hold: (held: Held<Visit>) => void;
+  readonly hold: (held: PausedVisit<Visit>) => void;
 }
 
 /** Visits pass it at once, unless a caller of `next` waits for one of their kind: that one is held until it is released. */
@@ -22,13 +22,13 @@ export class Checkpoint<Visit> {
   }
 
   /** The next visit of a kind, held; null if none comes in time. */
-  next(accepts: (visit: Visit) => boolean, withinMs: number): Promise<Held<Visit> | null> {
+  next(accepts: (visit: Visit) => boolean, withinMs: number): Promise<PausedVisit<Visit> | null> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         this.#waiters.delete(waiter);
         resolve(null);
       }, withinMs);
-      const hold = (held: Held<Visit>): void => {
+      const hold = (held: PausedVisit<Visit>): void => {
         clearTimeout(timer);
         resolve(held);
       };

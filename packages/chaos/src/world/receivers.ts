@@ -7,8 +7,8 @@ import { Checkpoint } from './checkpoint.ts';
 const RECEIVERS_NAME = 'receivers.tocsin.test';
 const RETRY_AFTER_SECONDS = 2;
 
-export const MISBEHAVIOURS = ['hang', 'reset', '500', '429', '301', 'drop', '410'] as const;
-export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
+export const MISBEHAVIORS = ['hang', 'reset', '500', '429', '301', 'drop', '410'] as const;
+export type Misbehavior = (typeof MISBEHAVIORS)[number];
 
 /** A webhook as it was received, with the response. */
 export interface Receipt {
@@ -45,7 +45,7 @@ export class Receivers {
   /** Webhooks pass it before their response. */
   readonly webhooks = new Checkpoint<Receipt>();
   /** By key; the others respond with 200. */
-  readonly misbehaviours = new Map<string, Misbehaviour>();
+  readonly misbehaviors = new Map<string, Misbehavior>();
   readonly #options: ReceiversOptions;
   #server!: WebhookReceiver;
 
@@ -105,22 +105,22 @@ export class Receivers {
   }
 
   #respond(receipt: Receipt, response: ServerResponse): void {
-    const misbehaviour = this.misbehaviours.get(receipt.key);
-    if (misbehaviour === 'hang') return;
-    if (misbehaviour === 'reset') {
+    const misbehavior = this.misbehaviors.get(receipt.key);
+    if (misbehavior === 'hang') return;
+    if (misbehavior === 'reset') {
       this.#server.reset(response);
       return;
     }
-    if (misbehaviour === 'drop') {
+    if (misbehavior === 'drop') {
       receipt.status = 200;
       response.writeHead(200, { 'Content-Length': '100' }).write('than');
       // After the head was sent: before that, it would be a reset.
       setImmediate(() => response.socket?.end());
       return;
     }
-    receipt.status = Number(misbehaviour ?? 200);
-    if (misbehaviour === '429') response.setHeader('Retry-After', String(RETRY_AFTER_SECONDS));
-    if (misbehaviour === '301')
+    receipt.status = Number(misbehavior ?? 200);
+    if (misbehavior === '429') response.setHeader('Retry-After', String(RETRY_AFTER_SECONDS));
+    if (misbehavior === '301')
       response.setHeader('Location', `https://${response.req.headers.host}/elsewhere`);
     response.writeHead(receipt.status).end('thanks');
   }

@@ -111,7 +111,7 @@ const CLIENT_LOSSES: Readonly<Record<string, string>> = {
   tunnel: 'tunnel',
 };
 
-/** Settings without an equivalent, or with another behaviour. */
+/** Settings without an equivalent, or with another behavior. */
 function lossesOf({ client, conditions, ...rest }: Endpoint): string[] {
   const lost = Object.entries(CLIENT_LOSSES).filter(([key]) => client?.[key] !== undefined);
   const hasStatusCondition = (conditions ?? []).some((condition) => condition.includes('[STATUS]'));

@@ -130,7 +130,7 @@ function assertionsOf(kuma: KumaMonitor, remarks: string[]): object | null {
   return Object.keys(assertions).length === 0 ? null : assertions;
 }
 
-/** Settings without an equivalent, or with another behaviour. */
+/** Settings without an equivalent, or with another behavior. */
 function lossesOf(kuma: KumaMonitor): string[] {
   const { interval, maxretries, retryInterval } = kuma;
   const retriesDiffer = maxretries && retryInterval && interval && retryInterval !== interval;

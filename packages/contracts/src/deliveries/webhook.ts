@@ -18,7 +18,12 @@ export const webhookPayloadSchema = component(
     monitorName: z.string(),
     status: z.enum(['UP', 'DOWN', 'MAINTENANCE']).describe('The new status.'),
     previousStatus: z.enum(['PENDING', 'UP', 'DOWN', 'MAINTENANCE']).describe('The status just before.'),
-    latency: z.int().min(0).describe('Milliseconds of the check; 0 without a response or a check.'),
+    latency: z
+      .int()
+      .min(0)
+      .describe(
+        'Milliseconds of the check; 0 without a check or a response, except for a `TIMEOUT` after connecting.',
+      ),
     errorReason: errorReasonSchema
       .nullable()
       .describe('Why the check failed; null if the monitor is not `DOWN`.'),

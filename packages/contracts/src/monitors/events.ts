@@ -52,7 +52,9 @@ export const eventSchema = component('Event', 'The recorded result of one check.
   monitorId: z.uuid(),
   monitorName: z.string().describe('The current name.'),
   status: z.enum(CHECK_STATUSES).describe('Whether the check passed.'),
-  latency: milliseconds.describe('Whole milliseconds; 0 without a response.'),
+  latency: milliseconds.describe(
+    'Whole milliseconds; 0 without a response, except for a `TIMEOUT` after connecting.',
+  ),
   statusCode: z.int().nullable().describe('HTTP status code; null without a response.'),
   errorReason: errorReasonSchema.nullable().describe('Why the check failed; null if it passed.'),
   errorDetail: z.string().nullable().describe('Details of `errorReason`, for people.'),
@@ -108,7 +110,10 @@ export const recentChecksQuerySchema = z.object({
 const recentCheckSchema = component('RecentCheck', {
   timestamp,
   status: z.enum(CHECK_STATUSES),
-  latency: z.int().min(0).describe('Whole milliseconds; 0 without a response.'),
+  latency: z
+    .int()
+    .min(0)
+    .describe('Whole milliseconds; 0 without a response, except for a `TIMEOUT` after connecting.'),
   region: z.string(),
 });
 

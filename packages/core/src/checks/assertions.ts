@@ -34,9 +34,9 @@ export function evaluateResponse(response: CheckedResponse, assertions: Assertio
   }
   if (assertions === null) return PASSED;
   const broken = [
-    brokenBodyRule(response, assertions),
-    brokenLatencyRule(response, assertions),
-    brokenCertificateRule(response, assertions),
+    failedBodyRule(response, assertions),
+    failedLatencyRule(response, assertions),
+    failedCertificateRule(response, assertions),
   ].filter((rule) => rule !== null);
   return broken.length === 0 ? PASSED : down('UNKNOWN_ERROR', broken.join('; '));
 }
@@ -64,7 +64,7 @@ function statusReason(statusCode: number): ErrorReason {
   return statusCode >= 100 && statusCode <= 999 ? `HTTP_${statusCode}` : 'UNKNOWN_ERROR';
 }
 
-function brokenBodyRule({ body }: CheckedResponse, assertions: Assertions): string | null {
+function failedBodyRule({ body }: CheckedResponse, assertions: Assertions): string | null {
   const { bodyContains, bodyNotContains } = assertions;
   const text = body ?? '';
   if (bodyContains !== undefined && !containsText(text, bodyContains)) {
@@ -76,12 +76,12 @@ function brokenBodyRule({ body }: CheckedResponse, assertions: Assertions): stri
   return null;
 }
 
-function brokenLatencyRule({ latencyMs }: CheckedResponse, { maxLatency }: Assertions): string | null {
+function failedLatencyRule({ latencyMs }: CheckedResponse, { maxLatency }: Assertions): string | null {
   if (maxLatency === undefined || latencyMs <= maxLatency) return null;
   return `the latency of ${latencyMs} ms is above ${maxLatency} ms`;
 }
 
-function brokenCertificateRule(response: CheckedResponse, assertions: Assertions): string | null {
+function failedCertificateRule(response: CheckedResponse, assertions: Assertions): string | null {
   const { certificateMinDays } = assertions;
   const { certificateExpiresAt, now } = response;
   if (certificateMinDays === undefined) return null;

@@ -13,12 +13,12 @@ describe('nextAttemptDelayMs', () => {
     expect(seconds.map((_, index) => delayAfter(index + 1))).toEqual(seconds.map((value) => value * 1_000));
   });
 
-  test('adds a jitter of 20 %', () => {
+  test('adds a jitter of 20%', () => {
     expect(delayAfter(4, { random: 0 })).toBe(48_000);
     expect(delayAfter(4, { random: 0.999_999_9 })).toBe(72_000);
   });
 
-  test('honours a longer Retry-After, up to 1 h', () => {
+  test('honors a longer Retry-After, up to 1 h', () => {
     expect(delayAfter(1, { retryAfterMs: 20_000 })).toBe(20_000);
     expect(delayAfter(1, { retryAfterMs: 1_000 })).toBe(5_000);
     expect(delayAfter(1, { retryAfterMs: 5 * HOUR_MS })).toBe(HOUR_MS);

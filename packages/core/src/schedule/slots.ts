@@ -1,5 +1,5 @@
 /** Phases are multiples of this, plus 1, so that monitors share them: monitors of one interval and phase form a wave (ADR 11). */
-export const PHASES_APART_MS = 50;
+export const PHASE_STEP_MS = 50;
 
 /** A scheduled check may start up to one interval plus this after its slot. After that, the slot is a gap (docs/reference/slots.md). */
 export const GRACE_MS = 15_000;
@@ -15,9 +15,9 @@ export const MAX_CLOCK_OFFSET_MS = 10_000;
  * schedule keeps its phases. Never 0, which the job store reads as none.
  */
 export function phaseMs(monitorId: string, intervalMs: number): number {
-  const phases = Math.floor(intervalMs / PHASES_APART_MS);
+  const phases = Math.floor(intervalMs / PHASE_STEP_MS);
   // A fraction of the interval, not a remainder: remainders of an hour and a minute coincide and would hide a change of the interval.
-  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASES_APART_MS;
+  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASE_STEP_MS;
 }
 
 /** FNV-1a with a final avalanche, so that ids created in the same millisecond still spread. */

@@ -7,7 +7,7 @@ import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
 
 const HOUR_MS = 3_600_000;
-/** Checks that run up to 15 minutes late count, and a stamp may be 15 s older than its commit. */
+/** Checks that run up to 15 minutes late count, and a timestamp may be 15 s older than its commit. */
 const SETTLED_AFTER_MS = 16 * 60_000;
 /** Keeps each slice far below the statement timeout: checks every 5 s from several regions make some hundred thousand events. */
 const MONITORS_AT_ONCE = 250;

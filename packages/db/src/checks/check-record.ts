@@ -21,7 +21,7 @@ export interface CheckRecord extends CheckVerdict {
 /** A result that was recorded as an event. */
 interface RecordedOutcome {
   readonly kind: 'recorded';
-  /** The event's stamp, epoch milliseconds. */
+  /** The event's timestamp, epoch milliseconds. */
   readonly timestamp: number;
   /** A status change whose deliveries are due, or null. */
   readonly statusChangeId: string | null;

@@ -113,7 +113,7 @@ async function findForgotten(
     return state === undefined || (state.recentSlots.length === 0 && slot < state.since);
   });
   if (forgotten.length === 0) return [];
-  // The slot comes from the checker's or the queue's clock, the stamp from Postgres': they are an hour apart at most.
+  // The slot comes from the checker's or the queue's clock, the timestamp from Postgres': they are an hour apart at most.
   const rows = await query(tx, z.object({ index: z.number() }))`
     select u.index from ${tableOf('u', [...forgotten.entries()], {
       index: ['int', ([index]) => index],

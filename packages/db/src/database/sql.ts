@@ -41,7 +41,7 @@ export function ownerId<Name extends string>(
   return uuid(name).notNull().references(owner, { onDelete: 'cascade' });
 }
 
-/** Postgres' clock in whole milliseconds: the only clock that stamps rows. */
+/** Postgres' clock in whole milliseconds: the only clock of timestamps in rows. */
 export const clockNow = sql`date_trunc('milliseconds', clock_timestamp())`;
 
 /** `updated_at` of a row that changes: later than before, even if the clock stepped back. */

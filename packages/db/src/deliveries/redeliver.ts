@@ -48,7 +48,7 @@ interface Released {
 }
 
 /**
- * Makes a channel's undelivered deliveries due again, except test events: those with a stamp from `since` (inclusive) to `until`
+ * Makes a channel's undelivered deliveries due again, except test events: those with a timestamp from `since` (inclusive) to `until`
  * (exclusive) and without a running attempt, the oldest first, a thousand in each transaction. Deliveries that wait for their first attempt
  * anyway come last, so the next call continues where this one stopped.
  * @returns what each transaction released, once it has committed; at least one

@@ -44,7 +44,7 @@ export const deliveries = pgTable(
     statusChangeId: t.uuid('status_change_id').notNull(),
     monitorId: t.uuid('monitor_id').notNull(),
     event: t.text('event').$type<WebhookEvent>().notNull(),
-    /** The stamp of the webhook event: deliveries of a monitor to a channel start in this order. */
+    /** The timestamp of the webhook event: deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
     payload: t.text('payload').notNull(),
     /** A test event: attempted once, whatever the state of its channel, and without an effect on that state. */

@@ -9,7 +9,7 @@ const DAYS_AHEAD = 7;
 
 /**
  * Makes the missing partitions from yesterday to a week ahead.
- * @param now Postgres' clock, epoch milliseconds, which stamps the events; default: read it
+ * @param now Postgres' clock, epoch milliseconds, from which events get their timestamps; default: read it
  */
 export async function ensureEventPartitions(db: Queryable, now?: number): Promise<void> {
   const yesterday = (now ?? (await readClock(db))) - DAY_MS;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz, toWire } from '../database/sql.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
-import { isInRange, type StampRange, stampRanges } from '../monitors/stamps.ts';
+import { isInRange, type TimestampRange, timestampRanges } from '../monitors/timestamps.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
 import { type EventRow, events } from './table.ts';
 
@@ -31,7 +31,7 @@ function selectEvents(db: Database, monitorId: string, condition?: SQL) {
     .where(and(eq(events.monitorId, monitorId), condition));
 }
 
-/** The event with this stamp, or null if it was deleted with its monitor. */
+/** The event with this timestamp, or null if it was deleted with its monitor. */
 export async function findEvent(
   db: Database,
   accountId: string,
@@ -77,7 +77,7 @@ export async function recentEvents(
 export async function tailEvents(
   db: Database,
   accountId: string,
-  ranges: readonly StampRange[],
+  ranges: readonly TimestampRange[],
   limit: number,
 ): Promise<Event[]> {
   if (ranges.length === 0) return [];
@@ -90,7 +90,7 @@ export async function tailEvents(
     .as('tail');
   const rows = await db
     .select({ event: tail._.selectedFields, name: monitors.name, runbookUrl: monitors.runbookUrl })
-    .from(stampRanges(ranges))
+    .from(timestampRanges(ranges))
     .innerJoin(monitors, and(sql`${monitors.id} = r.monitor_id`, eq(monitors.accountId, accountId)))
     .crossJoinLateral(tail)
     .orderBy(asc(tail.timestamp), asc(tail.monitorId))

@@ -1,4 +1,4 @@
-import { phaseMs, PHASES_APART_MS } from '@tocsin/core/schedule/slots';
+import { phaseMs, PHASE_STEP_MS } from '@tocsin/core/schedule/slots';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -74,7 +74,7 @@ async function alignSome(tx: Transaction): Promise<number> {
         select from monitor_regions r where r.monitor_id = m.id and not exists (
           select from schedule_spans s where s.monitor_id = m.id and s.region = r.region
             and s.ends_at is null and s.interval_seconds = m.interval_seconds
-            and s.phase_ms % ${PHASES_APART_MS} = 1))
+            and s.phase_ms % ${PHASE_STEP_MS} = 1))
       or exists (
         select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
           select from monitor_regions r where r.monitor_id = m.id and r.region = s.region))

@@ -5,7 +5,7 @@ import {
   leaveMaintenance as decideExit,
   maintenanceEntry,
 } from '@tocsin/core/status/maintenance';
-import { MonitorClock } from '@tocsin/core/status/webhook-events';
+import { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';

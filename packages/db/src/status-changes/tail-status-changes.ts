@@ -3,7 +3,7 @@ import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
 import { toWire } from '../database/sql.ts';
-import { isInRange, type StampRange, stampRanges } from '../monitors/stamps.ts';
+import { isInRange, type TimestampRange, timestampRanges } from '../monitors/timestamps.ts';
 import { monitors } from '../monitors/table.ts';
 import { statusChanges } from './table.ts';
 
@@ -17,7 +17,7 @@ const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0
 export async function tailStatusChanges(
   db: Database,
   accountId: string,
-  ranges: readonly StampRange[],
+  ranges: readonly TimestampRange[],
   limit: number,
 ): Promise<StatusChange[]> {
   if (ranges.length === 0) return [];
@@ -40,7 +40,7 @@ export async function tailStatusChanges(
     .as('tail');
   const rows = await db
     .select({ change: tail._.selectedFields, monitorName: monitors.name })
-    .from(stampRanges(ranges))
+    .from(timestampRanges(ranges))
     .innerJoin(monitors, and(sql`${monitors.id} = r.monitor_id`, eq(monitors.accountId, accountId)))
     .crossJoinLateral(tail)
     .orderBy(asc(tail.timestamp), asc(tail.monitorId))

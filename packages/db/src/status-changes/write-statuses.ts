@@ -95,14 +95,14 @@ async function writeChanges(tx: Transaction, changes: readonly Change[]) {
 }
 
 function toRow(monitor: LockedMonitor, change: PendingChange, isIncidentOpen: boolean, channelIds: string[]) {
-  const stamps: number[] = [];
+  const timestamps: number[] = [];
   const webhookEvents = webhookEventsOf(change.to, change.announced, isIncidentOpen).map((event) => {
     const stamp = monitor.clock.next();
-    stamps.push(stamp);
+    timestamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));
     return { event, payload, traceparent: change.traceparent };
   });
-  const timestamp = new Date(stamps[0] ?? monitor.clock.last);
+  const timestamp = new Date(timestamps[0] ?? monitor.clock.last);
   const due = webhookEvents.length > 0 && channelIds.length > 0;
   return {
     id: uuidv7(),

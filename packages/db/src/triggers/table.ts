@@ -13,7 +13,7 @@ export const triggers = pgTable(
     url: t.text('url'),
     notAfter: instant('not_after').notNull(),
     startedAt: instant('started_at'),
-    /** The stamp of the event of its check; null until that is recorded. */
+    /** The timestamp of the event of its check; null until that is recorded. */
     eventTimestamp: instant('event_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

@@ -45,7 +45,7 @@ export async function takeTrigger(
   return taken ?? null;
 }
 
-/** The stamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
+/** The timestamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
   const [row] = await db.select().from(triggers).where(eq(triggers.id, id));
   return row?.eventTimestamp;

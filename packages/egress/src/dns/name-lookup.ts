@@ -32,10 +32,10 @@ export interface RunningLookup {
 
 /** Calls back after this delay and after received responses are read, because a timer may be late. @returns a function that cancels it */
 export function afterReading(work: () => void, delayMs: number): () => void {
-  let isCancelled = false;
-  const timer = setTimeout(() => setImmediate(() => !isCancelled && work()), delayMs);
+  let isCanceled = false;
+  const timer = setTimeout(() => setImmediate(() => !isCanceled && work()), delayMs);
   return () => {
-    isCancelled = true;
+    isCanceled = true;
     clearTimeout(timer);
   };
 }

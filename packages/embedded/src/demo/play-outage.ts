@@ -40,9 +40,9 @@ export async function playOutage(outage: Outage): Promise<void> {
   const startedAt = Date.now();
   const log = (line: string): void =>
     say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);
-  const { answer } = receiver;
-  receiver.answer = (webhook, response) => {
-    answer(webhook, response);
+  const { respond } = receiver;
+  receiver.respond = (webhook, response) => {
+    respond(webhook, response);
     const { event, monitorName, previousStatus, status, errorReason }: WebhookPayload = JSON.parse(
       webhook.body,
     );
@@ -69,19 +69,24 @@ export async function playOutage(outage: Outage): Promise<void> {
   log('target    recovers: it responds with 200');
   target.status = 200;
   await waitFor('UP', 12);
-  const ids = new Set(receiver.received.map((webhook) => webhook.headers['webhook-id']));
+  const requests = receiver.received.length;
   say(
-    `\nReceived ${receiver.received.length} webhooks for 12 events, ${ids.size} of them unique. None was lost.`,
+    `\nReceived ${requests} webhooks for 12 events, ${countEvents(receiver)} of them unique. None was lost.`,
   );
 }
 
-/** Logs each status change. Resolves when all monitors have the status and enough webhooks have arrived. */
+/** A webhook may be sent more than once, with the same id. */
+function countEvents(receiver: WebhookReceiver): number {
+  return new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size;
+}
+
+/** Logs each status change. Resolves when all monitors have the status and the webhooks of enough events have arrived. */
 function statusWatch(
   { api, receiver, check }: Outage,
   log: (line: string) => void,
-): (status: string, webhooks: number) => Promise<void> {
+): (status: string, events: number) => Promise<void> {
   const known = new Map<string, string>();
-  return async (status, webhooks) => {
+  return async (status, events) => {
     const deadline = Date.now() + STEP_TIMEOUT_MS;
     for (;;) {
       check();
@@ -92,7 +97,7 @@ function statusWatch(
         known.set(monitor.id, monitor.status);
       }
       const isReached = monitors.every((monitor) => monitor.status === status);
-      if (isReached && receiver.received.length >= webhooks) return;
+      if (isReached && countEvents(receiver) >= events) return;
       if (Date.now() > deadline) throw new Error(`not every monitor was ${status} within 30 s`);
       await delay(POLL_MS);
     }

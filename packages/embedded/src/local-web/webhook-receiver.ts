@@ -15,7 +15,7 @@ export interface ReceivedWebhook {
 }
 
 /** Responds to a webhook once it is in the log. */
-export type Answer = (webhook: ReceivedWebhook, response: ServerResponse) => void;
+export type Respond = (webhook: ReceivedWebhook, response: ServerResponse) => void;
 
 interface ReceiverOptions extends Omit<LocalServerOptions, 'tls'> {
   /** Names and addresses of its certificate. */
@@ -27,23 +27,23 @@ export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
   /** PEM of the CA that a notifier must trust to deliver here (`WEBHOOK_CA_FILE`). */
   readonly ca: string;
-  answer: Answer;
+  respond: Respond;
   #server!: LocalServer;
 
-  private constructor(ca: string, answer: Answer) {
+  private constructor(ca: string, respond: Respond) {
     this.ca = ca;
-    this.answer = answer;
+    this.respond = respond;
   }
 
-  /** @param answer by default 200 at once */
+  /** @param respond by default 200 at once */
   static async start(
-    answer: Answer = (_, response) => {
+    respond: Respond = (_, response) => {
       response.writeHead(200).end('thanks');
     },
     { hosts = ['127.0.0.1', 'localhost'], ...options }: ReceiverOptions = {},
   ): Promise<WebhookReceiver> {
     const { ca, ...tls } = await createCertificate(hosts);
-    const receiver = new WebhookReceiver(ca, answer);
+    const receiver = new WebhookReceiver(ca, respond);
     receiver.#server = await LocalServer.start(
       (request, response) => void receiver.#receive(request, response),
       { ...options, tls },
@@ -81,6 +81,6 @@ export class WebhookReceiver {
       body: Buffer.concat(chunks).toString('utf8'),
     };
     this.received.push(webhook);
-    this.answer(webhook, response);
+    this.respond(webhook, response);
   }
 }

@@ -29,11 +29,11 @@ afterEach(async () => {
   await folder.remove();
 });
 
-function create(behaviour: string): Service {
+function create(behavior: string): Service {
   service = new Service({
     name: 'fixture',
     entry: ENTRY,
-    env: { FIXTURE: behaviour },
+    env: { FIXTURE: behavior },
     log: new LogFile(logPath),
     say: (line) => {
       said.push(line);

@@ -13,11 +13,11 @@ afterEach(() => {
 
 /** Sends the signals once it has printed `line`. @returns all lines that it printed, and its exit code */
 async function run(
-  behaviour: string,
+  behavior: string,
   line: string,
   signals: readonly NodeJS.Signals[],
 ): Promise<[string[], unknown]> {
-  const started = spawn(process.execPath, [HARNESS, behaviour], {
+  const started = spawn(process.execPath, [HARNESS, behavior], {
     env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

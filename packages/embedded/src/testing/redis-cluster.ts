@@ -43,7 +43,7 @@ export class TestRedisCluster {
     const cluster = new TestRedisCluster(password, await Promise.all(starting), folder.remove);
     try {
       await createCluster(cluster.#addresses, password);
-      await cluster.untilWhole();
+      await cluster.untilReady();
       return cluster;
     } catch (error) {
       await cluster.stop();
@@ -61,13 +61,13 @@ export class TestRedisCluster {
   }
 
   /** Runs a command on every node and returns the results. */
-  ask<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result[]> {
+  runOnAllNodes<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result[]> {
     return Promise.all(this.#nodes.map(({ redis }) => command(redis)));
   }
 
   /** Kills these nodes. @returns a function that restarts them with their slots and without keys */
   async kill(which: (redis: Redis) => Promise<boolean>): Promise<() => Promise<void>> {
-    const chosen = await this.ask(which);
+    const chosen = await this.runOnAllNodes(which);
     const killed = this.#nodes.filter((_, index) => chosen[index]);
     await Promise.all(killed.map(({ server }) => stopProcess(server.pid, [['SIGKILL', 5_000]])));
     return async () => {
@@ -76,14 +76,14 @@ export class TestRedisCluster {
           node.server = await runNode(node.dataDir, node.busPort, this.#password);
         }),
       );
-      await this.untilWhole();
+      await this.untilReady();
     };
   }
 
   /** Waits until every node accepts commands. */
-  async untilWhole(): Promise<void> {
+  async untilReady(): Promise<void> {
     const deadline = Date.now() + WHOLE_WITHIN_MS;
-    while (!(await this.ask(isWhole)).every(Boolean)) {
+    while (!(await this.runOnAllNodes(isReady)).every(Boolean)) {
       if (Date.now() > deadline) throw new Error('the nodes did not form a cluster in time');
       await sleep(50);
     }
@@ -118,6 +118,6 @@ async function createCluster(addresses: readonly string[], password: string): Pr
   });
 }
 
-async function isWhole(redis: Redis): Promise<boolean> {
+async function isReady(redis: Redis): Promise<boolean> {
   return (await redis.cluster('INFO')).includes('cluster_state:ok');
 }

@@ -43,7 +43,12 @@ export class TestRedisSentinel {
     await setPassword(replica, passwords.server, master.port);
     const sentinel = await startSentinel(folder.path, master.port, passwords);
     const started = new TestRedisSentinel(servers, sentinel, passwords, folder.remove);
-    await started.#untilReady();
+    try {
+      await started.#untilReady();
+    } catch (error) {
+      await started.stop();
+      throw error;
+    }
     return started;
   }
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { z } from 'zod';
-import { failuresOf } from '../failures.ts';
+import { messagesOfFailed } from '../failures.ts';
 import { readManifests } from '../repository.ts';
 import type { Engine } from './engine.ts';
 
@@ -101,7 +101,7 @@ export async function inspectImage(
   const isCommand = name === 'migrate' || name === 'cli';
   const isOnBase = baseImage.RootFS.Layers.every((layer, at) => image.RootFS.Layers[at] === layer);
   const secrets = env.filter((line) => /(SECRET|PASSWORD|TOKEN|API_KEY)[^=]*=./.test(line));
-  const problems = failuresOf([
+  const problems = messagesOfFailed([
     [addedBytes <= MAX_ADDED_BYTES, `adds ${addedBytes} bytes to its base`],
     [isOnBase, `is not built on ${base}`],
     [User === '1000:1000', `runs as ${User || 'root'}`],
@@ -147,7 +147,7 @@ export async function inspectContents(folder: string): Promise<string[]> {
   const own = files.filter(
     (file) => !file.includes('node_modules') || file.includes('node_modules/@tocsin/'),
   );
-  return failuresOf([
+  return messagesOfFailed([
     ...packages.map((name) => [!development.has(name), `${name} is a development package`] as const),
     ...packages.map((name) => [listed.has(name), `${name} is not in sbom.cdx.json`] as const),
     [packages.length >= MIN_PACKAGES, `only ${packages.length} packages were found`],

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { STAND_IN_LABEL } from '../containers/base-images.ts';
 import type { Engine } from '../containers/engine.ts';
 import { IMAGES, inspectImage, type ImageNaming, type InspectedImage } from '../containers/images.ts';
-import { failuresOf } from '../failures.ts';
+import { messagesOfFailed } from '../failures.ts';
 import { CHART, helm } from '../helm.ts';
 import { runTool } from '../run-tool.ts';
 
@@ -56,7 +56,7 @@ export async function collectImages(
     const described = sbomSchema.parse(JSON.parse(sbom)).metadata.component.version;
     const found = [
       ...wrongLabels(labels, version, origin),
-      ...failuresOf([[described === version, `its SBOM is about version ${described}`]]),
+      ...messagesOfFailed([[described === version, `its SBOM is about version ${described}`]]),
     ];
     problems.push(...image.problems, ...found.map((problem) => `image ${name}: ${problem}`));
   }
@@ -70,7 +70,7 @@ export function wrongLabels(
   { revision, created, base }: ImageOrigin,
 ): string[] {
   const expected = Object.entries({ version, revision, created, 'base.name': base });
-  return failuresOf(
+  return messagesOfFailed(
     expected.map(([name, value]) => {
       const actual = labels[`${LABEL}.${name}`];
       return [actual === value, `its label ${LABEL}.${name} is ${actual ?? 'missing'}, not ${value}`];
@@ -100,7 +100,7 @@ export async function inspectChart(tarball: string, source: string, version: str
   const files = (await readdir(root, { recursive: true, withFileTypes: true }))
     .filter((entry) => !entry.isDirectory())
     .map((entry) => `tocsin/${relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, '/')}`);
-  return failuresOf([
+  return messagesOfFailed([
     [chart.version === version, `its version is ${chart.version ?? 'missing'}`],
     [chart.appVersion === version, `its appVersion is ${chart.appVersion ?? 'missing'}`],
     ...packed.map(({ type, path }) => [type === '-', `${path} is not a regular file`] as const),

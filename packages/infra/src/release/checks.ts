@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { failuresOf } from '../failures.ts';
+import { messagesOfFailed } from '../failures.ts';
 import { CHART } from '../helm.ts';
 import { git, readManifests, readRepositoryFile, tryGit } from '../repository.ts';
 
@@ -69,7 +69,7 @@ export function checkFacts(facts: ReleaseFacts): ReleaseChecks {
   const expectedHeading = `"## ${version} - YYYY-MM-DD"`;
   const released = section?.release?.version;
   return {
-    problems: failuresOf([
+    problems: messagesOfFailed([
       [VERSION.test(version), `package.json: "${version}" is not a version such as 1.2.3 or 1.2.3-rc.1`],
       ...facts.statements.map(
         ({ where, version: other }) =>
@@ -89,7 +89,7 @@ export function checkFacts(facts: ReleaseFacts): ReleaseChecks {
         `IMAGE_REGISTRY: "${registry}" is not a registry such as registry.example.com/team`,
       ],
     ]),
-    pending: failuresOf([
+    pending: messagesOfFailed([
       [!isUnreleased, `CHANGELOG.md: rename the section "## Unreleased" to ${expectedHeading}`],
       [section?.body !== '', `CHANGELOG.md: the section "## ${heading}" is empty`],
       [

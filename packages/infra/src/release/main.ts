@@ -8,7 +8,7 @@ import { packCli } from '../cli-package/main.ts';
 import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
 import { openEngine, type Engine } from '../containers/engine.ts';
 import { buildImages } from '../containers/images.ts';
-import { failuresOf } from '../failures.ts';
+import { messagesOfFailed } from '../failures.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
 import { markdownTable, orUnavailable } from '../rollout/command.ts';
@@ -94,7 +94,7 @@ async function release(
   problems.push(
     ...defects,
     ...(await inspectChart(tarball, source, version)).map((problem) => `chart: ${problem}`),
-    ...failuresOf([
+    ...messagesOfFailed([
       [cli.endsWith(`-${version}.tgz`), `npm package: ${basename(cli)} is not of version ${version}`],
     ]),
   );

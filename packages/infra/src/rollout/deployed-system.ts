@@ -3,7 +3,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { bearer, fetchApi } from '@tocsin/lab/api-client';
 import { openSession } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
-import { failuresOf } from '../failures.ts';
+import { messagesOfFailed } from '../failures.ts';
 import { readRepositoryFile } from '../repository.ts';
 import type { Failing, OutsideLog } from './outside.ts';
 
@@ -152,7 +152,7 @@ const probeSchema = z.tuple([z.string(), z.string(), z.string(), z.string(), z.s
 export async function inspectHardening(system: DeployedSystem, service: string): Promise<string[]> {
   const output = await system.exec(service, ['node', '-e', PROBE]);
   const [uid, capabilities, noNewPrivileges, written, command] = probeSchema.parse(JSON.parse(output));
-  return failuresOf([
+  return messagesOfFailed([
     [uid === '1000', `${service} runs as user ${uid}`],
     [/^0+$/.test(capabilities), `${service} can get the capabilities ${capabilities}`],
     [noNewPrivileges === '1', `${service} can gain privileges`],

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
 import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/lab/oracle/model';
+import { expectedWebhooks, comparedFields, type CheckEvent } from '@tocsin/lab/oracle/model';
 import { z } from 'zod';
-import { failuresOf } from '../failures.ts';
+import { messagesOfFailed } from '../failures.ts';
 import type { DeployedSystem } from './deployed-system.ts';
 
 /** A monitor of the load. */
@@ -92,7 +92,7 @@ export async function readFindings(
 
 function findInconsistent(
   monitors: readonly LoadedMonitor[],
-  events: readonly Owned<ImplyingEvent>[],
+  events: readonly Owned<CheckEvent>[],
   payloads: readonly WebhookPayload[],
 ): string[] {
   const concerned = new Set([...events, ...payloads].map(({ monitorId }) => monitorId));
@@ -102,7 +102,7 @@ function findInconsistent(
     const monitor = { failureThreshold: 1, regions: [region], maintenance: [] };
     const received = payloads.filter(isOwn).toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
     const expected = expectedWebhooks(monitor, events.filter(isOwn));
-    return isDeepStrictEqual(received.map(withoutStamps), expected) ? [] : [id];
+    return isDeepStrictEqual(received.map(comparedFields), expected) ? [] : [id];
   });
 }
 
@@ -112,7 +112,7 @@ function findInconsistent(
  */
 export function problemsOf(findings: Findings, maxMissedShare = 0): string[] {
   const { slots, missed, repeated, down, falseDown, lost, inconsistent } = findings;
-  return failuresOf([
+  return messagesOfFailed([
     [missed <= maxMissedShare * slots, `${missed} check slots were missed`],
     [repeated === 0, `${repeated} check slots have more than one event`],
     [falseDown === 0, `${falseDown} events are DOWN although their target was up`],

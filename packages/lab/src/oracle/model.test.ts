@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { expectedChanges, expectedWebhooks, type ImplyingEvent, type ModelMonitor } from './model.ts';
+import { expectedChanges, expectedWebhooks, type CheckEvent, type ModelMonitor } from './model.ts';
 
 const at = (second: number): number => Date.UTC(2026, 0, 1) + second * 1_000;
 
 /** One check per second: `+` passed, `-` failed. */
-function eventsOf(course: string): ImplyingEvent[] {
+function eventsOf(course: string): CheckEvent[] {
   return Array.from(course, (mark, second) => ({
     timestamp: new Date(at(second)).toISOString(),
     status: mark === '+' ? 'UP' : 'DOWN',
@@ -48,7 +48,7 @@ test('an outage that lasts through maintenance is announced again within the sam
 });
 
 /** The changes of a monitor, by seconds since the first event. */
-function changesOf(monitor: Partial<ModelMonitor>, events: ImplyingEvent[], until?: number): string[] {
+function changesOf(monitor: Partial<ModelMonitor>, events: CheckEvent[], until?: number): string[] {
   const defaults = { failureThreshold: 1, regions: ['north'], maintenance: [] };
   return expectedChanges({ ...defaults, ...monitor }, events, until).map(
     ({ from, to, at: stamp, webhooks }) =>
@@ -57,7 +57,7 @@ function changesOf(monitor: Partial<ModelMonitor>, events: ImplyingEvent[], unti
 }
 
 /** Alternating events of two regions. */
-function fromTwoRegions(course: string): ImplyingEvent[] {
+function fromTwoRegions(course: string): CheckEvent[] {
   return eventsOf(course).map((event, index) => ({ ...event, region: index % 2 === 0 ? 'north' : 'south' }));
 }
 
@@ -83,8 +83,8 @@ test('a region without a fresh result does not count', () => {
 
 test('after a silence of all regions, one region does not decide alone', () => {
   const [first, second, , , , , , , late] = fromTwoRegions('++------+-');
-  const failure = { ...late, status: 'DOWN' as const } as ImplyingEvent;
-  const events = [first, second, failure] as ImplyingEvent[];
+  const failure = { ...late, status: 'DOWN' as const } as CheckEvent;
+  const events = [first, second, failure] as CheckEvent[];
   expect(changesOf({ ...TWO, freshForMs: 3_000 }, events)).toEqual(['PENDING UP 0 silent']);
 });
 

@@ -11,7 +11,7 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
 
 /** The fields of an event from which webhooks follow. */
-export type ImplyingEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
+export type CheckEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
 
 export interface ModelMonitor {
   readonly failureThreshold: number;
@@ -54,12 +54,15 @@ type Covered = Exclude<MonitorStatus, 'MAINTENANCE'>;
  */
 export function expectedChanges(
   monitor: ModelMonitor,
-  events: readonly ImplyingEvent[],
+  events: readonly CheckEvent[],
   until = -Infinity,
 ): ExpectedChange[] {
   const model = new Model(monitor);
   const moments = [
-    ...(monitor.thresholds ?? []).map(({ at, value }) => ({ at, apply: () => model.tune(value, at) })),
+    ...(monitor.thresholds ?? []).map(({ at, value }) => ({
+      at,
+      apply: () => model.setThreshold(value, at),
+    })),
     ...monitor.maintenance.flatMap(({ startsAt, endsAt }) => [
       { at: startsAt, apply: () => model.enterMaintenance(startsAt) },
       ...(endsAt === Infinity ? [] : [{ at: endsAt, apply: () => model.leaveMaintenance(endsAt) }]),
@@ -78,12 +81,12 @@ export function expectedChanges(
 }
 
 /** The webhooks that follow from the events of a monitor, in order. */
-export function expectedWebhooks(monitor: ModelMonitor, events: readonly ImplyingEvent[]): ExpectedWebhook[] {
+export function expectedWebhooks(monitor: ModelMonitor, events: readonly CheckEvent[]): ExpectedWebhook[] {
   return expectedChanges(monitor, events).flatMap(({ webhooks }) => webhooks);
 }
 
 /** The fields of a webhook that are compared. */
-export function withoutStamps(payload: WebhookPayload): ExpectedWebhook {
+export function comparedFields(payload: WebhookPayload): ExpectedWebhook {
   const { event, status, previousStatus, latency, errorReason, region } = payload;
   return { event, status, previousStatus, latency, errorReason, region };
 }
@@ -108,8 +111,8 @@ class Model {
   #status: MonitorStatus;
   #covered: Covered = 'PENDING';
   #hasIncident = false;
-  #last: ImplyingEvent | undefined;
-  #lastFailure: ImplyingEvent | undefined;
+  #last: CheckEvent | undefined;
+  #lastFailure: CheckEvent | undefined;
 
   constructor(monitor: ModelMonitor) {
     this.#monitor = monitor;
@@ -119,7 +122,7 @@ class Model {
     this.#regions = new Map(monitor.regions.map((region) => [region, { failures: 0, lastAt: null, since }]));
   }
 
-  check(event: ImplyingEvent, at: number): void {
+  check(event: CheckEvent, at: number): void {
     const region = this.#regions.get(event.region);
     if (region === undefined) return;
     this.#endSilence(region, at);
@@ -135,7 +138,7 @@ class Model {
     if (to !== null && to !== this.#status) this.#change(to, at, event, this.#status);
   }
 
-  tune(threshold: number, at: number): void {
+  setThreshold(threshold: number, at: number): void {
     this.#threshold = threshold;
     if (this.#status === 'PENDING' || this.#status === 'MAINTENANCE') return;
     const to = this.#decide(this.#status, at);
@@ -191,7 +194,7 @@ class Model {
   }
 
   /** @param check that causes it; null: none. @param before the status, or the one that maintenance covered */
-  #change(to: MonitorStatus, at: number, check: ImplyingEvent | null, before: MonitorStatus): void {
+  #change(to: MonitorStatus, at: number, check: CheckEvent | null, before: MonitorStatus): void {
     const from = this.#status;
     const by = check ?? (to === 'DOWN' ? this.#lastFailure : this.#last);
     const facts =

@@ -29,23 +29,23 @@ afterAll(() => api.close());
 
 /** The api's deadlines pass only when a test advances this clock. */
 let clock: StoppedClock;
-let asked: { readonly mock: { readonly calls: readonly unknown[][] }; mockRestore(): void };
+let queries: { readonly mock: { readonly calls: readonly unknown[][] }; mockRestore(): void };
 beforeEach(() => {
   clock = stopClock();
-  asked = jest.spyOn(api.database.pool, 'query');
+  queries = jest.spyOn(api.database.pool, 'query');
 });
 afterEach(() => {
   clock.restore();
-  asked.mockRestore();
+  queries.mockRestore();
 });
 
 /** Waits until a request has polled more often than that for the outcome of its test event. @returns how often */
 function looksForOutcome(moreThan: number): Promise<number> {
   return until('a request looks for the outcome of its test', () => {
-    const looks = asked.mock.calls.filter(([query]) =>
+    const polls = queries.mock.calls.filter(([query]) =>
       JSON.stringify(query).includes('left join \\"attempts\\"'),
     ).length;
-    return looks > moreThan && looks;
+    return polls > moreThan && polls;
   });
 }
 

@@ -5,7 +5,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { z } from 'zod';
 import { stateOf } from './request-state.ts';
 
-/** Codes of Node for an unreachable server, and of Postgres (SQLSTATE) if it accepts no work or cancelled a blocked statement. */
+/** Codes of Node for an unreachable server, and of Postgres (SQLSTATE) if it accepts no work or canceled a blocked statement. */
 const CODES =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|57P0[123]|53300|08\w{3}|25006|25P0[34]|55P03|57014|40P01)$/;
 /** Messages of pg without a code. The last one comes from a rollback after the connection broke. */

@@ -21,21 +21,21 @@ describe('waitFor', () => {
   });
 
   test('polls once more when the time is over', async () => {
-    let looks = 0;
-    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
+    let polls = 0;
+    const find = (): Promise<null> => Promise.resolve(null).finally(() => (polls += 1));
     const passTheTime = (): boolean => {
-      if (looks === 2) clock.advance(60_000);
+      if (polls === 2) clock.advance(60_000);
       return true;
     };
     expect(await waitFor({ find, forMs: 60_000, isWanted: passTheTime })).toBeNull();
-    expect(looks).toBe(3);
+    expect(polls).toBe(3);
   });
 
   test('stops if the client has disconnected, or if there will be no result', async () => {
-    let looks = 0;
-    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
-    expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();
-    expect(looks).toBe(2);
+    let polls = 0;
+    const find = (): Promise<null> => Promise.resolve(null).finally(() => (polls += 1));
+    expect(await waitFor({ find, forMs: 60_000, isWanted: () => polls < 2 })).toBeNull();
+    expect(polls).toBe(2);
     const gone = await waitFor({
       find: () => Promise.resolve(undefined),
       forMs: 60_000,

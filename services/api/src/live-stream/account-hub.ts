@@ -1,5 +1,5 @@
 import type { Database } from '@tocsin/db/database/open';
-import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
+import { listMonitorTimestamps } from '@tocsin/db/monitors/timestamps';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { isOutage } from '../http/errors.ts';
@@ -30,7 +30,7 @@ export class AccountHub {
   readonly streams = new Set<ClientStream>();
   readonly #options: AccountHubOptions;
   /** The last timestamp sent, by monitor. A monitor without an entry has no earlier record. */
-  #stamps = new Map<string, number>();
+  #timestamps = new Map<string, number>();
   /** Postgres' clock at the last complete query. */
   #position = 0;
   /** The clock of this process then. */
@@ -72,8 +72,8 @@ export class AccountHub {
   /** Treats all existing records as sent. */
   async #beginNow(): Promise<void> {
     const { db, accountId } = this.#options;
-    const { now, stamps } = await listMonitorStamps(db, accountId, null);
-    this.#stamps = new Map(stamps);
+    const { now, timestamps } = await listMonitorTimestamps(db, accountId, null);
+    this.#timestamps = new Map(timestamps);
     this.#moveTo(now);
   }
 
@@ -97,20 +97,21 @@ export class AccountHub {
     const { db, accountId, limits } = this.#options;
     const compareAll = this.#comparedAgo >= COMPARE_ALL_EVERY;
     const since = compareAll ? null : this.#position - COMMITTED_AFTER_MS;
-    const { now, stamps } = await listMonitorStamps(db, accountId, since);
-    const ranges = [...stamps]
-      .map(([monitorId, upTo]) => ({ monitorId, after: this.#stamps.get(monitorId) ?? null, upTo }))
+    const { now, timestamps } = await listMonitorTimestamps(db, accountId, since);
+    const ranges = [...timestamps]
+      .map(([monitorId, upTo]) => ({ monitorId, after: this.#timestamps.get(monitorId) ?? null, upTo }))
       .filter(({ after, upTo }) => after === null || after < upTo);
     const { records, complete } = await readRecords(db, accountId, ranges, limits.pageRecords);
     if (records.length > 0) this.#publish(records.map(toMessage));
     if (complete) {
-      for (const { monitorId, upTo } of ranges) this.#stamps.set(monitorId, upTo);
+      for (const { monitorId, upTo } of ranges) this.#timestamps.set(monitorId, upTo);
       // Monitors without a timestamp were deleted.
-      if (compareAll) for (const id of this.#stamps.keys()) if (!stamps.has(id)) this.#stamps.delete(id);
+      if (compareAll)
+        for (const id of this.#timestamps.keys()) if (!timestamps.has(id)) this.#timestamps.delete(id);
       this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
       this.#moveTo(now);
     } else {
-      for (const { record } of records) this.#stamps.set(record.monitorId, Date.parse(record.timestamp));
+      for (const { record } of records) this.#timestamps.set(record.monitorId, Date.parse(record.timestamp));
     }
     return complete;
   }

@@ -1,6 +1,6 @@
 import type { Database } from '@tocsin/db/database/open';
 import { tailEvents } from '@tocsin/db/events/read-events';
-import { listMonitorStamps, type StampRange } from '@tocsin/db/monitors/stamps';
+import { listMonitorTimestamps, type TimestampRange } from '@tocsin/db/monitors/timestamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { REPLAY_OVERLAP_MS, type StreamLimits } from './stream-limits.ts';
 import { type Message, opening, resetMessage, type StreamRecord, toMessage } from './messages.ts';
@@ -13,7 +13,7 @@ import { type Message, opening, resetMessage, type StreamRecord, toMessage } fro
 export async function readRecords(
   db: Database,
   accountId: string,
-  ranges: readonly StampRange[],
+  ranges: readonly TimestampRange[],
   limit: number,
 ): Promise<{ records: StreamRecord[]; complete: boolean }> {
   const checks = await tailEvents(db, accountId, ranges, limit + 1);
@@ -25,17 +25,17 @@ export async function readRecords(
   const rest = all[limit];
   if (rest === undefined) return { records: all, complete: true };
   const last = all[limit - 1];
-  const isSplit = last !== undefined && stampOf(last) === stampOf(rest);
+  const isSplit = last !== undefined && timestampOf(last) === timestampOf(rest);
   return { records: all.slice(0, isSplit ? limit - 1 : limit), complete: false };
 }
 
 /** Timestamps in JSON have a fixed length, so they sort as text. */
-function stampOf({ record }: StreamRecord): string {
+function timestampOf({ record }: StreamRecord): string {
   return `${record.timestamp} ${record.monitorId}`;
 }
 
 function orderOf(record: StreamRecord): string {
-  return `${stampOf(record)} ${record.kind}`;
+  return `${timestampOf(record)} ${record.kind}`;
 }
 
 export interface Replay {
@@ -53,10 +53,10 @@ export async function readReplay(
   limits: Pick<StreamLimits, 'replayMs' | 'replayRecords'>,
 ): Promise<Replay> {
   const after = position - REPLAY_OVERLAP_MS;
-  const { now, stamps } = await listMonitorStamps(db, accountId, after);
+  const { now, timestamps } = await listMonitorTimestamps(db, accountId, after);
   const reset = { opening: opening(now), messages: [resetMessage(now)], readAt: now };
   if (position < now - limits.replayMs || after > now) return reset;
-  const ranges = Array.from(stamps, ([monitorId, upTo]) => ({ monitorId, after, upTo }));
+  const ranges = Array.from(timestamps, ([monitorId, upTo]) => ({ monitorId, after, upTo }));
   const { records, complete } = await readRecords(db, accountId, ranges, limits.replayRecords);
   if (!complete) return reset;
   return { opening: opening(position), messages: records.map(toMessage), readAt: now };

@@ -47,7 +47,7 @@ async function databaseTime(shiftMs: number = 0): Promise<string> {
 }
 
 /** The timestamp of a monitor's last result, plus this many milliseconds. */
-async function lastStampOf(monitorId: string, laterMs: number = 0): Promise<string> {
+async function lastTimestampOf(monitorId: string, laterMs: number = 0): Promise<string> {
   const { rows } = await api.database.pool.query<{ stamp: Date }>(
     'select last_timestamp as stamp from monitors where id = $1',
     [monitorId],
@@ -122,8 +122,8 @@ function expectOnceInOrder(reader: StreamReader): void {
   expect(new Set(idsOf(reader)).size).toBe(reader.received.length);
   for (const monitorId of new Set(reader.received.map(({ data }) => data['monitorId']))) {
     const ofMonitor = reader.received.filter(({ data }) => data['monitorId'] === monitorId);
-    const stamps = ofMonitor.map(({ data }) => String(data['timestamp']));
-    expect(stamps).toEqual(stamps.toSorted());
+    const timestamps = ofMonitor.map(({ data }) => String(data['timestamp']));
+    expect(timestamps).toEqual(timestamps.toSorted());
   }
 }
 
@@ -133,7 +133,7 @@ describe('a replay', () => {
     const [tooEarly, known] = [await recordCheck(api, early.id), await recordCheck(api, late.id)];
     await age(early.id, 100);
     await age(late.id, 65);
-    const reader = await open(await lastStampOf(late.id, 5_000));
+    const reader = await open(await lastTimestampOf(late.id, 5_000));
     const live = await recordCheck(api, late.id);
     await reader.sees(known);
     await reader.sees(live);
@@ -159,7 +159,7 @@ describe('a replay', () => {
     const monitor = await newMonitor(api);
     const id = await recordCheck(api, monitor.id);
     await age(monitor.id, 240);
-    const reader = await open(await lastStampOf(monitor.id));
+    const reader = await open(await lastTimestampOf(monitor.id));
     await reader.sees(id);
     expect(kindsOf(reader)).not.toContain('reset');
   });

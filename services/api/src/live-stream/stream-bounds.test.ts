@@ -87,31 +87,31 @@ test('streams are counted, and limited per user and per process', async () => {
 });
 
 /** Counts the polls of an account from now on. */
-function countLooks({ pool }: OpenDatabase): () => number {
+function countPolls({ pool }: OpenDatabase): () => number {
   const query = pool.query.bind(pool) as (...args: unknown[]) => unknown;
-  let looks = 0;
+  let polls = 0;
   Object.assign(pool, {
     query: (...args: unknown[]) => {
-      if (JSON.stringify(args[0]).includes('statement_timestamp')) looks += 1;
+      if (JSON.stringify(args[0]).includes('statement_timestamp')) polls += 1;
       return query(...args);
     },
   });
-  return () => looks;
+  return () => polls;
 }
 
 test('an account is polled once for all of its streams, and not without any', async () => {
   const calm = await openTestApi({ streamLimits: { pollMs: 600_000 } });
   try {
-    const looks = countLooks(calm.database);
+    const polls = countPolls(calm.database);
     const user = await newSignedInUser(calm);
-    expect(looks()).toBe(0);
+    expect(polls()).toBe(0);
     const readers = [await open(user, calm), await open(user, calm), await open(user, calm)];
-    await until('the account is read', () => looks() === 2);
+    await until('the account is read', () => polls() === 2);
     await Promise.all(readers.map((reader) => reader.close()));
     await until('the streams are closed', async () => (await openStreams(calm)) === 0);
     const again = await open(user, calm);
     // The start and the first poll, by a hub of its own.
-    await until('the account is read again', () => looks() === 4);
+    await until('the account is read again', () => polls() === 4);
     await again.close();
   } finally {
     await calm.close();
@@ -235,15 +235,15 @@ test('after an outage longer than a replay there is a reset', async () => {
   await throughGate({}, async ({ behind, database, gate }) => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);
-    const looks = countLooks(database);
+    const polls = countPolls(database);
     const clock = stopClock();
     try {
       gate.close();
       const missed = await recordCheck(api, monitor.id);
       clock.advance(STREAM_LIMITS.replayMs + 1);
-      const before = looks();
+      const before = polls();
       // The first of the two may have begun before the clock moved.
-      await until('a poll after that time', () => looks() >= before + 2);
+      await until('a poll after that time', () => polls() >= before + 2);
       gate.open();
       await until('something comes', () => reader.received.length > 0);
       expect(reader.received[0]?.event).toBe('reset');

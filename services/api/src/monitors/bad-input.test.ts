@@ -116,7 +116,7 @@ const BAD: readonly (readonly [string, unknown, string, RegExp])[] = [
   ['source', ' ', 'source', /must not be blank/],
   ['source', 'a\udc00', 'source', /lone surrogate/],
   ['source', [], 'source', /must be a string/],
-  ['colour', 'red', 'colour', /is not a known field; known fields: name, url, type, /],
+  ['color', 'red', 'color', /is not a known field; known fields: name, url, type, /],
   ['status', 'UP', 'status', /is not a known field/],
   ['id', '1', 'id', /is not a known field/],
   ['failure_threshold', 3, 'failure_threshold', /did you mean `failureThreshold`/],
@@ -160,10 +160,10 @@ describe('invalid fields', () => {
       name: ' ',
       interval: 1,
       method: 'HEAD',
-      assertions: { bodyContains: 'a', statusCode: 1, colour: 1 },
+      assertions: { bodyContains: 'a', statusCode: 1, color: 1 },
       regions: ['EU'],
       headers: { 'X-A': 1, 'X B': 'b' },
-      colour: 'red',
+      color: 'red',
     };
     const response = await api.as().post(MONITORS).send(body);
     expect((response.body as Errors).errors.map(({ path }) => path).toSorted()).toEqual(
@@ -172,11 +172,11 @@ describe('invalid fields', () => {
         'url',
         'interval',
         'assertions.statusCode',
-        'assertions.colour',
+        'assertions.color',
         'regions.0',
         'headers.X-A',
         'headers.X B',
-        'colour',
+        'color',
       ].toSorted(),
     );
   });

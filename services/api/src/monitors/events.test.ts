@@ -63,8 +63,8 @@ describe('list events', () => {
   });
 
   test('timestamps strictly increase', () => {
-    const stamps = all.map(({ timestamp }) => timestamp);
-    expect(stamps).toEqual([...new Set(stamps)].toSorted());
+    const timestamps = all.map(({ timestamp }) => timestamp);
+    expect(timestamps).toEqual([...new Set(timestamps)].toSorted());
   });
 
   test('limit: the latest ones; above 500 it is capped', async () => {
@@ -184,7 +184,7 @@ describe('tailing with since', () => {
     expect(latencies(read).toSorted((one, other) => one - other)).toEqual(
       written.toSorted((one, other) => one - other),
     );
-    const stamps = read.map(({ timestamp }) => timestamp);
-    expect(stamps).toEqual([...new Set(stamps)].toSorted());
+    const timestamps = read.map(({ timestamp }) => timestamp);
+    expect(timestamps).toEqual([...new Set(timestamps)].toSorted());
   });
 });

@@ -42,8 +42,8 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
     expect(ofBusy?.checks.map(({ latency }) => latency)).toEqual(
       Array.from({ length: 30 }, (_, index) => index + 3),
     );
-    const stamps = ofBusy?.checks.map(({ timestamp }) => timestamp) ?? [];
-    expect(stamps).toEqual(stamps.toSorted());
+    const timestamps = ofBusy?.checks.map(({ timestamp }) => timestamp) ?? [];
+    expect(timestamps).toEqual(timestamps.toSorted());
   });
 
   test('leaves out checks of another URL and those older than 14 days', async () => {

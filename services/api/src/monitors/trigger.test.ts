@@ -73,10 +73,10 @@ async function setNotAfter(triggerId: string, interval: string): Promise<void> {
 }
 
 /** How often a waiting request has polled for its event since then. */
-function countLooks(): { looks: () => number; restore: () => void } {
+function countPolls(): { polls: () => number; restore: () => void } {
   const asked = jest.spyOn(api.database.pool, 'query');
   return {
-    looks: () =>
+    polls: () =>
       asked.mock.calls.filter((call) => JSON.stringify(call[0]).includes('"event_timestamp')).length,
     restore: () => asked.mockRestore(),
   };
@@ -142,7 +142,7 @@ describe('trigger', () => {
     for (const [each, body] of [
       [id, { url: 'https://a.example' }],
       [id, { url: 5 }],
-      [unknown, { url: 'https://a.example', colour: 1 }],
+      [unknown, { url: 'https://a.example', color: 1 }],
     ] as const) {
       const response = await api.as(api.account.readKey).post(trigger(each)).send(body);
       expect(response.status).toBe(403);
@@ -157,7 +157,7 @@ describe('trigger', () => {
     [{ url: 5 }, 'url', /must be a string/],
     [{ url: 'https://a.example/\0' }, 'url', /NUL/],
     [{ url: 'https://user:pw@a.example' }, 'url', /user name/],
-    [{ colour: 1 }, 'colour', /is not a known field; known fields: url/],
+    [{ color: 1 }, 'color', /is not a known field; known fields: url/],
     [{ URL: 'https://a.example' }, 'URL', /did you mean `url`/],
   ])('%j: 400', async (body, path, rule) => {
     const { id } = await newMonitor(api);
@@ -179,7 +179,7 @@ describe('trigger', () => {
 
   test('no checker in the region: 504 after timeout + 5 s, and nothing starts later', async () => {
     const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
-    const { looks, restore } = countLooks();
+    const { polls, restore } = countPolls();
     let isAnswered = false;
     const pending = api
       .as()
@@ -188,10 +188,10 @@ describe('trigger', () => {
         isAnswered = true;
         return response;
       });
-    await until('the request waits', () => looks() > 1);
+    await until('the request waits', () => polls() > 1);
     clock.advance(5_999);
-    const before = looks();
-    await until('the request keeps waiting', () => looks() > before + 2);
+    const before = polls();
+    await until('the request keeps waiting', () => polls() > before + 2);
     expect(isAnswered).toBe(false);
     clock.advance(1);
     const response = await pending;
@@ -278,14 +278,14 @@ describe('trigger', () => {
       path: trigger(id),
       headers: { Authorization: `Bearer ${api.account.key}` },
     });
-    const { looks, restore } = countLooks();
+    const { polls, restore } = countPolls();
     outgoing.on('error', () => undefined).end();
-    await until('the request waits', () => looks() > 2);
+    await until('the request waits', () => polls() > 2);
     outgoing.destroy();
     // The clock is stopped, so only the disconnect of the client ends the polling.
     let [seen, since] = [0, Date.now()];
     await until('half a second without a poll', () => {
-      if (looks() !== seen) [seen, since] = [looks(), Date.now()];
+      if (polls() !== seen) [seen, since] = [polls(), Date.now()];
       return Date.now() - since > 500;
     });
     restore();

@@ -2,6 +2,7 @@ import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const NUMBER = new Intl.NumberFormat('en');
 /** British: without a comma before `and`. */
 const LIST = new Intl.ListFormat('en-GB');
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
@@ -74,9 +75,14 @@ export function describeCause(cause: string | null): string {
   return causes[cause] ?? cause.replace(/^HTTP_(\d+)$/, 'HTTP $1');
 }
 
-/** Formats as `1 monitor` or `2 monitors`. */
+/** Formats a number as `2,880`. */
+export function formatNumber(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** Formats as `1 monitor` or `2,880 monitors`. */
 export function formatCount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Formats as `a, b and c`. */

@@ -20,7 +20,7 @@ export interface SaveFormProps<Values extends Record<string, unknown>> {
    * A `page` asks before unsaved changes are lost. A `long` page also keeps its buttons in view. The forms of a `dialog` and of an `entrance`
    * close without asking.
    */
-  readonly layout?: 'page' | 'long' | 'dialog' | 'entrance';
+  readonly layout?: 'page' | 'long' | 'dialog' | 'signIn';
   /** The fields. */
   readonly children: ReactNode;
 }
@@ -67,7 +67,7 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
         <Group
           className={classes['buttons'] ?? ''}
           justify={layout === 'dialog' ? 'flex-end' : 'flex-start'}
-          grow={layout === 'entrance'}
+          grow={layout === 'signIn'}
         >
           {layout === 'dialog' ? [cancel, submit] : [submit, cancel]}
         </Group>

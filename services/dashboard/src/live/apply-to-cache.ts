@@ -144,7 +144,7 @@ function later(one: string | undefined, other: string | null): string | null {
 }
 
 /**
- * Refetches queries at most once in `everyMs`, however often `request` is called. It waits for a running fetch: if it cancelled one, a
+ * Refetches queries at most once in `everyMs`, however often `request` is called. It waits for a running fetch: if it canceled one, a
  * response slower than the next change would never arrive.
  */
 export function throttleRefresh(

@@ -33,15 +33,16 @@ function Sessions(): ReactNode {
   const refresh = useRefresh();
   const query = useQuery(sessionsQuery);
   const currentId = useQuery(currentSessionQuery).data?.session.id;
-  const end = async (request: Promise<unknown>): Promise<void> => {
+  const end = async (request: Promise<unknown>, message: string): Promise<void> => {
     try {
       await request;
-      notifications.show({ message: 'Session ended.' });
+      notifications.show({ message });
     } finally {
       await refresh(sessionsQuery);
     }
   };
-  const endOthers = (): Promise<void> => end(api('POST /api/auth/revoke-other-sessions'));
+  const endOthers = (): Promise<void> =>
+    end(api('POST /api/auth/revoke-other-sessions'), 'All other sessions have ended.');
   return (
     <Panel
       title="Sessions"
@@ -70,7 +71,9 @@ function Sessions(): ReactNode {
                   <ActionButton
                     size="xs"
                     icon={IconLogout}
-                    action={() => end(api('POST /api/auth/revoke-session', { body: { token } }))}
+                    action={() =>
+                      end(api('POST /api/auth/revoke-session', { body: { token } }), 'Session ended.')
+                    }
                     aria-label={`Sign out ${browserName(userAgent)}`}
                   >
                     Sign out

@@ -28,14 +28,14 @@ const signInRoute = getRouteApi('/sign-in');
 const setUpRoute = getRouteApi('/setup');
 const invitationRoute = getRouteApi('/invitation');
 
-interface EntranceProps {
+interface SignInFrameProps {
   readonly title: string;
   readonly hint: ReactNode;
   readonly children: ReactNode;
 }
 
 /** The frame around the pages for people who are not signed in. */
-function Entrance({ title, hint, children }: EntranceProps): ReactNode {
+function SignInFrame({ title, hint, children }: SignInFrameProps): ReactNode {
   useDocumentTitle(`${title} · Tocsin`);
   return (
     <Center mih="100vh" p="md" component="main">
@@ -62,7 +62,7 @@ export function SignInPage(): ReactNode {
   const { data } = useQuery(signInMethodsQuery);
   const methods = data?.methods ?? ['password'];
   return (
-    <Entrance title="Sign in" hint="Use your Tocsin account.">
+    <SignInFrame title="Sign in" hint="Use your Tocsin account.">
       {error !== undefined && (
         <Alert color="red" role="alert">
           {describeRefusal(error)}
@@ -71,7 +71,7 @@ export function SignInPage(): ReactNode {
       {methods.includes('password') && <PasswordForm from={pathOf(from)} />}
       {methods.length > 1 && <Divider label="or" />}
       {methods.includes('oidc') && <ProviderButton from={pathOf(from)} />}
-    </Entrance>
+    </SignInFrame>
   );
 }
 
@@ -96,7 +96,7 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
     await enter();
   };
   return (
-    <SaveForm form={form} action="Sign in" save={signIn} layout="entrance">
+    <SaveForm form={form} action="Sign in" save={signIn} layout="signIn">
       <TextInput
         label="Email address"
         type="email"
@@ -152,7 +152,7 @@ function describeRefusal(code: string): string {
 /** The page of the link that is printed at startup. It creates the first owner. */
 export function SetUpPage(): ReactNode {
   return (
-    <Entrance
+    <SignInFrame
       title="Welcome to Tocsin"
       hint="Create the first owner of this installation. You can invite everyone else afterwards."
     >
@@ -161,20 +161,20 @@ export function SetUpPage(): ReactNode {
         incomplete="This link is incomplete. `npm start` prints a new one at each start."
         action="Create owner"
       />
-    </Entrance>
+    </SignInFrame>
   );
 }
 
 export function InvitationPage(): ReactNode {
   return (
-    <Entrance title="You are invited" hint="Choose a name and a password to join.">
+    <SignInFrame title="You are invited" hint="Choose a name and a password to join.">
       <JoinForm
         token={invitationRoute.useSearch().token}
         incomplete="This link is incomplete. Ask the person who invited you for a new one."
         action="Join"
         emailHint="Leave empty if the invitation was sent to your address."
       />
-    </Entrance>
+    </SignInFrame>
   );
 }
 
@@ -205,7 +205,7 @@ function JoinForm({ token, incomplete, action, emailHint }: JoinFormProps): Reac
   };
   if (token === '') return <Text size="sm">{incomplete}</Text>;
   return (
-    <SaveForm form={form} action={action} save={save} layout="entrance">
+    <SaveForm form={form} action={action} save={save} layout="signIn">
       <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
       <TextInput
         label="Email address"

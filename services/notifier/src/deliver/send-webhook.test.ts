@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
-import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { type Respond, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 import { Webhook } from 'standardwebhooks';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';
@@ -12,7 +12,7 @@ import { sendWebhook, type WebhookResult } from './send-webhook.ts';
 const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 const OLD_SECRET = `whsec_${Buffer.from('second secret of the channel').toString('base64')}`;
 const PAYLOAD = '{"event":"monitor.down","monitorName":"Größe \\u2028 ✓"}';
-const ok: Answer = (_, response) => {
+const ok: Respond = (_, response) => {
   response.writeHead(204).end();
 };
 
@@ -30,10 +30,10 @@ afterEach(() => {
 });
 
 async function send(
-  answer: Answer,
+  respond: Respond,
   overrides: { url?: string; egress?: Egress; claimedAt?: Date } = {},
 ): Promise<WebhookResult> {
-  receiver.answer = answer;
+  receiver.respond = respond;
   return sendWebhook(
     {
       id: 'delivery-1',
@@ -154,7 +154,7 @@ describe('sendWebhook', () => {
 
   test('a receiver that does not respond within 5 s fails the attempt', async () => {
     holdTimeouts();
-    receiver.answer = () => undefined;
+    receiver.respond = () => undefined;
     let result: WebhookResult | null = null;
     const request = {
       id: 'delivery-1',
@@ -199,7 +199,7 @@ describe('sendWebhook', () => {
   });
 
   test('an invalid channel is a result, not an exception', async () => {
-    receiver.answer = ok;
+    receiver.respond = ok;
     const request = {
       id: 'delivery-1',
       accountId: 'account-1',

@@ -81,8 +81,8 @@ describe('drawSparkline', () => {
   });
 });
 
-type Heard = Pick<Event, 'monitorId' | 'status' | 'latency' | 'url'>;
-const heard = (checks: Heard[]): Event[] => checks as Event[];
+type LiveCheck = Pick<Event, 'monitorId' | 'status' | 'latency' | 'url'>;
+const liveEvents = (checks: LiveCheck[]): Event[] => checks as Event[];
 const signal = new AbortController().signal;
 
 function recentOf(monitorId: string, latencies: number[]): RecentChecks {
@@ -99,7 +99,7 @@ test('prefers live latencies to loaded ones and skips checks without a response'
   const latencies = new Map<string, number>();
   addLatencies(
     latencies,
-    heard([
+    liveEvents([
       { monitorId: 'a', status: 'UP', latency: 7, url: null },
       { monitorId: 'b', status: 'UP', latency: 8, url: 'https://preview.example' },
       { monitorId: 'b', status: 'DOWN', latency: 0, url: null },
@@ -111,7 +111,7 @@ test('prefers live latencies to loaded ones and skips checks without a response'
     ['a', 'b', 'c'],
     async (ids) => {
       requests.push(ids);
-      addLatencies(latencies, heard([{ monitorId: 'c', status: 'UP', latency: 9, url: null }]));
+      addLatencies(latencies, liveEvents([{ monitorId: 'c', status: 'UP', latency: 9, url: null }]));
       return [recentOf('b', [1, 2, 0]), recentOf('c', [3])];
     },
     signal,

@@ -1,7 +1,7 @@
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitors/stats';
-import { formatLatency } from '../../components/format.ts';
+import { formatCount, formatLatency, formatNumber } from '../../components/format.ts';
 
 export const WINDOW_NAMES: Record<StatsWindow, string> = {
   '24h': '24 hours',
@@ -11,19 +11,14 @@ export const WINDOW_NAMES: Record<StatsWindow, string> = {
 };
 export const WINDOWS = ['24h', '7d', '30d', '90d'] as const satisfies readonly StatsWindow[];
 
-const COUNT = new Intl.NumberFormat('en');
 const DAY_MS = 86_400_000;
 
-function formatCount(count: number): string {
-  return COUNT.format(count);
-}
-
-/** Formats as `99.987 %`. Rounds down, because 100 % means that no check failed. @param uptime from 0 to 1 */
+/** Formats as `99.987%`. Rounds down, because 100% means that no check failed. @param uptime from 0 to 1 */
 export function formatUptime(uptime: number): string {
-  if (uptime === 1) return '100 %';
+  if (uptime === 1) return '100%';
   // Corrects floating point: 0.57 × 100,000 is 56,999.99….
   const thousandths = Math.min(99_999, Math.floor(uptime * 100_000 + 1e-6));
-  return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')} %`;
+  return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')}%`;
 }
 
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
@@ -34,16 +29,16 @@ export function formatFigures(figures: StatsFigures | null): string[] {
   const { uptime, checks, failures, gaps, latency } = figures;
   return [
     uptime === null ? '–' : formatUptime(uptime),
-    ...[checks, failures, gaps].map(formatCount),
+    ...[checks, failures, gaps].map(formatNumber),
     ...PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name]))),
   ];
 }
 
 /** Formats as `2,880 checks, 3 failed, 1 gap`. Failures and gaps appear only if there are any. */
 export function describeChecks({ checks, failures, gaps }: StatsFigures): string {
-  const parts = [`${formatCount(checks)} ${checks === 1 ? 'check' : 'checks'}`];
-  if (failures > 0) parts.push(`${formatCount(failures)} failed`);
-  if (gaps > 0) parts.push(`${formatCount(gaps)} ${gaps === 1 ? 'gap' : 'gaps'}`);
+  const parts = [formatCount(checks, 'check')];
+  if (failures > 0) parts.push(`${formatNumber(failures)} failed`);
+  if (gaps > 0) parts.push(formatCount(gaps, 'gap'));
   return parts.join(', ');
 }
 
@@ -81,7 +76,7 @@ function expiryState(daysLeft: number): CertificateState {
 export function describeExpiry({ daysLeft, state }: CertificateExpiry): string {
   if (state === 'expired') return 'expired';
   if (daysLeft === 0) return 'less than a day left';
-  return `${formatCount(daysLeft)} ${daysLeft === 1 ? 'day' : 'days'} left`;
+  return `${formatCount(daysLeft, 'day')} left`;
 }
 
 export interface RegionRow {

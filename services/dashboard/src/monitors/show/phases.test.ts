@@ -25,7 +25,7 @@ test('phases without a duration are not in the bar', () => {
   ]);
 });
 
-test('the shares sum to at most 100 %', () => {
+test('the shares sum to at most 100%', () => {
   const shares = phaseShares(TIMINGS, 25);
   expect(shares.reduce((sum, { percent }) => sum + percent, 0)).toBeCloseTo(100);
 });

@@ -1,36 +1,37 @@
 import { gapsOf } from './checks.ts';
 import { iso } from './history.ts';
-import type { CampaignRecord, NeighbourFacts } from './record.ts';
+import type { CampaignRecord, NeighborFacts } from './record.ts';
 
 /** The same as for the campaign's own monitors. The timeout is added, because these checks use all of it. */
 const GRACE_MS = 15_000;
 
-/** The neighbour is checked as it should be, by every checker, and visible to no other account. */
-export function wrongNeighbour(record: CampaignRecord): string[] {
-  const wrong = record.neighbour.flatMap((one) =>
+/** The neighbor is checked as it should be, by every checker, and visible to no other account. */
+export function wrongNeighbor(record: CampaignRecord): string[] {
+  const wrong = record.neighbor.flatMap((one) =>
     problemsOf(record, one).map((problem) => `${one.plan.key} ${problem}`),
   );
   return [...wrong, ...missingEvidence(record)];
 }
 
-function problemsOf(record: CampaignRecord, one: NeighbourFacts): string[] {
-  const { id, plan, visits, eventStamps, upEvents } = one;
+function problemsOf(record: CampaignRecord, one: NeighborFacts): string[] {
+  const { id, plan, visits, eventTimestamps, upEvents } = one;
   const problems: string[] = [];
   if (one.deliveries > 0) problems.push('has deliveries to channels of another account');
   if (record.shown.has(id)) problems.push('is shown to another account');
   switch (plan.kind) {
     case 'unreadable': {
-      const checks = Math.max(visits.length, eventStamps.length);
+      const checks = Math.max(visits.length, eventTimestamps.length);
       if (checks > 0) problems.push(`was checked ${checks} times without its headers`);
       break;
     }
     case 'poison':
       if (visits.length === 0) problems.push('was never checked');
-      if (eventStamps.length > 0) problems.push(`has ${eventStamps.length} events that Postgres refused`);
+      if (eventTimestamps.length > 0)
+        problems.push(`has ${eventTimestamps.length} events that Postgres refused`);
       break;
     case 'redirecting':
       // Its names hang, so its lookups wait for each other: a check may be missed as throttled.
-      if (eventStamps.length === 0) problems.push('was never checked');
+      if (eventTimestamps.length === 0) problems.push('was never checked');
       break;
     case 'silent':
       problems.push(...uncheckedSpans(record, one));
@@ -42,21 +43,21 @@ function problemsOf(record: CampaignRecord, one: NeighbourFacts): string[] {
 /** After the last fault it is checked in time, because its account has a share, too. */
 function uncheckedSpans(
   { lastFaultAt, endedAt }: CampaignRecord,
-  { plan, eventStamps }: NeighbourFacts,
+  { plan, eventTimestamps }: NeighborFacts,
 ): string[] {
   const maxMs = (plan.intervalSeconds + plan.timeoutSeconds) * 1_000 + GRACE_MS;
-  return gapsOf([lastFaultAt, ...eventStamps.filter((stamp) => stamp > lastFaultAt), endedAt])
+  return gapsOf([lastFaultAt, ...eventTimestamps.filter((stamp) => stamp > lastFaultAt), endedAt])
     .filter(({ ms }) => ms > maxMs)
     .map(({ ms, from }) => `had no check for ${Math.round(ms / 1_000)} s after ${iso(from)}`);
 }
 
-/** A campaign proves nothing about the neighbour unless every checker handled its monitors. */
-function missingEvidence({ replicas, neighbour, neighbourMet }: CampaignRecord): string[] {
-  const { refusals, hungLookups, unreadable } = neighbourMet;
+/** A campaign proves nothing about the neighbor unless every checker handled its monitors. */
+function missingEvidence({ replicas, neighbor, neighborEvidence }: CampaignRecord): string[] {
+  const { refusals, hungLookups, unreadable } = neighborEvidence;
   const checkers = replicas.filter(({ service }) => service === 'checker');
   const regions = new Set(checkers.flatMap(({ region }) => region ?? []));
   const visited = new Set(
-    neighbour.flatMap(({ plan, visits }) => visits.map(({ address }) => `${plan.kind} ${address}`)),
+    neighbor.flatMap(({ plan, visits }) => visits.map(({ address }) => `${plan.kind} ${address}`)),
   );
   const isIdle = ({ address }: { readonly address: string }): boolean =>
     !['redirecting', 'silent', 'poison'].every((kind) => visited.has(`${kind} ${address}`));

@@ -1,35 +1,35 @@
 import { expect, test } from '@jest/globals';
-import type { NeighbourKind } from '../plan/world.ts';
+import type { NeighborKind } from '../plan/world.ts';
 import { detailsOf, goodRecord, START, visitAt } from '../testing/campaign-record.ts';
-import type { CampaignRecord, NeighbourFacts } from './record.ts';
+import type { CampaignRecord, NeighborFacts } from './record.ts';
 
 const good = goodRecord();
 const VISIT = visitAt(0, true);
 
-function withNeighbour(kind: NeighbourKind, changed: Partial<NeighbourFacts>): CampaignRecord {
-  const neighbour = good.neighbour.map((one) => (one.plan.kind === kind ? { ...one, ...changed } : one));
-  return { ...good, neighbour };
+function withNeighbor(kind: NeighborKind, changed: Partial<NeighborFacts>): CampaignRecord {
+  const neighbor = good.neighbor.map((one) => (one.plan.kind === kind ? { ...one, ...changed } : one));
+  return { ...good, neighbor };
 }
 
 test.each<[string, CampaignRecord, RegExp]>([
   [
     'a check without the headers that no key opens',
-    withNeighbour('unreadable', { visits: [VISIT] }),
+    withNeighbor('unreadable', { visits: [VISIT] }),
     /^unreadable-0 was checked 1 times without its headers$/,
   ],
   [
     'an event of an unreadable monitor',
-    withNeighbour('unreadable', { eventStamps: [START] }),
+    withNeighbor('unreadable', { eventTimestamps: [START] }),
     /^unreadable-0 was checked 1 times without its headers$/,
   ],
   [
     'an event that Postgres should have refused',
-    withNeighbour('poison', { eventStamps: [START] }),
+    withNeighbor('poison', { eventTimestamps: [START] }),
     /^poison-0 has 1 events that Postgres refused$/,
   ],
   [
     'an UP event of a target that never responds',
-    withNeighbour('silent', { upEvents: 2 }),
+    withNeighbor('silent', { upEvents: 2 }),
     /^silent-0 was UP 2 times, although none of its checks can pass$/,
   ],
   [
@@ -39,12 +39,12 @@ test.each<[string, CampaignRecord, RegExp]>([
   ],
   [
     'a target that redirects and was never checked',
-    withNeighbour('redirecting', { eventStamps: [] }),
+    withNeighbor('redirecting', { eventTimestamps: [] }),
     /^redirecting-0 was never checked$/,
   ],
   [
     'a delivery to a channel of another account',
-    withNeighbour('redirecting', { deliveries: 1 }),
+    withNeighbor('redirecting', { deliveries: 1 }),
     /^redirecting-0 has deliveries to channels of another account$/,
   ],
   [
@@ -54,25 +54,25 @@ test.each<[string, CampaignRecord, RegExp]>([
   ],
   [
     'a checker that did not visit it',
-    withNeighbour('redirecting', { visits: [{ ...VISIT, address: '127.0.1.4' }] }),
+    withNeighbor('redirecting', { visits: [{ ...VISIT, address: '127.0.1.4' }] }),
     /^checker-north-1 did not check all kinds of its monitors$/,
   ],
   [
     'a Postgres that refused nothing',
-    { ...good, neighbourMet: { ...good.neighbourMet, refusals: 0 } },
+    { ...good, neighborEvidence: { ...good.neighborEvidence, refusals: 0 } },
     /^Postgres refused none of its results$/,
   ],
   [
     'a checker that looked up no hanging name',
-    { ...good, neighbourMet: { ...good.neighbourMet, hungLookups: new Map() } },
+    { ...good, neighborEvidence: { ...good.neighborEvidence, hungLookups: new Map() } },
     /^checker-north-1 looked up no name that hangs$/,
   ],
   [
     'a region without unreadable monitors',
-    { ...good, neighbourMet: { ...good.neighbourMet, unreadable: new Map([['south', 1]]) } },
+    { ...good, neighborEvidence: { ...good.neighborEvidence, unreadable: new Map([['south', 1]]) } },
     /^no checker of north skipped an unreadable monitor$/,
   ],
 ])('findViolations finds %s', (_, record, detail) => {
-  const details = detailsOf(record, 'the neighbour affects no other account');
+  const details = detailsOf(record, 'the neighbor affects no other account');
   expect(details).toContainEqual(expect.stringMatching(detail));
 });

@@ -2,7 +2,7 @@ import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Stores } from '@tocsin/lab/stores';
 
 /** The points at which a transaction can be held: after this write, before it commits. */
-const HOLDS = {
+const PAUSE_POINTS = {
   'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
   'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
   'status change fanned out': { key: 7_700_003, trigger: 'insert on deliveries' },
@@ -12,16 +12,16 @@ const HOLDS = {
   'maintenance planned': { key: 7_700_007, trigger: 'insert on maintenance_windows' },
   'delivery redelivered': { key: 7_700_008, trigger: 'update on deliveries' },
 } as const;
-export type HoldPoint = keyof typeof HOLDS;
+export type PausePoint = keyof typeof PAUSE_POINTS;
 
 /** How long transactions are held at a time; those of services end by themselves after 5 s. */
-export const HELD_MS = 2_000;
+export const PAUSE_MS = 2_000;
 const POLL_MS = 10;
 const RETRY_MS = 200;
 
 /** Makes transactions wait at these points while another session holds the lock of the point. */
 export async function installHolds(stores: Stores): Promise<void> {
-  const triggers = Object.values(HOLDS).map(
+  const triggers = Object.values(PAUSE_POINTS).map(
     ({ key, trigger }) =>
       `create trigger chaos_hold_${key} after ${trigger} for each statement execute function chaos.pass('${key}');`,
   );
@@ -38,7 +38,7 @@ export async function installHolds(stores: Stores): Promise<void> {
 /** What to do while transactions are held. */
 interface WhileHeld {
   /** Called each time after the lock was acquired. */
-  readonly onHeld?: () => void;
+  readonly onPaused?: () => void;
   /** Called when the awaited transaction waits; false: another one is awaited. */
   readonly onReached: () => Promise<boolean>;
 }
@@ -47,15 +47,15 @@ interface WhileHeld {
  * Waits until the session of this replica is about to commit there, and calls back while it is held.
  * @returns whether that happened in time
  */
-export async function holdCommit(
+export async function pauseCommit(
   stores: Stores,
-  point: HoldPoint,
+  point: PausePoint,
   replica: string,
   withinMs: number,
-  whileHeld: WhileHeld,
+  whilePaused: WhileHeld,
 ): Promise<boolean> {
   // Postgres may be unavailable, or become so meanwhile.
-  const hold = (): Promise<boolean> => holdOnce(stores, point, [replica], whileHeld).catch(() => false);
+  const hold = (): Promise<boolean> => pauseOnce(stores, point, [replica], whilePaused).catch(() => false);
   return withinMs > 0 && (await seenBefore(Date.now() + withinMs, hold, RETRY_MS)) !== null;
 }
 
@@ -64,15 +64,15 @@ export async function holdCommit(
  * @returns whether that happened
  * @throws Error while Postgres is unavailable
  */
-export async function holdOnce(
+export async function pauseOnce(
   stores: Stores,
-  point: HoldPoint,
+  point: PausePoint,
   replicas: readonly string[],
-  { onHeld, onReached }: WhileHeld,
+  { onPaused, onReached }: WhileHeld,
 ): Promise<boolean> {
-  const { key } = HOLDS[point];
+  const { key } = PAUSE_POINTS[point];
   const client = await stores.connect();
-  const isAnyHeld = async (): Promise<boolean> => {
+  const isAnyPaused = async (): Promise<boolean> => {
     const { rows } = await client.query(
       `select from pg_locks l join pg_stat_activity a using (pid)
        where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = any($2)`,
@@ -81,10 +81,10 @@ export async function holdOnce(
     return rows.length > 0;
   };
   try {
-    await client.query(`set lock_timeout = '${HELD_MS}ms'`);
+    await client.query(`set lock_timeout = '${PAUSE_MS}ms'`);
     await client.query('select pg_advisory_lock($1)', [key]);
-    onHeld?.();
-    return (await seenBefore(Date.now() + HELD_MS, isAnyHeld, POLL_MS)) !== null && (await onReached());
+    onPaused?.();
+    return (await seenBefore(Date.now() + PAUSE_MS, isAnyPaused, POLL_MS)) !== null && (await onReached());
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -4,7 +4,7 @@ import type { Database } from '../database/open.ts';
 import { epochMs, firstOf, query, tableOf, timestamptz } from '../database/sql.ts';
 
 /** Which records of one monitor to read: those stamped after one instant, up to another, in epoch milliseconds. */
-export interface StampRange {
+export interface TimestampRange {
   readonly monitorId: string;
   /** Exclusive; null: from the first. */
   readonly after: number | null;
@@ -12,7 +12,7 @@ export interface StampRange {
 }
 
 /** The ranges as a table `r (monitor_id, after, up_to)`. */
-export function stampRanges(ranges: readonly StampRange[]): SQL {
+export function timestampRanges(ranges: readonly TimestampRange[]): SQL {
   return tableOf('r', ranges, {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
     after: ['timestamptz', ({ after }) => after ?? -Infinity],
@@ -20,37 +20,37 @@ export function stampRanges(ranges: readonly StampRange[]): SQL {
   });
 }
 
-/** Whether a stamp is in the range of its row. The bounds of all ranges together let the planner skip the partitions of other days. */
-export function isInRange(ranges: readonly StampRange[], stamp: SQL): SQL {
+/** Whether a timestamp is in the range of its row. The bounds of all ranges together let the planner skip the partitions of other days. */
+export function isInRange(ranges: readonly TimestampRange[], stamp: SQL): SQL {
   const earliest = ranges.reduce((least, { after }) => Math.min(least, after ?? -Infinity), Infinity);
   const latest = ranges.reduce((most, { upTo }) => Math.max(most, upTo), 0);
   return sql`${stamp} > r.after and ${stamp} <= r.up_to
     and ${stamp} > ${timestamptz(earliest)} and ${stamp} <= ${timestamptz(latest)}`;
 }
 
-export interface MonitorStamps {
+export interface MonitorTimestamps {
   /** Postgres' clock just before the read, epoch milliseconds. Whatever the read missed was committed later. */
   readonly now: number;
   /** Each monitor's last stamp, epoch milliseconds. */
-  readonly stamps: ReadonlyMap<string, number>;
+  readonly timestamps: ReadonlyMap<string, number>;
 }
 
 const stampRow = z.object({ now: z.number(), id: z.string().nullable(), stamp: z.number().nullable() });
 
 /**
- * The last stamp of each of the account's monitors. Monitors without a stamp are left out.
- * @param since only stamps after this, epoch milliseconds; null: all
+ * The last stamp of each of the account's monitors. Monitors without a timestamp are left out.
+ * @param since only timestamps after this, epoch milliseconds; null: all
  */
-export async function listMonitorStamps(
+export async function listMonitorTimestamps(
   db: Database,
   accountId: string,
   since: number | null,
-): Promise<MonitorStamps> {
+): Promise<MonitorTimestamps> {
   const rows = await query(db, stampRow)`
     select floor(${epochMs(sql`c.now`)}) as now, m.id, ${epochMs(sql`m.last_timestamp`)} as stamp
     from (select statement_timestamp() as now) c
     left join monitors m on m.account_id = ${accountId} and m.last_timestamp > ${timestamptz(since ?? -Infinity)}`;
-  const stamps = new Map<string, number>();
-  for (const { id, stamp } of rows) if (id !== null && stamp !== null) stamps.set(id, stamp);
-  return { now: firstOf(rows).now, stamps };
+  const timestamps = new Map<string, number>();
+  for (const { id, stamp } of rows) if (id !== null && stamp !== null) timestamps.set(id, stamp);
+  return { now: firstOf(rows).now, timestamps };
 }

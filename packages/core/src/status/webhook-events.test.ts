@@ -1,9 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
-import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
-import { isAnnounced, MonitorClock, webhookEventsOf } from './webhook-events.ts';
-
-fc.configureGlobal(PROPERTY_PARAMETERS);
+import { isAnnounced, webhookEventsOf } from './webhook-events.ts';
 
 describe('webhookEventsOf', () => {
   test.each([
@@ -25,23 +21,5 @@ describe('webhookEventsOf', () => {
     ['UP', false, []],
   ] as const)('to %s, announced: %s', (to, announced, expected) => {
     expect(webhookEventsOf(to, announced, true)).toEqual(expected);
-  });
-});
-
-describe('MonitorClock', () => {
-  test('timestamps strictly increase and are never in the past', () => {
-    fc.assert(
-      fc.property(fc.option(fc.nat()), fc.nat(), fc.integer({ min: 1, max: 9 }), (last, now, count) => {
-        const clock = new MonitorClock(last, now);
-        let before = last ?? -1;
-        for (let index = 0; index < count; index += 1) {
-          const stamp = clock.next();
-          expect(stamp).toBeGreaterThan(before);
-          expect(stamp).toBeGreaterThanOrEqual(now);
-          before = stamp;
-        }
-        expect(clock.last).toBe(before);
-      }),
-    );
   });
 });

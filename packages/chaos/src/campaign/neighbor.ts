@@ -4,13 +4,13 @@ import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { until } from '@tocsin/embedded/testing/until';
-import type { CampaignRecord, NeighbourFacts } from '../oracle/record.ts';
+import type { CampaignRecord, NeighborFacts } from '../oracle/record.ts';
 import { REGIONS } from '../plan/replicas.ts';
-import type { NeighbourPlan } from '../plan/world.ts';
+import type { NeighborPlan } from '../plan/world.ts';
 import { TARGETS_NAME } from '../world/targets.ts';
 import type { Scene } from './scene.ts';
 
-type NeighbourMonitor = Pick<NeighbourFacts, 'id' | 'plan'>;
+type NeighborMonitor = Pick<NeighborFacts, 'id' | 'plan'>;
 
 const UNREADABLE = /^tocsin_checks_missed_total\{[^}]*reason="unreadable"[^}]*\} (\d+)$/gm;
 /** Before the first fault, on a slow machine. */
@@ -20,20 +20,20 @@ const VISITED_WITHIN_MS = 600_000;
  * Creates a second account with its monitors, directly in the database, because the campaign's client belongs to the first account.
  * Waits until each target has been visited.
  */
-export async function createNeighbour(
-  { stores, system, neighbourTargets }: Scene,
-  plans: readonly NeighbourPlan[],
-): Promise<NeighbourMonitor[]> {
+export async function createNeighbor(
+  { stores, system, neighborTargets }: Scene,
+  plans: readonly NeighborPlan[],
+): Promise<NeighborMonitor[]> {
   const accountId = randomUUID();
-  await stores.query(`insert into accounts (id, name) values ($1, 'Neighbour')`, [accountId]);
+  await stores.query(`insert into accounts (id, name) values ($1, 'Neighbor')`, [accountId]);
   // A key that no service has.
   const context = { db: system.database.db, secrets: new SecretBox([randomBytes(32)]) };
-  const monitors: NeighbourMonitor[] = [];
+  const monitors: NeighborMonitor[] = [];
   for (const plan of plans) {
     const input = createMonitorSchema.parse({
       name: plan.key,
       externalId: plan.key,
-      url: neighbourTargets.url(plan.key, TARGETS_NAME),
+      url: neighborTargets.url(plan.key, TARGETS_NAME),
       interval: plan.intervalSeconds,
       timeout: plan.timeoutSeconds,
       regions: REGIONS,
@@ -43,35 +43,35 @@ export async function createNeighbour(
     monitors.push({ id: monitor.id, plan });
   }
   const areVisited = (): boolean => {
-    const visited = new Set(neighbourTargets.visits.map(({ key }) => key));
+    const visited = new Set(neighborTargets.visits.map(({ key }) => key));
     return plans.every(({ key, kind }) => kind === 'unreadable' || visited.has(key));
   };
-  await until('every target of the neighbour to be visited', areVisited, VISITED_WITHIN_MS);
+  await until('every target of the neighbor to be visited', areVisited, VISITED_WITHIN_MS);
   return monitors;
 }
 
-/** What was recorded about the neighbour's monitors. */
-export async function readNeighbour(
-  { stores, neighbourTargets }: Scene,
-  monitors: readonly NeighbourMonitor[],
-): Promise<NeighbourFacts[]> {
+/** What was recorded about the neighbor's monitors. */
+export async function readNeighbor(
+  { stores, neighborTargets }: Scene,
+  monitors: readonly NeighborMonitor[],
+): Promise<NeighborFacts[]> {
   return Promise.all(
     monitors.map(async ({ id, plan }) => {
-      const [row] = await stores.query<Pick<NeighbourFacts, 'eventStamps' | 'upEvents' | 'deliveries'>>(
-        `select coalesce(array_agg((extract(epoch from timestamp) * 1000)::float8 order by timestamp), '{}') as "eventStamps",
+      const [row] = await stores.query<Pick<NeighborFacts, 'eventTimestamps' | 'upEvents' | 'deliveries'>>(
+        `select coalesce(array_agg((extract(epoch from timestamp) * 1000)::float8 order by timestamp), '{}') as "eventTimestamps",
            count(*) filter (where status = 'UP')::int as "upEvents",
            (select count(*)::int from deliveries where monitor_id = $1) as deliveries
          from events where monitor_id = $1`,
         [id],
       );
       if (row === undefined) throw new TypeError('an aggregate has a row');
-      return { id, plan, visits: neighbourTargets.visits.filter(({ key }) => key === plan.key), ...row };
+      return { id, plan, visits: neighborTargets.visits.filter(({ key }) => key === plan.key), ...row };
     }),
   );
 }
 
-/** Evidence that the services handled the neighbour's monitors. Call it while the checkers run, because it reads their metrics. */
-export async function readNeighbourMet(scene: Scene): Promise<CampaignRecord['neighbourMet']> {
+/** Evidence that the services handled the neighbor's monitors. Call it while the checkers run, because it reads their metrics. */
+export async function readNeighborMet(scene: Scene): Promise<CampaignRecord['neighborEvidence']> {
   const { replicas, stores, dnsDownFile } = scene;
   const unreadable = new Map<string, number>();
   const hungLookups = new Map<string, number>();
