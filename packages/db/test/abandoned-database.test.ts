@@ -27,9 +27,9 @@ function twoServers(): string {
 test.each([
   ['one server', oneServer, true],
   ['two servers', twoServers, true],
-  ['two servers, none of which has responded', twoServers, false],
+  ['two servers, neither of which has responded', twoServers, false],
 ])(
-  'an abandoned database of %s rejects present and later queries on a dead connection, and can be closed',
+  'an abandoned database of %s rejects current and later queries on a dead connection, and can be closed',
   async (_servers, urlOf, connects) => {
     const database = openDatabase({
       url: urlOf(),
@@ -40,7 +40,7 @@ test.each([
     if (connects) await database.ping();
     const before = proxy.accepted;
     proxy.blackHole();
-    // Where a connection is there: one on it, one on a new one, one that waits for a place.
+    // With a connection: one query on it, one on a new connection, one that waits for a free one.
     const queries = [database.ping(), database.ping(), database.ping()];
     const outcomes = Promise.all(
       queries.map((query) =>
@@ -50,10 +50,10 @@ test.each([
         ),
       ),
     );
-    await until('a new connection is asked for', () => proxy.accepted > before);
+    await until('a new connection is requested', () => proxy.accepted > before);
     database.abandon();
     expect(await outcomes).toEqual(['failed', 'failed', 'failed']);
-    await expect(database.ping()).rejects.toThrow('The service stops');
+    await expect(database.ping()).rejects.toThrow('The service is shutting down');
     await database.close();
     // An unhandled error of a socket comes in a later turn of the event loop, and fails this test.
     await setImmediate();

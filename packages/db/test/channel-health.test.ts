@@ -46,7 +46,7 @@ async function moveChannel(): Promise<void> {
 }
 
 describe('an attempt at a former URL', () => {
-  test('a 410 does not disable the channel, and the alert is sent to the present URL', async () => {
+  test('a 410 does not disable the channel, and the alert is sent to the current URL', async () => {
     const old = await claimAlert();
     await moveChannel();
     expect(await recordOutcome(context, old, { kind: 'gone' })).toBeNull();
@@ -201,7 +201,9 @@ describe('a channel with a long backlog', () => {
     await context.db.update(channels).set({ enabled: true, failingSince: null });
     const [claimed] = await claimDeliveries(context, { limit: 1 });
     if (!claimed) throw new Error('nothing was claimed');
-    expect(await recordOutcome(context, claimed, { kind: 'gone' })).toBe('The receiver answered 410 Gone.');
+    expect(await recordOutcome(context, claimed, { kind: 'gone' })).toBe(
+      'The receiver responded with 410 Gone.',
+    );
     await holdForDisabledChannels(context.db);
     expect(await countStates()).toEqual({ failed: 1, held: LONG - 1 });
   });

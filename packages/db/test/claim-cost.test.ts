@@ -26,7 +26,7 @@ interface Cost {
   readonly rowsRead: number;
 }
 
-/** What this connection has read and not yet reported, of transactions before too. */
+/** What this connection has read and not yet reported, including earlier transactions. */
 async function readCounts(tx: Transaction): Promise<{ scans: number; read: number }> {
   const { rows } = await tx.execute<{ scans: number; read: number }>(sql`
     select sum(pg_stat_get_xact_numscans(indexrelid))::int as scans,
@@ -87,7 +87,7 @@ test('failing channels cost almost nothing if their share is used up', async () 
 
 const BACKLOG = 20_000;
 
-/** Deliveries of one monitor to one channel, a minute apart, and nothing tells the planner of them. */
+/** Deliveries of one monitor to one channel, a minute apart, about which the planner has no statistics. */
 async function addDeliveries(
   count: number,
   fields: { channelId: string; state: string; attempts?: number },

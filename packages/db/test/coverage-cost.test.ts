@@ -12,7 +12,7 @@ beforeAll(async () => {
   context = await openTestContext();
   await keepStatistics(context);
   await context.db.execute(sql`vacuum analyze`);
-  // Prepared statements get a plan for good after five executions.
+  // Prepared statements get a generic plan after five executions.
   const { id } = await makeMonitor(context);
   for (let times = 0; times < 8; times += 1) await recordChecks(context.db, [checkOf(id)]);
 });
@@ -64,7 +64,7 @@ async function readCount(tx: Transaction): Promise<number> {
   return rows[0]?.read ?? Number.NaN;
 }
 
-/** Records a result of each monitor of the batch. @returns what was read of maintenance for it, and how many monitors were entered */
+/** Records a result of each monitor of the batch. @returns what was read of maintenance for it, and how many monitors entered it */
 async function recordBatch(): Promise<{ read: number; entered: number }> {
   const read = await context.db.transaction(async (tx) => {
     const before = await readCount(tx);

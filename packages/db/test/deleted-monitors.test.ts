@@ -122,7 +122,7 @@ describe('a purge', () => {
     const last = [...(await listPartitions(context.db, 'events'))].toSorted().at(-1) ?? '';
     let purged: Promise<number> | undefined;
     await context.db.transaction(async (tx) => {
-      // Through the partition: a lock of the whole table would be in the way of the drop.
+      // Through the partition: a lock on the whole table would block the drop.
       await tx.execute(sql`select from ${partition} where monitor_id = ${id} for update`);
       purged = purgeDeletedMonitors(context.db);
       await untilWaiting(context, 1);

@@ -6,7 +6,7 @@ import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { type AttemptOutcome, type AttemptRecord, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { dispatchStatusChanges, outboxAge } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { dispatchStatusChanges, outboxBacklog } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { eq, sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
 import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
@@ -78,10 +78,10 @@ async function setChannel(values: Partial<typeof channels.$inferInsert>): Promis
 }
 
 describe('dispatchStatusChanges', () => {
-  test('creates one delivery per event and channel, also with repeated and concurrent runs', async () => {
+  test('creates one delivery per event and channel, even with repeated and concurrent runs', async () => {
     await makeChannel();
     const statusChangeId = await change('DOWN');
-    expect(await outboxAge(context.db)).toMatchObject({ count: 1 });
+    expect(await outboxBacklog(context.db)).toMatchObject({ count: 1 });
     await Promise.all([
       dispatchStatusChanges(context.db, { statusChangeId }),
       dispatchStatusChanges(context.db, { limit: 10 }),
@@ -90,7 +90,7 @@ describe('dispatchStatusChanges', () => {
     await dispatchStatusChanges(context.db, { limit: 10 });
     const { rows } = await context.db.execute(sql`select event, channel_id from deliveries`);
     expect(rows).toHaveLength(4);
-    expect(await outboxAge(context.db)).toEqual({ count: 0, oldestSeconds: 0 });
+    expect(await outboxBacklog(context.db)).toEqual({ count: 0, oldestSeconds: 0 });
   });
 
   test('a dispatch that crashes leaves nothing behind and is repeated completely', async () => {
@@ -251,7 +251,7 @@ describe('claimDeliveries', () => {
       const first = await claimDeliveries(context, { limit: 60, failingLimit: 40 });
       expect(first.filter(({ channelId: id }) => id === healthy)).toHaveLength(8);
       expect(first.filter(({ isChannelFailing }) => isChannelFailing)).toHaveLength(40);
-      // Their attempts last: there is no place for more of them.
+      // Their attempts are still running, so there is no room for more.
       expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
       const byJob = await Promise.all(
         deliveryIds.map((deliveryId) => claimDeliveries(context, { deliveryId })),
@@ -281,7 +281,7 @@ describe('claimDeliveries', () => {
       const claimed = await claimDeliveries(context, { limit: HANGING + 1 });
       expect(new Set(claimed.map(({ channelId: id }) => id)).size).toBe(HANGING + 1);
       expect(claimed.map(({ channelId: id }) => id)).toContain(healthy);
-      // The attempts that run count: one channel's second comes after the first of all.
+      // Running attempts count: one channel's second comes after the first of all.
       const done = claimed.find(({ channelId: id }) => id === healthy);
       if (done) await record(done, { kind: 'delivered' }, 200);
       const [next] = await claimDeliveries(context, { limit: 1 });
@@ -395,7 +395,7 @@ describe('recordAttempt', () => {
 
   test('a 410 disables the channel and holds its pending deliveries', async () => {
     const delivery = await dispatched();
-    expect(await record(delivery, { kind: 'gone' }, 410)).toBe('The receiver answered 410 Gone.');
+    expect(await record(delivery, { kind: 'gone' }, 410)).toBe('The receiver responded with 410 Gone.');
     const log = await readDeliveryLog(context.db, channelId);
     expect(log.map((entry) => entry.state)).toEqual(['failed', 'held']);
     await change('UP');

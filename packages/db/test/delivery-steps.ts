@@ -43,7 +43,7 @@ export async function claimOne(context: TestContext): Promise<ClaimedDelivery> {
   return claimed;
 }
 
-/** Records what an attempt came to: 200 or 500. */
+/** Records the outcome of an attempt: 200 or 500. */
 export async function recordOutcome(
   context: TestContext,
   delivery: ClaimedDelivery,
@@ -65,7 +65,7 @@ export async function recordOutcome(
   });
 }
 
-/** Releases what is undelivered in a span of time, to the end. @returns the ids */
+/** Redelivers everything undelivered in a time range. @returns the ids */
 export async function redeliverAll(
   context: TestContext,
   channelId: string,
@@ -77,7 +77,7 @@ export async function redeliverAll(
   return ids;
 }
 
-/** Every lease has run out: the notifiers that held them were killed. */
+/** Ends every lease, as if the notifiers that held them had been killed. */
 export async function endLeases(context: TestContext): Promise<void> {
   await context.db.execute(
     sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,

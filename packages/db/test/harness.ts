@@ -116,7 +116,7 @@ export function failureOf(monitorId: string, fields: Partial<CheckRecord> = {}):
   });
 }
 
-/** Keeps autovacuum from telling the planner what the tables hold, so that it plans with what the test lets it know. */
+/** Turns autovacuum off, so that the planner's statistics change only when the test updates them. */
 export async function keepStatistics({ db }: Pick<TestContext, 'db'>): Promise<void> {
   await db.execute(sql`
     do $$ declare name text; begin

@@ -80,17 +80,17 @@ describe('a removed user needs a new invitation', () => {
 
 test('an invitation is either accepted or withdrawn, never both', async () => {
   const { id, token } = await invite();
-  const atTheUser = await openGate();
+  const gate = await openGate();
   const accepted = accept(token);
   await untilWaiting(context, 1);
   const takenBack = settled(deleteInvitation(context.db, context.accountId, id));
   await untilWaiting(context, 2);
-  await atTheUser.open();
+  await gate.open();
   expect(await accepted).toMatchObject({ email: BOB });
   expect(await takenBack).toMatchObject({ status: 404 });
 });
 
-/** Nobody makes a user until it is opened. */
+/** No user can be created until the gate is opened. */
 async function openGate(): Promise<{ open(): Promise<void> }> {
   const gate = new EventEmitter();
   const shut = once(gate, 'shut');

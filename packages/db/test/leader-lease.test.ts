@@ -58,7 +58,7 @@ describe('an election', () => {
     const election = acquire(proxy.through(database.url), PATIENT, controller.signal);
     election.catch(() => undefined);
     await until('the election has begun', () => proxy.accepted === 1);
-    // Only where the query is sent does it matter that the connection is there already.
+    // In the second case, the network fails only after the connection is made.
     await until('the network has failed', () => proxy.isBlackHole);
     controller.abort(new Error('too late'));
     await expect(election).rejects.toThrow('too late');

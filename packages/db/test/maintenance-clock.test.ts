@@ -42,7 +42,7 @@ async function windowOf(id: string): ReturnType<typeof getMaintenanceWindow> {
   return getMaintenanceWindow(context.db, context.accountId, id);
 }
 
-/** Of one occurrence: so many seconds, and what the test itself took since `moved`. Whole milliseconds are stored. */
+/** Expects one occurrence, late by this many seconds plus the time since `moved`. Whole milliseconds are stored. */
 function expectLate(late: readonly number[], seconds: number, moved: number): void {
   expect(late).toHaveLength(1);
   expect(late[0]).toBeGreaterThanOrEqual(seconds - 0.01);
@@ -414,7 +414,7 @@ describe('changes of a running window', () => {
 });
 
 describe('many monitors and clocks', () => {
-  /** Two clocks at once; what each left to the other is brought in line by the next round. */
+  /** Two clocks at once; the next round settles what each left to the other. */
   async function untilSettled(): Promise<void> {
     await Promise.all([tick(context), tick(context)]);
     await tick(context);

@@ -42,7 +42,7 @@ export async function makeWindow(
   return id;
 }
 
-/** Moves a window in time, as if that had passed. @param startedMsAgo negative: still to come */
+/** Moves a window in time, as if time had passed. @param startedMsAgo negative: still to come */
 export async function moveWindow(
   context: TestContext,
   id: string,

@@ -34,7 +34,7 @@ async function incidentsOf(monitorId: string): Promise<{ all: number; open: numb
   return { all: all.length, open: open.length };
 }
 
-/** Long ago, so that no region has a say any more. */
+/** Makes the results so old that no region is eligible any more. */
 async function letResultsGoStale(monitorId: string): Promise<void> {
   await context.db
     .update(monitorRegions)
@@ -165,7 +165,7 @@ describe('when maintenance ends', () => {
     ['UP', [checkOf], []],
     ['DOWN', [failureOf], [checkOf]],
     ['PENDING that a check has ended', [], [failureOf]],
-  ] as const)('with no say left, %s comes back silently', async (status, before, during) => {
+  ] as const)('without eligible regions, %s comes back silently', async (status, before, during) => {
     const id = await makeWatched(context, before);
     const window = await makeWindow(context, [id]);
     await begin(context, window);

@@ -19,10 +19,10 @@ import {
 
 const HOUR_MS = 3_600_000;
 /**
- * Nine years and a half day: also on the last day of a month no occurrence of a rule by days is under way, or begins, during a test.
+ * Nine years and half a day: even on the last day of a month, no occurrence of a daily rule is running or begins during a test.
  */
 const LONG_AGO_MS = (9 * 365 + 0.5) * 24 * HOUR_MS;
-/** Legal, and some tens of milliseconds each time it is evaluated. */
+/** Valid, and takes tens of milliseconds each time it is evaluated. */
 const COSTLY = 'FREQ=MONTHLY;COUNT=366;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-1';
 
 let context: TestContext;
@@ -54,7 +54,7 @@ async function statesOf(ids: readonly string[]): Promise<string[]> {
   return rows.filter(({ id }) => ids.includes(id)).map(({ state }) => state);
 }
 
-/** Windows whose end was not carried out. */
+/** Windows that are over but have not been ended. */
 async function countOver(): Promise<number> {
   const { state, occurrenceEndsAt } = maintenanceWindows;
   return context.db.$count(maintenanceWindows, sql`${state} <> 'ended' and ${occurrenceEndsAt} <= now()`);
@@ -68,7 +68,7 @@ async function whileHeld(id: string, work: () => Promise<void>): Promise<void> {
   });
 }
 
-/** The same database, with something done before a transaction begins and after it ended. */
+/** The same database, with functions called before each transaction begins and after it ends. */
 function around(db: Database, before: () => unknown, after: () => unknown = () => undefined): Database {
   return new Proxy(db, {
     get: (target, name) => {
@@ -120,7 +120,7 @@ test('a round is bounded, begins due windows first, and the next round continues
   }
 });
 
-/** What ends a window without a look at its rule. */
+/** Ends a window without evaluating its rule. */
 const endNow: typeof planWindow = (row) => ({
   row,
   state: 'ended',
@@ -183,7 +183,7 @@ test('a window that changes between plan and write keeps the change', async () =
   expect(await advanceWindows(db)).toEqual({ startedLate: [], endedLate: [], brokenIds: [] });
   const [row] = await context.db.select().from(maintenanceWindows);
   expect(row).toMatchObject({ state: 'scheduled', occurrenceStartsAt: startsAt });
-  // What was over is noted by the change.
+  // The change records the occurrence that was over.
   expect(await outcomesOf(context, id)).toEqual(['missed']);
 });
 

@@ -74,7 +74,7 @@ async function folderWith(later: typeof LATER): Promise<string> {
   return path;
 }
 
-/** A monitor in a database that has had some migrations. */
+/** Adds a monitor to a migrated database. */
 async function addMonitor(): Promise<string> {
   const { id: accountId } = await ensureAccount(context.db);
   return (await makeMonitor({ ...context, accountId })).id;
@@ -95,7 +95,7 @@ async function pidOf(client: Client): Promise<number> {
   return rows[0]?.pid ?? NaN;
 }
 
-/** Whether a migration has said that it waits for this session. */
+/** Whether a migration has reported that it waits for this session. */
 function hasNamed(pid: number): boolean {
   return waits.some(({ blockedBy }) => blockedBy.some((session) => session.pid === pid));
 }
@@ -121,7 +121,7 @@ test('concurrent migrators take turns', async () => {
 });
 
 describe('while another transaction holds a lock that a migration needs', () => {
-  // As a transaction that has written to the table and not committed.
+  // Like a transaction that has written to the table and not committed.
   test.each([
     ['monitors', '9001_monitor-note'],
     ['deliveries', '9002_delivery-index'],
@@ -156,7 +156,7 @@ describe('while another transaction holds a lock that a migration needs', () => 
       const pid = await pidOf(holder);
       const patience = {
         ...PATIENCE,
-        /** Too long is as soon as the migrator has seen this session: autovacuum may be in its way before. */
+        /** The wait is too long as soon as the migrator has seen this session. Before that, autovacuum may block it. */
         get maxWaitMs() {
           return hasNamed(pid) ? 0 : Infinity;
         },
@@ -200,7 +200,7 @@ test('the waiting time is limited for a whole run, not for each migration', asyn
         void holder.query(step);
       }
       seen.add(migration);
-      // Where each had a time of its own, the run would succeed in the end.
+      // If each migration had a limit of its own, the run would succeed in the end.
       if (waits.filter((other) => other.migration === '9002_delivery-index').length > 50)
         void holder.query('commit');
     },
@@ -285,7 +285,7 @@ test('an index build that a deadlock ended is repeated', async () => {
     const migrating = migrate(context.url, { folder, patience: PATIENCE, onWait });
     const ended = expect(migrating).resolves.toBeUndefined();
     await untilMigrationWaits();
-    // It waits for the migrator, and the migrator for its snapshot; the migrator is the one that finds out.
+    // It waits for the migrator, and the migrator for its snapshot; the migrator is the one that detects the deadlock.
     await holder.query(`set deadlock_timeout = '1h'`);
     const pid = await pidOf(holder);
     const waiting = holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);

@@ -116,7 +116,7 @@ describe('the rules reject', () => {
     ],
     ['a change of every row', ['UPDATE "monitors" SET "status" = \'PENDING\'']],
     [
-      'an index beside what needs a transaction',
+      'an index next to a statement that needs a transaction',
       [
         'CREATE INDEX CONCURRENTLY "x" ON "deliveries" ("state")',
         'ALTER TABLE "deliveries" ADD COLUMN "x" text',

@@ -141,7 +141,7 @@ describe('statistics of a monitor', () => {
       expect(still(await stats(id, '30d'))).toEqual(live[1]);
     }
     expect(rolled).toBeGreaterThanOrEqual(6);
-    // Rollups that lie after the watermark are not counted beside their events.
+    // Rollups after the watermark are not counted in addition to their events.
     await setWatermark(context, start + HOUR_MS);
     expect(still(await stats(id))).toEqual(live[0]);
     await setWatermark(context, start + 4 * HOUR_MS);
@@ -179,7 +179,7 @@ describe('statistics of a monitor', () => {
     ['7d', 168, 1],
     ['30d', 120, 6],
     ['90d', 90, 24],
-  ] as const)('%s has %d buckets of %d h, empty ones too', async (window, buckets, hours) => {
+  ] as const)('%s has %d buckets of %d h, including empty ones', async (window, buckets, hours) => {
     const { monitorId } = await oneSpan({ from: start, to: start + 1 });
     const response = await stats(monitorId, window);
     const first = Date.parse(response.from);
@@ -204,7 +204,7 @@ describe('statistics of a monitor', () => {
   test('use UTC days and quarters of days', async () => {
     const noon = Math.floor(Date.now() / (24 * HOUR_MS) - 2) * 24 * HOUR_MS + 12 * HOUR_MS;
     const { monitorId } = await oneSpan({ from: start, to: start + 1 });
-    // It may be of the month before.
+    // It may be in the previous month.
     await ensureRollupPartition(context.db, new Date(noon));
     await context.db.execute(sql`
       insert into check_rollups select ${monitorId}, 'default', t, 2, 1, 3, '{5,7}', '{1,1}', 2, 4, 4, 4, 4, 4

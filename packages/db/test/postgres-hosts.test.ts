@@ -165,7 +165,7 @@ test('connections send the first TCP keep-alive after 10 s, not after two hours'
     await open(urlOf([primary(), primary()], 'read-write')).ping();
     const lease = await acquireLeaderLease(testDatabase.url, 9, new AbortController().signal);
     await lease?.release();
-    // One of the first pool; of the second, one that looks for the server and one that is used; one of the lease.
+    // One of the first pool, two of the second (one looks for the server, one is used), and one of the lease.
     expect(setKeepAlive.mock.calls).toEqual(Array.from({ length: 4 }, () => [true, 10_000]));
   } finally {
     setKeepAlive.mockRestore();

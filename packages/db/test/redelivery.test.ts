@@ -36,7 +36,7 @@ beforeEach(async () => {
   channelId = await makeChannel(context);
 });
 
-/** The first delivery, after so many attempts and then this end. */
+/** The first delivery, after this many failed attempts and this final outcome. */
 async function spent(ends: 'delivered' | 'failed', failures = 0): Promise<string> {
   await alertOf(context, monitorId, 'DOWN');
   for (let attempt = 0; attempt < failures; attempt += 1) {

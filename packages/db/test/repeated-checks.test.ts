@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => context.close());
 
 let slots = 0;
-/** A result of a slot of a moment ago, each of its own. */
+/** A result of a recent slot, a different one each time. */
 function lateCheck(monitorId: string, region = 'eu'): CheckRecord {
   slots += 1;
   return checkOf(monitorId, { region, slot: Date.now() - 60_000 + slots });

@@ -61,7 +61,7 @@ async function waiter(): Promise<number> {
   });
 }
 
-/** Ends a session, and waits until it has given back its locks. */
+/** Ends a session, and waits until it has released its locks. */
 async function endSession(pid: number): Promise<void> {
   await context.db.execute(sql`select pg_terminate_backend(${pid})`);
   await until('the session to be gone', async () => {

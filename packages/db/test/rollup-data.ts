@@ -28,7 +28,7 @@ export interface RawEvent {
   readonly phases: readonly (number | null)[];
 }
 
-const ANSWERED = { statusCode: 200, latencyMs: 12, phases: [1, 2, 3, 4, 2] } as const;
+const RESPONDED = { statusCode: 200, latencyMs: 12, phases: [1, 2, 3, 4, 2] } as const;
 
 /** A passing check of a slot, right on time; the fields given replace its own. */
 export function eventAt(monitorId: string, slot: number, fields: Partial<RawEvent> = {}): RawEvent {
@@ -40,7 +40,7 @@ export function eventAt(monitorId: string, slot: number, fields: Partial<RawEven
     source: 'schedule',
     url: null,
   } as const;
-  return { ...known, status: 'UP', ...ANSWERED, ...fields };
+  return { ...known, status: 'UP', ...RESPONDED, ...fields };
 }
 
 export async function insertEvents(context: TestContext, events: readonly RawEvent[]): Promise<void> {
@@ -66,7 +66,7 @@ export async function insertEvents(context: TestContext, events: readonly RawEve
     insert into events (${columnNames(columns)}) select * from ${tableOf('u', events, columns)}`);
 }
 
-/** The planned instants of a span from one time until before another, one by one. */
+/** The slots of a span from `from` (inclusive) to `to` (exclusive), one by one. */
 export function slotsOf(span: Span, from: number, to: number): number[] {
   const every = span.intervalSeconds * 1_000;
   const lowest = Math.max(from, span.startsAt.getTime());
@@ -122,7 +122,7 @@ export function expectedRollup(
   };
 }
 
-/** The rollups of a range of hours, by monitor, region and hour. */
+/** The rollups of the hours before `end`, by monitor, region and hour. */
 export function rollupsBefore(context: TestContext, end: number, monitorId?: string): Promise<Rollup[]> {
   return context.db
     .select()
@@ -175,7 +175,7 @@ export async function monitorWithSpans(
       ];
 }
 
-/** A repeatable source of numbers from 0 to below 1. */
+/** A seeded generator of random numbers in [0, 1). */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -30,7 +30,7 @@ function spansOf(id: string): Promise<Span[]> {
 const update = (id: string, fields: Parameters<typeof updateMonitor>[3]): Promise<unknown> =>
   updateMonitor(context, context.accountId, id, fields, 'default');
 
-/** `region/interval` of each span, `…` behind those that run. */
+/** `region/interval` of each span, `…` after those that run. */
 async function outline(id: string): Promise<string[]> {
   return (await spansOf(id)).map(
     ({ region, intervalSeconds, endsAt }) => `${region}/${intervalSeconds}${endsAt === null ? '…' : ''}`,
@@ -128,7 +128,7 @@ describe('schedule spans', () => {
 });
 
 describe('alignSpans', () => {
-  test('creates a span for each monitor that is older than the table, and none twice', async () => {
+  test('creates the missing span of each monitor, and none twice', async () => {
     const monitors = await Promise.all([60, 5].map((interval) => makeMonitor(context, { interval })));
     const known = await makeMonitor(context);
     const before = await spansOf(known.id);
@@ -147,7 +147,7 @@ describe('alignSpans', () => {
     expect(await spansOf(known.id)).toEqual(before);
   });
 
-  test('repairs spans of a former version with another interval or other regions', async () => {
+  test('repairs spans with another interval or other regions than their monitor', async () => {
     const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
     await context.db.execute(sql`update monitors set interval_seconds = 30`);
     await context.db.execute(sql`update monitor_regions set region = 'c' where region = 'b'`);

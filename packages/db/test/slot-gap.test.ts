@@ -40,7 +40,7 @@ test('a result returns how many planned slots of its region were missed before i
 
 test('a shorter interval causes no gap', async () => {
   let { id } = await makeMonitor(context, { interval: 3_600 });
-  // One in 1,200 has phases that fall together.
+  // One monitor in 1,200 has the same phase in both intervals.
   for (let tries = 0; phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000) && tries < 9; tries += 1) {
     ({ id } = await makeMonitor(context, { interval: 3_600 }));
   }

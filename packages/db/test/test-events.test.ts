@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 describe('a test event', () => {
-  test('has the payload of the specification, stamped by Postgres', async () => {
+  test('has the payload of the specification, with a timestamp from Postgres', async () => {
     const id = await createTestDelivery(context.db, accountId, channelId, 'eu-west-1');
     const { payload, ...delivery } = await getDelivery(context.db, accountId, id);
     expect(webhookPayloadSchema.parse(JSON.parse(payload))).toEqual({

@@ -116,7 +116,7 @@ test('a wave is listed once for all its monitors, and optionally for one region'
   expect(await listWaves(context.db, 'none')).toEqual(new Map());
 });
 
-test("a phase of a former version is replaced by the monitor's present phase", async () => {
+test("an outdated phase is replaced by the monitor's current phase", async () => {
   const { id } = await makeMonitor(context, { regions: ['a'] });
   await context.db.execute(sql`update schedule_spans set phase_ms = 12345`);
   expect(await alignSpans(context.db)).toBe(1);

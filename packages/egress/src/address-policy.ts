@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from './denied-ranges.ts';
 
 export interface AddressPolicy {
-  /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Text that is no canonical IP is blocked. */
+  /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Non-canonical IPs are blocked. */
   blockedReason(ip: string): string | null;
 }
 

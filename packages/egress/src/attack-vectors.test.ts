@@ -7,7 +7,7 @@ import { ATTACK_VECTORS, FIXED_VECTORS, halfByKind, vectorsByKind } from './test
 import { testOwner } from './testing/test-owner.ts';
 import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
 
-/** Longer than any test runs, so that no lookup of a busy machine comes too late. */
+/** Longer than any test runs, so that no lookup times out on a busy machine. */
 const NO_TIMEOUT_MS = 600_000;
 const GUARDED = /^(address \S+|.+) is .+; allow it with EGRESS_ALLOW_CIDRS$/;
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-/** What comes of a GET through the guard: a vector's outcome, or what else happened. */
+/** The result of a GET through the guard: a vector's outcome, or what else happened. */
 async function outcomeOf(url: string, { connectionTo }: Egress): Promise<string> {
   const parsed = parseUrl(url);
   if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') return 'no URL';
@@ -40,7 +40,7 @@ async function outcomeOf(url: string, { connectionTo }: Egress): Promise<string>
   });
 }
 
-/** What telling a user at once comes to. */
+/** The result of the early check of a URL, in the same terms. */
 async function verdictOn(url: string): Promise<string> {
   const refusal = await egress.checkUrl(url, url);
   if (refusal === null) return 'reachable';

@@ -177,7 +177,7 @@ describe('an allowed range', () => {
   )('reaches %s', async (host) => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     await expect(get(egress, `http://${host}:${portOf(plain)}/`)).resolves.toBe(200);
-    // Of a name with two addresses the second one is tried too where the first takes half a second.
+    // If the first address of a name takes half a second, the second is tried too.
     if (host === 'both.test') expect([1, 2]).toContain(connections);
     else expect(connections).toBe(1);
   });

@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-/** What a handshake with the server came to: null, or why the certificate was refused. */
+/** The result of a handshake with the server: null, or why the certificate was refused. */
 async function verify(
   certificate: Certificate,
   host: string,

@@ -9,7 +9,7 @@ import { testOwner } from './testing/test-owner.ts';
 const NAME = 'rebinding.attack.test';
 const PRIVATE = ['127.0.0.1', '::1'];
 const ROUNDS = 12;
-/** Longer than any test runs, so that no lookup of a busy machine comes too late. */
+/** Longer than any test runs, so that no lookup times out on a busy machine. */
 const NO_TIMEOUT_MS = 600_000;
 
 let ground: AttackGround;

@@ -15,7 +15,7 @@ export class JobPostponedError extends Error {
   override readonly name = 'JobPostponedError';
 }
 
-/** The failure that the store keeps. It has no message or stack of the cause, which may hold what was to be written. */
+/** The failure that the store keeps. It has no message or stack of the cause, which may contain the data to be written. */
 class JobFailedError extends Error {
   override readonly name = 'JobFailedError';
 
@@ -37,11 +37,11 @@ const CLOSE_WITHIN_MS = 23_000;
 /** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
 const STEPS = 20;
 
-/** How often a job whose worker vanished runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
+/** How many times a vanished worker's job runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
 export interface JobHistory {
-  /** How often a worker vanished, or hung, while it ran this job. */
+  /** How many times a worker vanished, or hung, while it ran this job. */
   readonly stalls: number;
   /** Whether a worker took it before: one that vanished, returned it, or postponed it. */
   readonly again: boolean;
@@ -52,7 +52,7 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly region: string | null;
   /** Concurrent jobs, some hundreds at most: BullMQ takes them all from a backlog before it starts the first, and renews no lock until then. */
   readonly concurrency: number;
-  /** The same with the jobs that `exempt` was called for. Default: `concurrency`. */
+  /** The limit including jobs that `exempt` was called for. Default: `concurrency`. */
   readonly maxConcurrency?: number;
   /** @throws JobReturnedError or JobPostponedError to run the job again; any other error fails it */
   readonly process: (payload: JobPayload<Kind>, jobId: string, history: JobHistory) => Promise<void>;
@@ -83,7 +83,7 @@ export class JobWorker {
     this.#adjust();
   }
 
-  /** Excludes one running job from the limit, because it only waits. @returns includes it again; call it once */
+  /** Excludes one running job from the limit, because it only waits. @returns a function that includes it again; call it once */
   exempt(): () => void {
     this.#exempt += 1;
     this.#adjust();
@@ -132,7 +132,7 @@ export class JobWorker {
     }
   }
 
-  /** Notes that part of a job was done: a job may last long and not be stuck. */
+  /** Notes progress within a job: a long job is not necessarily stuck. */
   noteProgress(): void {
     this.#lastProgressAt = performance.now();
   }

@@ -19,7 +19,7 @@ export interface LockStore {
   release(lock: CheckLock): Promise<void>;
 }
 
-/** Releases a lock. While the store fails, it tries again until the lock has expired, and rejects then. */
+/** Releases a lock. While the store fails, it tries again until the lock has expired, and then rejects. */
 export type ReleaseLock = () => Promise<void>;
 
 /** A check of a few seconds may end while the connection is being restored. */

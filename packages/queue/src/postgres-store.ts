@@ -35,7 +35,7 @@ export function openPostgresStore(
       application_name: 'tocsin queue',
       options: '-c search_path=bullmq',
       silentMs,
-      // One connection of a worker waits for notifications. Without heartbeats, a dead one could not be told from a quiet one.
+      // One connection of a worker waits for notifications. Without heartbeats, a dead one would look like a quiet one.
       heartbeatMs: silentMs / 4,
     });
     pools.push(pool.on('error', onError));

@@ -36,13 +36,13 @@ export class Producers {
     return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
   }
 
-  /** Checks a new monitor now, in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
+  /** Adds the first check of a new monitor, in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
   async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
     const jobId = firstCheckJobId(payload.monitorId, slot);
     await this.#add('check', region, [{ payload, jobId }], currentTraceparent());
   }
 
-  /** Runs a triggered check, in the current trace. */
+  /** Adds the job of a triggered check, in the current trace. */
   async addTrigger(region: string, payload: JobPayload<'trigger'>): Promise<void> {
     await this.#add('trigger', region, [{ payload, jobId: payload.triggerId }], currentTraceparent());
   }

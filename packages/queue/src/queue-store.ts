@@ -30,7 +30,7 @@ export interface QueueStore {
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker;
   countWorkers(queue: StoredQueue): Promise<number>;
   readClock(): Promise<number>;
-  /** @throws Error if the store does not respond, or is a Postgres that only reads */
+  /** @throws Error if the store does not respond, or is a read-only Postgres */
   ping(): Promise<void>;
   /** Closes the connections. Queues and workers are closed by their owners. */
   close(): Promise<void>;

@@ -14,9 +14,9 @@ import type { RedisAddress } from './store-url.ts';
 export type RedisClient = Redis | Cluster;
 type Role = 'producer' | 'worker';
 
-/** A connection that owes a response for so long is replaced. BullMQ's longest command takes up to ten seconds. */
+/** A connection that has waited this long for a response is replaced. BullMQ's longest command takes up to ten seconds. */
 const SILENT_CONNECTION_MS = 20_000;
-/** Then the next Sentinel is asked. */
+/** After this time, the next Sentinel is tried. */
 const SENTINEL_TIMEOUT_MS = 2_000;
 
 /** Connects to any kind of Redis. While it is unavailable, commands of a producer fail fast, and those of a worker wait. */

@@ -76,7 +76,7 @@ function parseSentinelLogin(query: string, setting: string): LoginOptions {
 function parseHosts(text: string, defaultPort: number, setting: string): HostPort[] {
   return text.split(',').map((part) => {
     const url = parseUrl(`redis://${part}`);
-    if (!url?.hostname) throw new SettingsError(`${setting} has a part that is no host:port: ${FORMS}`);
+    if (!url?.hostname) throw new SettingsError(`${setting} has a part that is not host:port: ${FORMS}`);
     return { host: url.hostname.replaceAll(/^\[|\]$/g, ''), port: Number(url.port || defaultPort) };
   });
 }

@@ -42,7 +42,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-/** @returns what its jobs were about, as they are done */
+/** @returns the ids in its jobs, appended as they complete */
 function startWorker(kind: JobKind, region: string | null): string[] {
   const done: string[] = [];
   const store = region === null ? stores.main : stores.forRegion(region);
@@ -117,7 +117,7 @@ test('waves run repeatedly, also after every node was flushed', async () => {
   const done = startWorker('check', EU);
   await until('some to run', () => done.length >= 3);
   await cluster.runOnAllNodes((redis) => redis.flushall());
-  // Of the others the worker may have been about to plan the next run: then that wave is there.
+  // The worker may have been planning the next run of another wave, which then exists again.
   const { missing, stray } = await schedules.audit(wanted);
   expect([missing.includes(waveId(distant)), stray]).toEqual([true, []]);
   await schedules.apply(waves);

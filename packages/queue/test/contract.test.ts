@@ -189,7 +189,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
       );
       return next !== null;
     });
-    // Whose time is over must not throw the next one out.
+    // An expired holder must not release the next holder's lock.
     await expired?.();
     expect(
       await overlapGuard.acquire({ region: REGION, monitorId, jobId: 'job-5', forMs: 60_000 }, PATIENT_MS),

@@ -58,9 +58,9 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
       );
     // Every connection breaks as soon as something is sent.
     proxy.failsAt = { text: '', how: 'close' };
-    await until('the store refuses what is asked', refuses);
+    await until('the store refuses requests', refuses);
     const releasing = release?.().catch(() => 'failed');
-    await until('the store still refuses what is asked', refuses);
+    await until('the store still refuses requests', refuses);
     proxy.failsAt = null;
     expect(await releasing).toBeUndefined();
     await until('the next job acquires it', () =>

@@ -132,7 +132,7 @@ test('a worker whose store was never reachable closes without its store', async 
   }
 });
 
-test('a store that only reads, as a standby does, is not ready', async () => {
+test('a read-only store, such as a standby, is not ready', async () => {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   await client.query(`

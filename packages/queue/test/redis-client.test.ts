@@ -31,7 +31,7 @@ afterEach(async () => {
   client?.disconnect();
   const closed = once(server, 'close');
   server.close();
-  // Of a connection that has said nothing yet the client may not know any more.
+  // The client may no longer know a connection that has sent nothing yet.
   for (const socket of sockets) socket.destroy();
   await closed;
 });

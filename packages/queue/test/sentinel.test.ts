@@ -38,7 +38,7 @@ function open(url: string): void {
   });
 }
 
-/** A check that is asked for again until it is taken, and done. */
+/** Requests a check until it is accepted, and waits until it is done. */
 async function untilChecked(): Promise<void> {
   const monitorId = randomUUID();
   await until('a check to be taken', () =>

@@ -19,7 +19,7 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker died, on %s', 
     await store.close();
   });
 
-  /** A worker that takes one check, says no more, and is gone when another found that out. */
+  /** Starts a worker that takes one check and hangs, and closes it once the check counts as stalled. */
   async function loseOneCheck(): Promise<string> {
     let taken = '';
     let stalled = false;
@@ -38,7 +38,7 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker died, on %s', 
     return taken;
   }
 
-  test('knows its stalls, and runs again', async () => {
+  test('runs again, with the number of its stalls', async () => {
     await new RegionSchedules(store.producers, REGION).apply([distantWave()]);
     const [planned] = await store.producers.queue('check', REGION).getDelayed();
     await planned?.promote();

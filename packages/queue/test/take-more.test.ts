@@ -9,7 +9,7 @@ const REGION = 'eu-west-1';
 describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs, on %s', (kind) => {
   let store: TestStore;
   let worker: JobWorker;
-  /** What runs, and how to end it. */
+  /** The running jobs, each with a function that ends it. */
   let running: Map<string, () => void>;
   let others: JobWorker[];
 
@@ -88,7 +88,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs,
     await until('two to run', () => running.size === 2);
     worker.halt(true);
     await addJobs(4);
-    // Nor where checks end that others waited for.
+    // Nor when its limits change or its jobs end.
     worker.takeMore(false);
     worker.takeMore(true);
     endOne();

@@ -45,7 +45,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     return seen;
   }
 
-  /** The planned job of a wave, as it lies in the store. */
+  /** The planned job of a wave, as it is stored. */
   async function plannedJob(wave: Wave): Promise<string> {
     const delayed = await store.producers.queue('check', REGION).getDelayed();
     const [job, ...more] = delayed.filter(({ id }) => id?.startsWith(`repeat:${waveId(wave)}:`));
@@ -53,7 +53,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     return job?.id ?? '';
   }
 
-  /** Has the planned runs of these waves fall due now. */
+  /** Makes the planned runs of these waves due now. */
   async function promote(waves: readonly Wave[]): Promise<void> {
     for (const wave of waves) {
       await (await store.producers.queue('check', REGION).getJob(await plannedJob(wave)))?.promote();
@@ -93,7 +93,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
   test('ensuring adds the missing schedulers and does not touch the others', async () => {
     const [known, other] = [distantWave(), distantWave(1)];
     expect(await schedules.ensure([known])).toBe(1);
-    // A trace that any replacement wipes out.
+    // The job stays lost unless the scheduler is replaced.
     await lose(known);
     expect(await schedules.ensure([known, other])).toBe(1);
     expect(await plannedJob(known)).toBe('');

@@ -41,7 +41,7 @@ export function isSecret(field: unknown): boolean {
   return field instanceof z.ZodOptional && isSecret(field.unwrap());
 }
 
-/** A type of settings. Each message completes the sentence "<NAME> …", see `parseEnv`. */
+/** The type of a setting. Each message completes the sentence "<NAME> …", see `parseEnv`. */
 type Field<Output> = z.ZodType<Output, string>;
 
 export function wholeNumber(min: number, max: number): Field<number> {

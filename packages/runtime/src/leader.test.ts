@@ -69,7 +69,7 @@ describe('createLeaderLoop', () => {
     await until('the first loop has run three times', () => runs.first > 2);
     const second = lead(lock, async () => void (runs.second += 1));
     const before = lock.requests;
-    await until('the second loop has asked for the lock three times', () => lock.requests >= before + 3);
+    await until('the second loop has requested the lock three times', () => lock.requests >= before + 3);
     expect([first.isLeader(), second.isLeader(), runs.second]).toEqual([true, false, 0]);
     await first.stop();
     expect(lock.released).toBe(1);
@@ -96,7 +96,7 @@ describe('createLeaderLoop', () => {
     await until('the next run', () => signals.length === 2);
   });
 
-  it('reports each loss once, also if the election notices it before the callback', async () => {
+  it('reports each loss once, even if the election notices it before the callback', async () => {
     let log = '';
     const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
     const lock = new Lock();

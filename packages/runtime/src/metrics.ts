@@ -28,7 +28,7 @@ export interface ReadingOptions<Value> {
 /** Null if the value is not available. Never rejects, and resolves within 2 s. */
 export type Reading<Value> = () => Promise<Value | null>;
 
-/** Caches a value for metrics: it is read at most once in `freshForMs`, also after a failure, and never twice at the same time. */
+/** Caches a value for metrics: it is read at most once in `freshForMs`, even after a failure, and never twice at the same time. */
 export function createReading<Value>(options: ReadingOptions<Value>): Reading<Value> {
   const { what, read, logger, freshForMs = FRESH_FOR_MS, now = () => performance.now() } = options;
   let last: { readonly value: Value | null; readonly at: number } | undefined;

@@ -37,7 +37,7 @@ interface OpenTelemetryOptions {
   readonly service: string;
   readonly env: Pick<Settings, 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'>;
   readonly logger: Logger;
-  /** Runs an export such that the errors of it are known as such. */
+  /** Runs an export so that its errors can be recognized. */
   readonly runExport: <Result>(work: () => Result) => Result;
   readonly sendEveryMs?: number;
   readonly stopWithinMs?: number;
@@ -125,7 +125,7 @@ function logWarnings(logger: Logger): void {
   const warn = (message: string): void => {
     if (performance.now() - loggedAt < WARN_EVERY_MS) return;
     loggedAt = performance.now();
-    logger.warn('OpenTelemetry warns', { warning: message.slice(0, MAX_WARNING_CHARACTERS) });
+    logger.warn('OpenTelemetry warning', { warning: message.slice(0, MAX_WARNING_CHARACTERS) });
   };
   const diagLogger = { error: ignore, warn, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(diagLogger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });

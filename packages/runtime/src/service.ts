@@ -16,7 +16,7 @@ export interface RunningService {
 
 /**
  * Runs a service: starts it with a logger and tracing, and stops it on SIGTERM or SIGINT, or when the parent process closes the IPC
- * channel. The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. Of a `SettingsError` only the
+ * channel. The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. For a `SettingsError`, only the
  * message is printed. Errors while sending traces do not stop the service.
  */
 export async function runService(

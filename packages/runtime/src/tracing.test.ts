@@ -164,7 +164,7 @@ test('dropped spans are logged', async () => {
   await until('the second batch has arrived', () => receiver.spans.length > BATCH);
   startSpan('one more').end();
   await stop();
-  expect(log).toMatch(/OpenTelemetry warns.*Dropped 1\d{3} spans/);
+  expect(log).toMatch(/OpenTelemetry warning.*Dropped 1\d{3} spans/);
 });
 
 test('a collector that responds early and resets the connection does no harm', async () => {

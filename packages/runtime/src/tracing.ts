@@ -115,7 +115,7 @@ export function continueTrace<Result>(traceparent: string | null | undefined, wo
   return openTelemetry === null ? work() : contexts.run(contextOf(traceparent), work);
 }
 
-/** Runs work within a span, which ends with it. Of an error the span keeps the name only. */
+/** Runs work within a span, which ends with it. The span keeps only the name of an error. */
 export async function withSpan<Result>(
   name: string,
   options: SpanOptions,
@@ -133,7 +133,7 @@ export async function withSpan<Result>(
   }
 }
 
-/** @param message holds nothing of what was worked on */
+/** @param message must not contain data of the work */
 export function failSpan(span: Span, message: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message });
 }

@@ -33,7 +33,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
     }),
     skipped: new Counter({
       name: 'tocsin_checks_skipped_total',
-      help: 'Skipped jobs that cost no planned check: of a monitor of another region, or an extra first check.',
+      help: 'Skipped jobs other than planned checks: monitors of another region, and extra first checks.',
       labelNames: ['region', 'reason'],
       registers,
     }),

@@ -10,7 +10,7 @@ export interface MaintenanceClockOptions {
   readonly advance: () => Promise<AdvancedWindows>;
   /** Updates some of the monitors whose maintenance state differs; 0 if none does. */
   readonly settle: () => Promise<SettledMaintenance>;
-  /** Makes alerts prompt. Without the hint the relay finds them. */
+  /** Speeds up alerts. Without the hint, the relay finds them. */
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;
   readonly metrics: Pick<NotifierMetrics, 'maintenanceLateSeconds'>;
   readonly logger: Logger;

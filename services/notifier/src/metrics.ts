@@ -2,7 +2,7 @@ import { countChannels } from '@tocsin/db/channels/read-channels';
 import type { Database } from '@tocsin/db/database/open';
 import { countHeldDeliveries, deliveryBacklog } from '@tocsin/db/deliveries/read-deliveries';
 import { countRunningWindows } from '@tocsin/db/maintenance-windows/read-windows';
-import { outboxAge } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { outboxBacklog } from '@tocsin/db/status-changes/dispatch-status-changes';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
@@ -70,7 +70,7 @@ export function registerBacklogMetrics(registry: Metrics, db: Database, logger: 
     registerReadNumber(registry, count, backlog, ({ count }) => count);
     registerReadNumber(registry, age, backlog, ({ oldestSeconds }) => oldestSeconds);
   };
-  registerBacklog('tocsin_outbox', 'status changes without deliveries', () => outboxAge(db));
+  registerBacklog('tocsin_outbox', 'status changes without deliveries', () => outboxBacklog(db));
   registerBacklog('tocsin_deliveries_due', 'deliveries whose attempt is due', () => deliveryBacklog(db));
   registerCount(
     'tocsin_deliveries_held',
@@ -87,7 +87,7 @@ export function registerBacklogMetrics(registry: Metrics, db: Database, logger: 
   const channels = createReading({ what: 'the channels', read: () => countChannels(db), logger });
   registerReadGauge(registry, {
     name: 'tocsin_channels',
-    help: 'Channels by state: enabled, disabled by a person, disabled_by_service because every attempt failed.',
+    help: 'Channels by state: enabled, disabled by a user, disabled_by_service because every attempt failed.',
     labelNames: ['state'],
     samples: async () => {
       const counts = await channels();

@@ -25,8 +25,8 @@ export interface RelayOptions {
 
 /**
  * Creates the round of the relay, which does what is due in Postgres, so that alerts are sent while the queue's store is unavailable.
- * Attempts continue in the background. Those that jobs brought do not count against the relay's limit: retries come by the relay alone,
- * and must not wait for receivers that hang.
+ * Attempts continue in the background. Those that jobs started do not count against the relay's limit: only the relay makes retries,
+ * and they must not wait for receivers that hang.
  */
 export function createRelay({ dispatchDue, claimDue, deliverer }: RelayOptions): () => Promise<void> {
   const running = { all: 0, failing: 0 };

@@ -30,7 +30,7 @@ export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIde
   return key ?? null;
 }
 
-/** The account's keys, also expired ones, newest first. */
+/** The account's keys, including expired ones, newest first. */
 export async function listApiKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
   const rows = await db
     .select({ key: apiKeys, creator: users.id })

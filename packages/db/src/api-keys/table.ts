@@ -17,7 +17,7 @@ export const apiKeys = pgTable(
     /** Null: never expires. */
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),
-    /** The user who created the key, as of then, also after the user's removal. Null: from the settings, or older than this column. */
+    /** The user who created the key, as recorded then, kept after the user's removal. Null: the key comes from the settings. */
     createdBy: t.uuid('created_by'),
     createdByName: t.text('created_by_name'),
     createdByEmail: t.text('created_by_email'),
@@ -26,7 +26,7 @@ export const apiKeys = pgTable(
   (table) => [index('api_keys_account_idx').on(table.accountId)],
 );
 
-/** Hashes of deleted keys: a setup that still names such a key must not create it again. */
+/** Hashes of deleted keys: a setting that still names such a key must not create it again. */
 export const apiKeyTombstones = pgTable('api_key_tombstones', (t) => ({
   hash: t.text('hash').primaryKey(),
   deletedAt: instant('deleted_at').notNull().default(clockNow),

@@ -29,7 +29,7 @@ export function isChannel(accountId: string, id: string): SQL | undefined {
 
 /**
  * The account's channel with this id.
- * @param lock locks the row. A transaction that changes a channel and its deliveries locks the channel first: no two of them deadlock.
+ * @param lock locks the row. A transaction that changes a channel and its deliveries locks the channel first, so no two deadlock.
  * @throws AppError not_found
  */
 export async function findChannelRow(
@@ -60,7 +60,7 @@ export async function listChannels(db: Database, accountId: string): Promise<Cha
 
 const channelCounts = z.object({ enabled: z.number(), disabled: z.number(), disabledByService: z.number() });
 
-/** Counts the channels of every account. `disabled` are those that a person disabled. */
+/** Counts the channels of every account. `disabled` counts those that a user disabled. */
 export async function countChannels(db: Database): Promise<z.output<typeof channelCounts>> {
   return queryOne(db, channelCounts)`
     select (count(*) filter (where enabled))::int as enabled,

@@ -14,7 +14,7 @@ export const channels = pgTable(
     sealedSecret: t.text('sealed_secret').notNull(),
     sealedPreviousSecret: t.text('sealed_previous_secret'),
     previousSecretExpiresAt: instant('previous_secret_expires_at'),
-    /** Assigned to every monitor of the account, also to later ones. */
+    /** Assigned to every monitor of the account, including later ones. */
     allMonitors: t.boolean('all_monitors').notNull().default(false),
     enabled: t.boolean('enabled').notNull().default(true),
     /** Why the service disabled it; null if a user did, or while it is enabled. */

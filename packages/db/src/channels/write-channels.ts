@@ -14,11 +14,11 @@ import { validateMonitorIds } from '../monitors/monitor-row.ts';
 import { findChannelRow, getChannel, isChannel } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** How long a request that enables a channel may hold its backlog, while the client waits. */
+/** How long a request that enables a channel may spend holding its backlog while the client waits. */
 const HOLD_WITHIN_MS = 5_000;
 /** How long the previous secret keeps signing, so that receivers can switch one after the other. */
 const OVERLAP_HOURS = 24;
-/** The longest pause of the retry schedule: 8 h and a fifth. A last attempt that is older than this was not followed by another. */
+/** The longest pause of the retry schedule, rounded up: 8 h plus 20 % jitter. After it, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
 export interface NewChannel {
@@ -51,7 +51,7 @@ function generateSecret(): string {
 
 /**
  * Changes the given fields of a channel. Disabling it holds its pending deliveries. Enabling it, or a new URL, resets its failures.
- * @param holding ends the holding of a backlog before the channel is enabled
+ * @param holding limits how long the backlog is held before the channel is enabled
  * @throws AppError not_found; validation_failed if the account does not have all of the monitors; unavailable if the backlog of a channel
  * to enable could not be held in time: the next request continues
  */
@@ -107,7 +107,7 @@ async function assignMonitors(
   if (assigned.length > 0) await tx.insert(channelMonitors).values(assigned).onConflictDoNothing();
 }
 
-/** Gives a channel a new secret. Only the present one stays valid for 24 hours. @throws AppError not_found */
+/** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError not_found */
 export async function rotateChannelSecret(
   { db, secrets }: DbContext,
   accountId: string,
@@ -140,7 +140,7 @@ export async function deleteChannel(db: Database, accountId: string, id: string)
 
 /**
  * Disables the channels that have failed for 72 hours without one success, and returns their ids. A lone delivery's last attempt comes
- * before the end of the 72 hours. Without attempts in the last ten, every notifier may have been down.
+ * before the end of the 72 hours. Without attempts in the last ten of them, every notifier may have been down.
  */
 export async function disableExhaustedChannels(db: Database): Promise<string[]> {
   return queryColumn(db)`

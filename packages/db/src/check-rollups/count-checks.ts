@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 
-/** The phases of a check: `events` has their columns `dns_ms` …, `check_rollups` their sums `dns_sum_ms` …. */
+/** The phases of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
 const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
 const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map(toText).join(', '));
 
@@ -26,7 +26,7 @@ export interface HoursRange {
 /**
  * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
  * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot without an event within 15 minutes is a gap as
- * soon as its check can no longer start: an interval and 15 s later, at most 15 minutes.
+ * soon as its check can no longer start: one interval and 15 s after the slot, but at most 15 minutes.
  */
 export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: HoursRange): SQL {
   const ids = arrayOf('uuid', monitorIds);
@@ -128,8 +128,8 @@ const countsRow = z.object({
 });
 
 /**
- * A monitor's counts by region and period, from rollups and from the events after them. Call it in one snapshot with the reading of
- * `rolledUntil`, so that nothing counts twice. Periods without a check and without a gap are left out.
+ * A monitor's counts by region and period, from rollups and from the events after them. Call it in the snapshot in which
+ * `rolledUntil` was read, so that nothing counts twice. Periods without a check and without a gap are left out.
  */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now } = range;

@@ -7,7 +7,7 @@ import { dropPartitionsBefore, ensurePartitions } from '../database/partitions.t
 /** How long rollups are kept, in months. */
 const ROLLUP_RETENTION_MONTHS = 13;
 
-/** The start of an instant's month in UTC, or of the month so many months later. */
+/** The start of an instant's month in UTC, or of the month `later` months after it. */
 function monthOf(time: number, later = 0) {
   const date = new Date(time);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);

@@ -9,7 +9,7 @@ import { checkRollupState } from './table.ts';
 const HOUR_MS = 3_600_000;
 /** Checks that run up to 15 minutes late count, and a timestamp may be 15 s older than its commit. */
 const SETTLED_AFTER_MS = 16 * 60_000;
-/** Keeps each slice far below the statement timeout: checks every 5 s from several regions make some hundred thousand events. */
+/** Keeps each slice far below the statement timeout: checks every 5 s from several regions produce several hundred thousand events. */
 const MONITORS_AT_ONCE = 250;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
@@ -47,7 +47,7 @@ export interface RollUpOptions {
 }
 
 /**
- * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): some monitors in each transaction, then the watermark. An
+ * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): a slice of monitors per transaction, then the watermark. An
  * interrupted hour is repeated from its start: the events of a settled hour never change, so a repeated slice gives the same rollups.
  * @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
@@ -87,7 +87,7 @@ async function readWatermark(db: Database): Promise<z.output<typeof watermark> |
   return state;
 }
 
-/** The first roll-up begins with the first hour of the first monitor, but not before the retention. */
+/** The first roll-up begins with the first hour of the first monitor, but not before the retention period. */
 async function begin(db: Database): Promise<z.output<typeof watermark>> {
   const { hour: since, now } = await queryOne(db, watermark)`
     select ${epochMs(sql`least(c.now, (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))`)} as hour,
@@ -101,8 +101,8 @@ async function begin(db: Database): Promise<z.output<typeof watermark>> {
 const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
 /**
- * Writes the rollups of the next monitors after an id. It locks no monitor, so that a deletion never waits for it. Instead it holds the
- * watermark: `purgeDeletedMonitors` waits for that before it deletes the rest of a monitor.
+ * Writes the rollups of the next monitors after an id. It locks no monitor, so that a deletion never waits for it. Instead it locks the
+ * watermark: `purgeDeletedMonitors` waits for that lock before it deletes the rest of a monitor.
  * @returns its gaps and last monitor; null if no monitor is left, or another process has completed the hour
  */
 async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {

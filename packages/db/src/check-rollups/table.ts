@@ -39,7 +39,7 @@ export const checkRollupState = pgTable(
     rolledUntil: instant('rolled_until').notNull(),
     /** Gaps of the last hour rolled up, by region; regions without any are left out. */
     lastGaps: t.jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
-    /** How long leaders have run, in all, while `rolledUntil` was older than Postgres' clock explains; 0 if it is recent. */
+    /** The total time that leaders have run while `rolledUntil` lagged suspiciously far behind Postgres' clock; 0 if it is recent. */
     clockDoubtedMs: t.integer('clock_doubted_ms').notNull().default(0),
   }),
   (table) => [check('check_rollup_state_one_row', sql`${table.singleton}`)],

@@ -7,14 +7,14 @@ import type { CheckVerdict, RegionState } from '@tocsin/core/status/apply-check'
 export interface CheckRecord extends CheckVerdict {
   readonly monitorId: string;
   readonly source: CheckSource;
-  /** The trigger that asked for this check; null for a scheduled one. */
+  /** The trigger that requested this check; null for a scheduled one. */
   readonly triggerId: string | null;
   readonly statusCode: number | null;
   readonly errorDetail: string | null;
   readonly timings: Timings;
   /** Null if the check saw no certificate. */
   readonly certificateExpiresAt: Date | null;
-  /** Of the check's trace, for the deliveries that may follow; absent without tracing. */
+  /** The trace context of the check, for the deliveries that may follow; absent without tracing. */
   readonly traceparent?: string;
 }
 

@@ -75,14 +75,14 @@ export async function settleTriggers(tx: Transaction, recorded: readonly Recorde
     where t.id = u.id`);
 }
 
-/** The monitors of these checks that exist, whether or not another session holds them. */
+/** The monitors of these checks that exist, whether or not another session has locked them. */
 export async function findExisting(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
   if (checks.length === 0) return new Set();
   const ids = new Set(checks.map(({ monitorId }) => monitorId));
   return new Set(await queryColumn(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
 }
 
-/** The results that are recorded already, as far as the region states cannot tell. */
+/** The results that are already recorded but that the region states do not show. */
 export async function findRepeated(
   tx: Transaction,
   checks: readonly CheckRecord[],

@@ -17,7 +17,7 @@ export const PATIENCE = {
 };
 
 const POLL_MS = 100;
-/** The part of `lockTimeoutMs` that a lock has at least: long enough to see which session holds it. */
+/** The minimum share of `lockTimeoutMs` for each lock: long enough to see which session holds it. */
 const MIN_LOCK_SHARE = 0.2;
 
 /** A migration that waits for locks of other sessions. */
@@ -117,7 +117,7 @@ async function retryWhileBlocked<Result>(
     try {
       return await watch(run, work(), async (blocking, blockedMs) => {
         blockedBy = blocking;
-        // A transaction's wait ends by its lock timeout.
+        // A transaction's wait ends with its lock timeout.
         if (!isConcurrent) return;
         run.waitedMs += blockedMs;
         isTooLong = run.waitedMs >= patience.maxWaitMs;

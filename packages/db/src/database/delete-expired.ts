@@ -51,7 +51,7 @@ export async function deleteFinished(
 }
 
 /** Deletes expired sessions and unfinished sign-ins, and invitations a month after they expired. @returns how many */
-export async function deleteExpiredSessions(
+export async function deleteExpiredSignIns(
   db: Database,
   signal?: AbortSignal,
 ): Promise<Record<'sessions' | 'verifications' | 'invitations', number>> {

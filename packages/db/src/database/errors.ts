@@ -8,12 +8,12 @@ function databaseError(error: unknown): DatabaseError | null {
 }
 
 /** The unique constraint or index that a write violated, or null for any other error. */
-export function brokenUniqueConstraint(error: unknown): string | null {
+export function violatedUniqueConstraint(error: unknown): string | null {
   const cause = databaseError(error);
   return cause?.code === '23505' ? (cause.constraint ?? '') : null;
 }
 
-/** Tests the SQLSTATE of an error of Postgres. */
+/** Tests the SQLSTATE of a Postgres error. */
 function hasCode(codes: RegExp) {
   return (error: unknown): boolean => codes.test(databaseError(error)?.code ?? '');
 }

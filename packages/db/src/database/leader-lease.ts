@@ -17,7 +17,7 @@ type LeaseTiming = Readonly<typeof TIMING>;
 
 /**
  * Tries to become the leader of `lockKey` on a direct connection, without a transaction pooler; null if another session holds the lock.
- * Without responses the lease is lost a little before Postgres, without heartbeats, ends the session.
+ * If Postgres stops responding, the lease is lost a little before Postgres ends the silent session.
  * @param signal ends the attempt, which then rejects with its reason
  */
 export async function acquireLeaderLease(
@@ -96,7 +96,7 @@ export class LeaderLease {
     await endSession(this.#session);
   }
 
-  /** Postgres received what was sent then: its timer for this session started later. */
+  /** Postgres received the query after `sentAt`, so its timer for this session started later. */
   #confirm(sentAt: number): void {
     if (this.#over) return;
     clearTimeout(this.#expiry);

@@ -13,7 +13,7 @@ import { queryOne } from './sql.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** A PostgreSQL that is starting, or busy, may take its time. */
+/** A PostgreSQL server that is starting or busy may need this long to accept a connection. */
 const CONNECT_WITHIN_MS = 60_000;
 /** How often a migrator checks whether another one has finished. */
 const TURN_EVERY_MS = 500;
@@ -61,7 +61,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
 async function migrateIn(run: MigrationRun, folder: string): Promise<void> {
   const { client, signal } = run;
   await takeTurn(run);
-  // A role may have limits for the services: building an index takes as long as it takes.
+  // The role may have limits meant for the services, but building an index takes as long as it takes.
   await client.query('set statement_timeout = 0');
   await client.query('set lock_timeout = 0');
   await applyMigrations(run, readMigrations(folder));

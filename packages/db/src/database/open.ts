@@ -24,7 +24,7 @@ export interface OpenDatabase {
   /** The readiness check of every service. @throws Error if Postgres does not respond, or is read-only */
   ping(): Promise<void>;
   close(): Promise<void>;
-  /** Breaks every connection, also later ones, so that a shutdown does not wait for a connection without a response. */
+  /** Breaks every connection, including later ones, so that a shutdown does not wait for a connection without a response. */
   abandon(): void;
 }
 
@@ -76,7 +76,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   };
 }
 
-/** Drizzle on a pool. Its own transactions lose a connection of the pool for good if `begin` fails, as on a connection that broke. */
+/** Drizzle on a pool. Drizzle's own transactions leak a connection of the pool if `begin` fails, as on a broken connection. */
 function openDrizzle(pool: Pool): Database {
   const transaction: Database['transaction'] = async (work, config) => {
     const client = await pool.connect();

@@ -6,8 +6,8 @@ import { epochMs, timestamptz } from './sql.ts';
 
 /**
  * The condition for the next page of a list that is ordered by time, then id, descending.
- * @param before the id of the last row of the page before; undefined: the first page
- * @throws AppError validation_failed where `before` is not a row of the list
+ * @param before the id of the last row of the previous page; undefined: the first page
+ * @throws AppError validation_failed if `before` is not a row of the list
  */
 export async function pageAfter(
   db: Queryable,

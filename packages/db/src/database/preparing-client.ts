@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import { Client } from 'pg';
 
-/** Begins statements that a session prepares once. It is a comment, so that other clients run them unchanged. */
+/** The prefix of statements that a session prepares once. It is a comment, so that other clients run them unchanged. */
 const MARK = '/* prepared */';
 export const prepared: SQL = sql.raw(MARK);
 

@@ -49,7 +49,7 @@ export function laterThan(updatedAt: PgColumn): SQL {
   return sql`greatest(${clockNow}, ${updatedAt} + interval '1 millisecond')`;
 }
 
-/** An instant of a statement, as epoch milliseconds. */
+/** A time in a statement, as epoch milliseconds. */
 export function epochMs(time: SQL | PgColumn): SQL<number> {
   return sql<number>`(extract(epoch from ${time}) * 1000)::float8`;
 }

@@ -12,9 +12,9 @@ import { channelIf } from './table.ts';
 const LEASE_SECONDS = 15;
 /** Concurrent attempts to one channel: a receiver that hangs must not delay the others. */
 const MAX_PER_CHANNEL = 10;
-/** Monitors of a channel that one claim looks at in either order; some of them may have a running attempt. */
+/** Monitors of a channel that one claim looks at in each of two orders; some may have a running attempt. */
 const MAX_VISITED = 5 * MAX_PER_CHANNEL;
-/** Among this many that have been due longest, `MAX_PER_CHANNEL` have no running attempt. */
+/** Among this many deliveries that have been due longest, at least `MAX_PER_CHANNEL` have no running attempt. */
 const MAX_DUE = 2 * MAX_PER_CHANNEL;
 
 const claimedRow = z.object({
@@ -35,11 +35,11 @@ const claimedRow = z.object({
   test: z.boolean(),
   /** Attempts recorded before this one. */
   attemptCount: z.number(),
-  /** Of them those since the last redelivery. */
+  /** Of these, the attempts since the last redelivery. */
   roundAttemptCount: z.number(),
   /** Since the first attempt after the last redelivery; 0 for that one. */
   elapsedMs: z.number().transform((time) => Math.max(0, time)),
-  /** Of the trace of the check that caused it; null without one, or if the caller did not ask for it. */
+  /** The trace context of the check that caused it; null if there is none or the caller did not request it. */
   traceparent: z.string().nullable(),
 });
 
@@ -115,14 +115,14 @@ function isFree(name: string): SQL {
   return sql`${row}.next_attempt_at <= now() and (${row}.leased_until is null or ${row}.leased_until <= now())`;
 }
 
-/** The first delivery of a monitor to a channel. Probing each delivery for an earlier one would make a backlog of n cost n². */
+/** The oldest unattempted delivery of a monitor to a channel. Probing each for an earlier one would make a backlog of n cost n². */
 function headOf(channelId: SQL, monitorId: SQL): SQL {
   return sql`select f.* from deliveries f
     where ${channelIf('unattempted', 'f')} = ${channelId} and f.monitor_id = ${monitorId}
     order by f.timestamp limit 1`;
 }
 
-/** No earlier delivery is still to be made. A value: for a `not exists` the planner could join all status changes. */
+/** No earlier status change still waits to become a delivery. A scalar: with `not exists`, the planner could join all status changes. */
 function isOldest(name: string): SQL {
   const row = sql.identifier(name);
   return sql`(

@@ -54,7 +54,7 @@ export async function getDelivery(db: Database, accountId: string, id: string): 
 const { payload: _, ...lineColumns } = getTableColumns(deliveries);
 
 /**
- * A page of a channel's delivery log, newest first: deliveries from before the delivery `before`, or the latest.
+ * A page of a channel's delivery log, newest first: deliveries older than the delivery `before`, or the latest.
  * @param channelId a channel that the caller has found to be the account's
  * @throws AppError validation_failed if `before` is not a delivery of the channel
  */

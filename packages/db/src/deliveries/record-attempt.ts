@@ -47,7 +47,7 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
       const recorded = await updateDelivery(tx, attempt, health);
       if (recorded === null) return null;
       await insertAttempt(tx, attempt, recorded.number);
-      return health?.isPresentUrl && recorded.hadLease ? recordFailure(tx, attempt, health) : null;
+      return health?.isCurrentUrl && recorded.hadLease ? recordFailure(tx, attempt, health) : null;
     });
   } catch (error) {
     if (error instanceof AlreadyRecordedError) return null;
@@ -67,7 +67,7 @@ async function readHealth(tx: Transaction, attempt: AttemptRecord) {
   const [channel] = await tx
     .select({
       enabled: channels.enabled,
-      isPresentUrl: sql<boolean>`${channels.url} = ${attempt.url}`,
+      isCurrentUrl: sql<boolean>`${channels.url} = ${attempt.url}`,
       exhausted: sql<boolean>`coalesce(failing_since <= now() - make_interval(hours => ${DISABLE_AFTER_HOURS}), false)`,
     })
     .from(channels)
@@ -83,8 +83,8 @@ const updatedRow = z.object({ number: z.number(), hadLease: z.boolean() });
 async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: Health | null) {
   const { outcome } = attempt;
   const delivered = outcome.kind === 'delivered';
-  // A 410 of a former URL is not final: the delivery is due at the present one.
-  const isMoved = outcome.kind === 'gone' && health?.isPresentUrl === false;
+  // A 410 from a former URL is not final: the delivery is due at the current one.
+  const isMoved = outcome.kind === 'gone' && health?.isCurrentUrl === false;
   const delayMs = outcome.kind === 'retry' ? outcome.delayMs : isMoved ? 0 : null;
   const state = delivered ? 'delivered' : delayMs === null ? 'failed' : 'pending';
   const counts = sql`(${delivered} or b.had_lease)`;
@@ -111,7 +111,7 @@ async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: H
   return row ?? null;
 }
 
-/** The delivery is locked, so other recorded attempts are visible. Its start identifies an attempt: leases keep two seconds apart. */
+/** The delivery is locked, so other recorded attempts are visible. Its start identifies an attempt: leases keep attempts seconds apart. */
 async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number) {
   const { deliveryId, startedAt, durationMs, statusCode, error, responseExcerpt } = attempt;
   const { rowCount } = await tx.execute(sql`
@@ -130,7 +130,7 @@ async function recordFailure(tx: Transaction, { channelId, outcome }: AttemptRec
   const exhausted = health.exhausted
     ? `Every attempt of the last ${DISABLE_AFTER_HOURS} hours failed.`
     : null;
-  const reason = outcome.kind === 'gone' ? 'The receiver answered 410 Gone.' : exhausted;
+  const reason = outcome.kind === 'gone' ? 'The receiver responded with 410 Gone.' : exhausted;
   const disabledReason = health.enabled ? reason : null;
   const failed = { failingSince: sql`coalesce(${channels.failingSince}, now())`, lastFailedAt: sql`now()` };
   const values = { ...failed, ...(disabledReason !== null && { enabled: false, disabledReason }) };

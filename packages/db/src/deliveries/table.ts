@@ -52,7 +52,7 @@ export const deliveries = pgTable(
     state: t.text('state').$type<DeliveryState>().notNull(),
     /** Attempts whose outcome is recorded. */
     attemptCount: t.integer('attempt_count').notNull().default(0),
-    /** Of them those since the last redelivery: the retry schedule starts over with it. */
+    /** Of these, the attempts since the last redelivery, which restarts the retry schedule. */
     roundAttemptCount: t.integer('round_attempt_count').notNull().default(0),
     /** The first attempt since then. */
     firstAttemptAt: instant('first_attempt_at'),
@@ -60,7 +60,7 @@ export const deliveries = pgTable(
     nextAttemptAt: instant('next_attempt_at').default(clockNow),
     /** Until when the running attempt owns the row; null without one. */
     leasedUntil: instant('leased_until'),
-    /** Identifies the running attempt: only its owner may record an outcome. */
+    /** Identifies the running attempt. Without it, only a success changes the delivery. */
     leaseToken: t.uuid('lease_token'),
     createdAt: instant('created_at').notNull().default(clockNow),
     deliveredAt: instant('delivered_at'),

@@ -38,7 +38,7 @@ export async function findResult<Result extends object>(
   const [stored] = await tx.select().from(idempotencyKeys).where(and(isKey, isRecent));
   if (stored === undefined) return null;
   if (secrets.isFingerprint(stored.requestHash, JSON.stringify(request))) return stored.result as Result;
-  const message = 'This Idempotency-Key was sent with another body: send a new one.';
+  const message = 'This Idempotency-Key was used with a different body. Use a new key.';
   throw new AppError('idempotency_key_reused', message);
 }
 

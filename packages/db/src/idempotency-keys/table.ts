@@ -10,7 +10,7 @@ export const idempotencyKeys = pgTable(
     key: t.text('key').notNull(),
     /** The request as a keyed fingerprint (`SecretBox`), since it may contain secrets. */
     requestHash: t.text('request_hash').notNull(),
-    /** What the response contains beside the request, so no secrets. */
+    /** What the response contains besides the request, so no secrets. */
     result: t.jsonb('answer').$type<object>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

@@ -21,7 +21,7 @@ import {
 const BUDGETS_MS = { cheap: 500, costly: 100 };
 /** Rules that may take tens of milliseconds. */
 const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
-/** Plans are written together: an end waits no longer than this, and for the evaluation of one rule. */
+/** Plans are written in batches: an end waits at most this long, plus the evaluation of one rule. */
 const WRITE_EVERY_MS = 50;
 /** Windows that one call reads. */
 const READ_AT_ONCE = 500;
@@ -96,7 +96,7 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
 
 /**
  * Windows whose occurrence is over. Accounts take turns; each begins with the window that ended first. The order of accounts is random:
- * no account is always the last, and concurrent processes begin with different windows.
+ * no account is always last, and concurrent processes begin with different windows.
  * @param kind whether their rule may be costly
  */
 async function findOver(db: Database, now: Date, kind: 'cheap' | 'costly'): Promise<MaintenanceWindowRow[]> {
@@ -149,7 +149,7 @@ async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<W
   });
 }
 
-/** Missed occurrences that are recorded; after a longer outage the rest is skipped. */
+/** How many missed occurrences are recorded; after a longer outage, the rest are skipped. */
 const MAX_MISSED = 200;
 /** No rule repeats within a minute: if the end is noticed sooner, nothing was missed. */
 const SHORTEST_GAP_MS = 60_000;

@@ -58,7 +58,7 @@ export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurre
 /** The wire record of a window with its next occurrences. Evaluates its rule. */
 export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: string[]): MaintenanceWindow {
   const stored = storedOccurrence(row);
-  // Ends after the stored one begins: the one before it (if they overlap), itself, and all that follow.
+  // Occurrences that end after the stored one begins: the one before it (if they overlap), itself, and all that follow.
   const following = stored === null ? [] : previewOccurrences(row, UPCOMING + 2, stored.startsAt);
   const upcoming = following
     .filter(({ startsAt }) => stored !== null && startsAt >= stored.startsAt)

@@ -5,7 +5,7 @@ import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
-/** How an occurrence ended: at its time, cut short by a user, or missed because no service was running. */
+/** How an occurrence ended: at its time, cut short by a user, or missed because not all of its monitors entered. */
 export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 
 /** Planned maintenance: once, or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */

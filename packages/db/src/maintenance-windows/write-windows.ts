@@ -129,7 +129,7 @@ export async function endMaintenance(
 }
 
 /**
- * Deletes a window with its past.
+ * Deletes a window with its history.
  * @returns the monitors it silenced until now, for `settleMaintenance`; none if it had not begun
  * @throws AppError not_found
  */

@@ -13,7 +13,7 @@ import {
   timestamptz,
 } from '../database/sql.ts';
 
-/** A region checks a monitor every so many seconds. */
+/** The interval at which a region checks a monitor. */
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
 
 /**

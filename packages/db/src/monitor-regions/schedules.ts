@@ -15,7 +15,7 @@ const regionSchedule = schedule.extend({
   firstSlot: z.number().nullable(),
 });
 
-/** A schedule of a monitor's present revision. */
+/** A schedule of a monitor's current revision. */
 export type RegionSchedule = Readonly<z.output<typeof regionSchedule>>;
 
 const selectSchedules = sql`
@@ -75,7 +75,7 @@ export async function markScheduled(
 
 const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), phaseMs: z.number() });
 
-/** The waves of every region that has any. @param only this region alone */
+/** The waves of every region that has any. @param only only this region; null: all */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
   const rows = await query(db, waveRow)`
     select distinct region, interval_seconds, phase_ms from schedule_spans

@@ -12,7 +12,7 @@ export const monitorRegions = pgTable(
     region: t.text('region').notNull(),
     /** The revision whose schedule is in the queue's store; null: none, or it must be applied again. */
     scheduledRevision: t.integer('scheduled_revision'),
-    /** When the region was assigned, its streak was reset, or another region ended a silence of all. */
+    /** When the region was assigned, its streak was reset, or another region reported first after a silence of all regions. */
     since: instant('since').notNull().default(clockNow),
     consecutiveFailures: t.integer('consecutive_failures').notNull().default(0),
     lastResultAt: instant('last_result_at'),

@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
-import { brokenUniqueConstraint, isLockTimeout } from '../database/errors.ts';
+import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
@@ -11,7 +11,7 @@ import { monitors } from '../monitors/table.ts';
 import { writeMonitors } from '../monitors/write-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
-/** How often the set is compared again when other requests change its monitors meanwhile. */
+/** How many times the set is compared while other requests keep changing its monitors. */
 const MAX_PLANS = 5;
 const LOCK_TIMEOUT = '10s';
 
@@ -27,7 +27,7 @@ export interface AppliedSet {
 
 /**
  * Makes the monitors of a source match a set, in one transaction. Unchanged monitors are not locked.
- * @param versions the present plan must have one of these, see `planVersion`; null: any
+ * @param versions the current plan must have one of these, see `planVersion`; null: any
  * @throws AppError conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
@@ -69,7 +69,7 @@ export async function applySet(
     })
     .catch((error: unknown) => {
       if (isLockTimeout(error)) throw busy(error);
-      if (brokenUniqueConstraint(error) !== 'monitors_external_id_key') throw error;
+      if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') throw error;
       const message = 'Another monitor has just taken an externalId of this set. Try again.';
       throw new AppError('conflict', message, { cause: error });
     });

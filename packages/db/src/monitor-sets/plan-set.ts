@@ -31,7 +31,7 @@ export interface SetPlan {
 }
 
 /**
- * Compares a set with the present monitors, without locking any.
+ * Compares a set with the current monitors, without locking any.
  * @throws AppError conflict if monitors of another source, or of none, have an externalId of the set; validation_failed if it contains
  * "(unreadable)"
  */
@@ -73,7 +73,7 @@ export async function planSet(
   if (errors.length > 0) {
     throw new AppError(
       'validation_failed',
-      'The header values or the bodies of some of these monitors cannot be read. Send the true values.',
+      'The header values or the bodies of some of these monitors cannot be read. Send the actual values.',
       { errors: errors.slice(0, MAX_ERRORS) },
     );
   }
@@ -104,7 +104,7 @@ function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, Monitor
       : `${errors.length} monitors of other sources, or of none, have an externalId of this set.`;
   throw new AppError(
     'conflict',
-    `${detail} A set does not take over monitors of others: give the monitor this source first, or another externalId.`,
+    `${detail} A set does not take over monitors of other sources: give the monitor this source first, or another externalId.`,
     { errors: errors.slice(0, MAX_ERRORS) },
   );
 }

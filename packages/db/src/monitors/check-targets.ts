@@ -16,7 +16,7 @@ export interface CheckTarget
   readonly regions: readonly string[];
 }
 
-/** Monitors as a checker runs them, by id. A monitor that does not exist is left out; an unreadable one is its error. */
+/** Monitors as a checker runs them, by id. A monitor that does not exist is left out; for an unreadable one, the value is its error. */
 export async function loadCheckTargets(
   { db, secrets }: DbContext,
   monitorIds: readonly string[],
@@ -27,12 +27,12 @@ export async function loadCheckTargets(
     .innerJoin(monitorRegions, eq(monitorRegions.monitorId, monitors.id))
     .where(inArray(monitors.id, [...monitorIds]))
     .groupBy(monitors.id);
-  // A checker keeps tens of thousands of targets, most with the same few regions: one list for all of them saves a third.
+  // A checker keeps tens of thousands of targets, most with the same few regions: one list for all of them saves a third of the memory.
   const lists = new Map<string, readonly string[]>();
   return new Map(
     rows.map(({ monitor, regions }) => {
       const key = regions.join();
-      // A list as the driver reads it reserves space for many more regions.
+      // The list that the driver creates reserves space for many more regions.
       const shared = lists.get(key) ?? [...regions];
       lists.set(key, shared);
       return [monitor.id, toTarget(monitor, shared, secrets)];

@@ -1,6 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import { brokenUniqueConstraint } from '../database/errors.ts';
+import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
@@ -70,9 +70,9 @@ export function toWritten(
   return { monitor: toMonitor(row, secrets), version: versionOf(row), regions };
 }
 
-/** The conflict that a broken unique constraint on externalId means, or null for any other error. */
+/** The conflict if the unique constraint on externalId was violated, or null for any other error. */
 export function externalIdTaken(error: unknown, externalId: string | null | undefined): AppError | null {
-  if (brokenUniqueConstraint(error) !== 'monitors_external_id_key') return null;
+  if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') return null;
   return new AppError('conflict', `Another monitor of this account has externalId "${externalId}".`, {
     errors: [{ path: 'externalId', message: 'is taken by another monitor of this account' }],
     cause: error,

@@ -34,7 +34,7 @@ function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secre
 
 const columns = getTableColumns(monitors);
 
-/** The statement that inserts new monitors and updates known ones by their ids. They are one parameter, however many they are. */
+/** The statement that inserts new monitors and updates known ones by their ids. All of them are one parameter. */
 export function upsertMonitors(
   accountId: string,
   inputs: readonly IdentifiedInput[],
@@ -101,7 +101,7 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   return shown;
 }
 
-/** The fields that would replace an unreadable secret by "(unreadable)", as happens when a client sends back what it read. */
+/** The fields that would replace an unreadable secret with "(unreadable)", as happens when a client sends back what it read. */
 export function placeholderErrors(
   row: MonitorRow,
   { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
@@ -110,7 +110,7 @@ export function placeholderErrors(
   const names = Object.keys(headers ?? {}).filter((name) => headers?.[name] === UNREADABLE);
   const paths = [...names.map((name) => `headers.${name}`), ...(body === UNREADABLE ? ['body'] : [])];
   if (paths.length === 0 || readInput(row, secrets).error === null) return [];
-  const message = `must be the true value: ${UNREADABLE} stands for one that no key of this server decrypts`;
+  const message = `must be the actual value: ${UNREADABLE} stands for one that no key of this server decrypts`;
   return paths.map((path) => ({ path, message }));
 }
 

@@ -6,7 +6,7 @@ import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
- * Monitors with their settings and status. A transaction that writes the status, regions, incidents or events of a monitor holds the lock of
+ * Monitors with their settings and status. A transaction that writes the status, regions, incidents or events of a monitor locks
  * its row. Header values and the body are sealed one by one.
  */
 export const monitors = pgTable(
@@ -29,7 +29,7 @@ export const monitors = pgTable(
     runbookUrl: t.text('runbook_url'),
     externalId: t.text('external_id'),
     source: t.text('source'),
-    /** Raised by every change. */
+    /** Incremented by every change. */
     revision: t.integer('revision').notNull().default(1),
     /** The revision that last changed url, method, headers, body, assertions or timeout. */
     probeRevision: t.integer('probe_revision').notNull().default(1),

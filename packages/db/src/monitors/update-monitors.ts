@@ -10,7 +10,7 @@ import type { MonitorRow } from './table.ts';
 import { effectiveRegions, writeMonitors, type WrittenRow } from './write-monitors.ts';
 
 export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'statusChange'> {
-  /** False if the update left everything as it was, and so the revision too. */
+  /** False if the update changed nothing; the revision then stays the same. */
   readonly changed: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function updateMonitor(
     });
 }
 
-/** An unreadable monitor can only be changed by an update that replaces what is unreadable, or that would be lost for good. */
+/** An unreadable monitor can only be changed by an update that replaces what is unreadable. Anything else would lose it for good. */
 function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpdate): MonitorInput {
   const { shown, error } = readInput(row, secrets);
   if (error === null) return shown;
@@ -62,7 +62,7 @@ function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpda
   }
   const errors = placeholderErrors(row, update, secrets);
   if (errors.length === 0) return shown;
-  const message = 'The header values or the body of this monitor cannot be read. Send the true values.';
+  const message = 'The header values or the body of this monitor cannot be read. Send the actual values.';
   throw new AppError('validation_failed', message, { errors });
 }
 

@@ -111,7 +111,7 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
   return [...removed, ...added];
 }
 
-/** Certificates are forgotten where the URL, and so the target, is another. */
+/** Certificate expiries are cleared where the URL, and so the target, has changed. */
 async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`

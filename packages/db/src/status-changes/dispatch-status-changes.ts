@@ -66,7 +66,7 @@ export async function dispatchStatusChanges(
 }
 
 /** How many status changes wait for their deliveries to be made, and the age of the oldest. */
-export async function outboxAge(db: Database): Promise<Backlog> {
+export async function outboxBacklog(db: Database): Promise<Backlog> {
   return queryOne(db, backlogRow)`
     select count(*)::int as count, extract(epoch from now() - min(created_at))::float8 as oldest_seconds
     from status_changes where ${monitorIfDue()} is not null`;

@@ -41,7 +41,7 @@ export interface PendingChange extends DecidingCheck {
   readonly to: LockedMonitor['status'];
   /** Whether it makes webhook events. A silent change is stamped with the clock's last stamp. */
   readonly announced: boolean;
-  /** Of the trace of that check, if there is one. */
+  /** The trace context of that check, if there is one. */
   readonly traceparent?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface LockedMonitor extends Omit<
   touched: boolean;
 }
 
-/** Locks the monitors that are free and reads what decides their status. A missing one is locked by another session, or gone. */
+/** Locks the monitors that are not locked and reads what decides their status. A missing one is locked by another session, or gone. */
 export async function lockMonitors(
   tx: Transaction,
   ids: readonly string[],

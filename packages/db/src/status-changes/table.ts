@@ -8,7 +8,7 @@ import { accountId } from '../users/table.ts';
 export interface FrozenWebhookEvent {
   readonly event: WebhookEvent;
   readonly payload: string;
-  /** Of the trace that the deliveries continue; never sent. Absent without one. */
+  /** The context of the trace that the deliveries continue; never sent. Absent without one. */
   readonly traceparent?: string | undefined;
 }
 

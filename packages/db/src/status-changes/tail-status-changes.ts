@@ -11,8 +11,8 @@ import { statusChanges } from './table.ts';
 const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0 ->> 'payload')::jsonb ->> 'errorReason'`;
 
 /**
- * The first status changes in these ranges of the account's monitors, by timestamp, then monitor: announced and silent ones, also those of
- * maintenance. A monitor of another account, or one that was deleted, has none.
+ * The first status changes in these ranges of the account's monitors, by timestamp, then monitor: announced and silent ones, including
+ * those of maintenance. A monitor of another account, or one that was deleted, has none.
  */
 export async function tailStatusChanges(
   db: Database,

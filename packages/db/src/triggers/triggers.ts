@@ -30,7 +30,7 @@ async function onlyRegion(db: Database, monitorId: string): Promise<string> {
 }
 
 /**
- * Takes a trigger to run it: one process gets it, and none after its time, by Postgres' clock. Null if it was taken, is too late, or does
+ * Takes a trigger to run it: one process gets it, and none after its limit, by Postgres' clock. Null if it was taken, is too late, or does
  * not exist.
  */
 export async function takeTrigger(

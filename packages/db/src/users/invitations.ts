@@ -62,7 +62,7 @@ export async function createInvitation(
   const email = input.email?.toLowerCase() ?? null;
   const user = email === null ? null : await findUserByEmail(db, email);
   if (user?.accountId === input.accountId) {
-    throw new AppError('conflict', 'Somebody with this e-mail address is a user of the account already.', {
+    throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
       errors: [{ path: 'email', message: 'is a user already' }],
     });
   }
@@ -81,7 +81,7 @@ export async function createInvitation(
   return { invitation: toWire(firstOf(rows)), token };
 }
 
-/** A new token of the setup link, which makes the first owner; the former one stops working. Null if the first account has a user. */
+/** Replaces the token of the setup link, which creates the first owner. Null if the first account has a user. */
 export async function renewSetupInvitation(db: Database): Promise<string | null> {
   const { id: accountId } = await ensureAccount(db);
   return db.transaction(async (tx) => {
@@ -115,7 +115,7 @@ export interface Acceptance {
 }
 
 /**
- * Makes a user of the person who has the token. Of several at once one succeeds.
+ * Creates a user for the person who has the token. Of several concurrent calls, one succeeds.
  * @throws AppError not_found; gone; conflict if the address is taken; validation_failed without an address
  */
 export async function acceptInvitation(
@@ -130,7 +130,7 @@ export async function acceptInvitation(
     if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
     const email = invitation.email ?? given.email;
     if (email === null) {
-      throw new AppError('validation_failed', 'This invitation names no e-mail address: give yours.', {
+      throw new AppError('validation_failed', 'This invitation contains no e-mail address. Enter yours.', {
         errors: [{ path: 'email', message: 'is required' }],
       });
     }
@@ -162,7 +162,7 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
 }
 
 /**
- * Makes a user by an invitation, and deletes every other one for the address: after a removal none may bring the user back.
+ * Creates the user of an invitation and deletes every other invitation for the address: after a removal, none may restore the user.
  * @returns null if the invitation was accepted, or withdrawn, since it was read
  */
 async function admit(

@@ -23,7 +23,7 @@ export const users = pgTable(
     accountId: accountId(),
     role: t.text('role').$type<UserRole>().notNull(),
     name: t.text('name').notNull(),
-    /** In lower case. Unique in all accounts, since users sign in with it. */
+    /** In lower case. Unique across accounts, since users sign in with it. */
     email: t.text('email').notNull(),
     /** Whether someone other than the user has confirmed the address: only then may single sign-on sign in as the user. */
     emailVerified: t.boolean('email_verified').notNull().default(false),
@@ -38,7 +38,7 @@ export const users = pgTable(
   ],
 );
 
-/** Addresses of removed users: a setup that still names one must not create the user again. */
+/** Addresses of removed users: a setting that still names one must not create the user again. */
 export const userTombstones = pgTable(
   'user_tombstones',
   (t) => ({

@@ -3,7 +3,7 @@ import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
-import { brokenUniqueConstraint, requireFound } from '../database/errors.ts';
+import { violatedUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
 import { accounts, invitations, userLogins, users, userTombstones } from './table.ts';
@@ -44,7 +44,7 @@ export async function findUserWithAccount(
 
 type UserRow = typeof users.$inferSelect;
 
-/** An address is compared in lower case. It is unique in all accounts. */
+/** Addresses are compared in lower case and are unique across accounts. */
 function hasEmail(email: string): SQL {
   return eq(sql`lower(${users.email})`, email.toLowerCase());
 }
@@ -97,8 +97,8 @@ export async function createUser(db: Queryable, { passwordHash, email, ...fields
       .values({ ...fields, email: email.toLowerCase() })
       .returning(userColumns)
       .catch((error: unknown) => {
-        if (brokenUniqueConstraint(error) !== 'users_email_key') throw error;
-        throw new AppError('conflict', 'There is a user with this e-mail address already.', {
+        if (violatedUniqueConstraint(error) !== 'users_email_key') throw error;
+        throw new AppError('conflict', 'A user with this e-mail address already exists.', {
           errors: [{ path: 'email', message: 'is taken' }],
         });
       });
@@ -120,7 +120,7 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
   if (owners >= 2) return;
-  throw new AppError('conflict', 'This is the last owner of the account: make somebody else an owner first.');
+  throw new AppError('conflict', 'This is the last owner of the account: make another user an owner first.');
 }
 
 function isTombstoneOf(accountId: string, email: string): SQL | undefined {
@@ -176,7 +176,7 @@ export async function setUserRole(
 }
 
 /**
- * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the setup from creating the user again.
+ * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the settings from creating the user again.
  * @param revokeApiKeys whether to delete the API keys that the user created
  * @throws AppError not_found; conflict for the last owner
  */

@@ -36,12 +36,12 @@ beforeEach(() => {
   lookup = createFairLookup({
     now: () => Date.now(),
     lookup: (hostname, _options, { onResult, onRetry, onEnd }) => {
-      const close = (isAnswered: boolean): void => {
+      const close = (allResponded: boolean): void => {
         underway = underway.filter((other) => other !== one);
-        const keptForMs = isAnswered ? 0 : startedAt + 10_000 - Date.now();
+        const keptForMs = allResponded ? 0 : startedAt + 10_000 - Date.now();
         if (keptForMs <= 0) unkeep();
         else setTimeout(unkeep, keptForMs);
-        onEnd(isAnswered);
+        onEnd(allResponded);
       };
       const unkeep = (): void => void kept.splice(kept.indexOf(hostname), 1);
       const one: Underway = {

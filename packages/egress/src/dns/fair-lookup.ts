@@ -28,7 +28,7 @@ export type OwnedLookup = (
 const HANGS_AFTER_MS = 1_000;
 /** How long a caller waits for a lookup. */
 const LOOKUP_WITHIN_MS = 10_000;
-/** How long a forwarder keeps a query without a response (dnsmasq: 10 s), also after the lookup has ended here. */
+/** How long a forwarder keeps a query without a response (dnsmasq: 10 s), even after the lookup has ended here. */
 const FORWARDER_KEEPS_MS = 10_000;
 /** Callers have timers of their own for their deadline. The lookup fails a little later, so that they report a time-out. */
 const AFTER_DEADLINE_MS = 100;
@@ -48,7 +48,7 @@ const UNCERTAIN_LIMITS = {
   limits: {
     /** Includes lookups of known names that hang. */
     account: 55,
-    /** The same, without first lookups that do not hang yet: those of names from the account have the rest. */
+    /** Like `account`, but without first lookups that do not hang yet: the rest is reserved for these. */
     suspect: 30,
     resource: 1,
   },

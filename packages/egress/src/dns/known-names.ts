@@ -67,7 +67,7 @@ class NameTable {
     if (names.size === 0) this.#accounts.delete(account);
   }
 
-  /** Deletes the oldest name of the largest account, or of this one if it has used its share. @returns false if that is in use */
+  /** Deletes the oldest name of the largest account, or of this one if it has used its share. @returns false if that name is in use */
   #makeRoom(account: string): boolean {
     let from = account;
     let names: ReadonlyMap<string, KnownName> = this.#accounts.get(account) ?? new Map();

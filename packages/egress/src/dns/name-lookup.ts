@@ -6,7 +6,7 @@ import type { Family } from './system-config.ts';
 const REPEAT_AFTER_MS = 3_000;
 /** The pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
-/** How often a failed query for IPv4 addresses is repeated if the name has IPv6 addresses. */
+/** How many times a failed query for IPv4 addresses is repeated if the name has IPv6 addresses. */
 const MAX_IPV4_RETRIES = 2;
 /** A search domain that takes longer is skipped. */
 const SEARCH_DOMAIN_WITHIN_MS = 3_000;
@@ -235,7 +235,7 @@ function timeoutError(): NodeJS.ErrnoException {
   return Object.assign(new Error('no name server responded in time'), { code: dns.TIMEOUT });
 }
 
-/** An error as of `getaddrinfo`, which callers know. */
+/** An error like those of `getaddrinfo`, which callers handle. */
 export function lookupError(code: 'ENOTFOUND' | 'EAI_AGAIN', hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), {
     code,

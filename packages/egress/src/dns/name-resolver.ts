@@ -20,7 +20,7 @@ import {
 
 /** After this time without a response, the next server (or the same one again) is queried, too. */
 const RESPOND_WITHIN_MS = 1_500;
-/** How often the files and the interfaces are read at most. */
+/** The minimum time between two reads of the files and the interfaces. */
 const REREAD_AFTER_MS = 5_000;
 
 export type LookupAll = (hostname: string, options: Options, callback: OnResult) => void;

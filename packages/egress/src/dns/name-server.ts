@@ -26,7 +26,7 @@ interface NameServer {
 }
 
 /**
- * One name server. It has resolvers of its own, because c-ares returns the failure of one server as the result instead of asking the
+ * One name server. It has resolvers of its own, because c-ares returns the failure of one server as the result instead of querying the
  * next. c-ares also shortens its time-out to a multiple of a server's usual response time, and drops later responses. So a query is
  * repeated on a resolver that has not yet seen enough responses to do so.
  */

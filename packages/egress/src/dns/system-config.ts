@@ -88,7 +88,7 @@ export function normalize(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();
 }
 
-/** The addresses of names that no name server is asked for: those of the hosts file and `localhost` (RFC 6761). Null for others. */
+/** The addresses of names that need no name server: those of the hosts file and `localhost` (RFC 6761). Null for others. */
 export function localAddresses(name: string, hosts: NameConfig['hosts']): readonly LookupAddress[] | null {
   return hosts.get(name) ?? (/^(.*\.)?localhost$/.test(name) ? LOOPBACK : null);
 }

@@ -29,7 +29,7 @@ export const CANARY_ADDRESSES: readonly string[] = [
 
 /**
  * One machine as an attacker sees it: a public server, a canary on every address that must stay closed, and a DNS server
- * that responds as the attacker likes. All listen on one port, for http and https alike.
+ * that responds as the attacker wants. All listen on one port, for http and https alike.
  */
 export class AttackGround {
   readonly dns: DnsServer;
@@ -38,7 +38,7 @@ export class AttackGround {
   readonly ca: string;
   /** How the public server responds; by default with 200 to everything. */
   respond: RequestListener = okay;
-  /** TCP connections that the canary took. */
+  /** TCP connections that the canary accepted. */
   canaryConnections = 0;
   readonly watch = new ConnectionWatch();
   readonly #servers: net.Server[] = [];
@@ -60,7 +60,7 @@ export class AttackGround {
         return ground;
       } catch (error) {
         await ground.#stop();
-        // Somebody else took the port on one of the addresses.
+        // Another process has taken the port on one of the addresses.
         if (left === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
       }
     }
@@ -71,7 +71,7 @@ export class AttackGround {
     return text.replaceAll('PORT', String(this.port));
   }
 
-  /** The same over https, where the text begins with http at all. */
+  /** The same over https, if the text begins with http. */
   secureUrl(text: string): string {
     return this.url(text).replace(/^http(?!s)/i, 'https');
   }

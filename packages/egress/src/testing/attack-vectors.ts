@@ -47,7 +47,7 @@ export function vectorsByKind(): [kind: string, count: number, vectors: readonly
 }
 
 /**
- * Half of each class, for what costs a database's work per vector: every other vector, from the first or the second on.
+ * Half of each class, for tests that use the database for each vector: every other one, from the first or the second on.
  * The two halves make up the catalogue; a class of one vector is in both.
  */
 export function halfByKind(half: 'first' | 'second'): ReturnType<typeof vectorsByKind> {

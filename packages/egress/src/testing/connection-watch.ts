@@ -8,7 +8,7 @@ const FIRST_EPHEMERAL_PORT = 32_768;
 
 /**
  * Notes the attempts of this process to open TCP connections, whether or not a server responds. All test files of a process share
- * `net`, and a client of an earlier file may still try to reconnect to its server. Nothing tells such an attempt from one of this
+ * `net`, and a client of an earlier file may still try to reconnect to its server. Such an attempt looks like one of this
  * file, so attempts at addresses and ports where servers of a test run may listen are not noted. At other addresses, attempts at
  * every port are noted.
  */

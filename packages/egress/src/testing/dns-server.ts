@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 import type { LookupAll } from '../dns/name-resolver.ts';
 
 /**
- * Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. `failure`: the server says that it
+ * Addresses or another name (CNAME); a function is called with the number of the question, from 1. `failure`: the server says that it
  * failed; `refusal`: that it refuses; `silence`: it does not respond; `no IPv6`: it responds to queries for IPv4 addresses only, with 127.0.0.1.
  */
 export type ZoneEntry =
@@ -27,7 +27,7 @@ interface ResourceRecord {
 const A = 1;
 const CNAME = 5;
 const AAAA = 28;
-/** A busy machine does not ask twice: tests count the questions. */
+/** A busy machine must not repeat queries, because tests count them. */
 const PATIENT = { timeout: 60_000, maxTimeout: 60_000, tries: 2 };
 const HEADER_BYTES = 12;
 const SERVER_FAILURE = 2;
@@ -43,7 +43,7 @@ const RESPONSE_FLAGS = 0x8180;
 /** A DNS server on loopback that responds to A and AAAA queries as its zone says, with a time to live of 0. */
 export class DnsServer {
   readonly zone = new Map<string, ZoneEntry>();
-  /** What was asked, in order: the name and `A` or `AAAA`. */
+  /** The queries received, in order: the name and `A` or `AAAA`. */
   readonly asked: string[] = [];
   /** The queries without a response, as in `asked`. */
   readonly silent = new Set<string>();
@@ -79,7 +79,7 @@ export class DnsServer {
     return `127.0.0.1:${this.#socket.address().port}`;
   }
 
-  /** How often the A records of a name were asked for. */
+  /** How many times the A records of a name were queried. */
   questions(name: string): number {
     return this.#questions.get(name) ?? 0;
   }
@@ -90,7 +90,7 @@ export class DnsServer {
     await closed;
   }
 
-  /** `dns.lookup` on this server. Only `localhost` is left to the machine, which asks no server for it. */
+  /** `dns.lookup` on this server. Only `localhost` is left to the machine, which resolves it without a server. */
   readonly lookup: LookupAll = (hostname, options, callback) => {
     if (/^localhost\.?$/i.test(hostname)) return dns.lookup('localhost', options, callback);
     callbackify(() => this.#resolve(hostname))((error, addresses) => {
@@ -112,7 +112,7 @@ export class DnsServer {
     ];
   }
 
-  /** Null where it stays silent. */
+  /** Null if it stays silent. */
   #respond(query: Buffer): Buffer | null {
     const { name, type, end } = readQuestion(query);
     if (type === A) this.#questions.set(name, this.questions(name) + 1);
@@ -135,7 +135,7 @@ export class DnsServer {
     return Buffer.concat([header, query.subarray(HEADER_BYTES, end), ...(records ?? []).map(encodeRecord)]);
   }
 
-  /** Null where there is no such name. */
+  /** Null if there is no such name. */
   #records(name: string, type: number, question: number): ResourceRecord[] | null {
     const entry = this.zone.get(name);
     if (entry === undefined) return null;

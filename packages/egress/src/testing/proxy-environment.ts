@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'GLOBAL_AGENT_HTTP_PROXY', 'npm_config_proxy'];
-/** Ends a module that hangs. It is no statement about speed. */
+/** Ends a module that hangs. It does not measure speed. */
 const HANG_MS = 120_000;
 
 /**
- * Runs a module in a Node of its own whose environment names this proxy in every way that Node and libraries know, and
+ * Runs a module in its own Node.js process whose environment names this proxy in every way that Node and libraries know, and
  * tells Node to use it.
  * @param folder of the workspace whose imports the module uses, built
  * @param values given to the module as `process.argv` from 1 on

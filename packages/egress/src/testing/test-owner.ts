@@ -1,6 +1,6 @@
 import type { LookupOwner } from '../dns/fair-lookup.ts';
 
-/** Longer than any test runs, so that no lookup of a busy machine comes too late. */
+/** Longer than any test runs, so that no lookup times out on a busy machine. */
 const NO_TIMEOUT_MS = 600_000;
 
 /** An owner of lookups with an account of its own for each name. */

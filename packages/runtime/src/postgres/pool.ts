@@ -29,7 +29,7 @@ export type PostgresPoolConfig = Omit<
 
 export interface PostgresPool {
   readonly pool: Pool;
-  /** Breaks all connections, also later ones, so that a service that stops does not wait for a server that does not respond. */
+  /** Breaks all connections, including later ones, so that a service that stops does not wait for a server that does not respond. */
   abandon(): void;
 }
 
@@ -68,7 +68,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
   };
 }
 
-const stopError = (): Error => new Error('The service stops');
+const stopError = (): Error => new Error('The service is shutting down');
 
 function createSocket(silentMs: number | undefined): Socket {
   const socket = new Socket();
@@ -123,7 +123,7 @@ function selectingClient(
       const { stream } = this.connection;
       let host: PostgresHost | undefined;
       let cancelLimit: (() => void) | undefined;
-      // After a failover the broken connections show that another server has to be selected, also before the pool listens.
+      // After a failover the broken connections show that another server has to be selected, even before the pool listens.
       this.on('error', () => selector.forget(host));
       try {
         host = await selector.select();

@@ -50,7 +50,7 @@ interface OtlpSpan {
 
 const ERROR = 2;
 
-/** Turns tracing on for tests of what passes traces on: no span is sent anywhere. @returns what ends it */
+/** Turns tracing on without sending spans, for tests of trace propagation. @returns a function that turns it off */
 export async function startTracingWithoutExport(): Promise<() => Promise<void>> {
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER: 'always_off' };
   Object.assign(process.env, env);

@@ -88,15 +88,15 @@ describe('testing a channel', () => {
   test('without a notifier or a queue: 504 after ten seconds, and nothing is sent later', async () => {
     onHint = () => Promise.reject(new Error('no queue'));
     const { channel } = await newChannel(user);
-    let isAnswered = false;
+    let allResponded = false;
     const pending = user.post(`${CHANNELS}/${channel.id}/test`).then((response) => {
-      isAnswered = true;
+      allResponded = true;
       return response;
     });
     const before = await looksForOutcome(0);
     clock.advance(9_999);
     await looksForOutcome(before + 2);
-    expect(isAnswered).toBe(false);
+    expect(allResponded).toBe(false);
     clock.advance(1);
     const response = await pending;
     expect(response.status).toBe(504);

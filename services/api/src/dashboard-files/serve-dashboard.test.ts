@@ -125,7 +125,7 @@ describe('files', () => {
     '/assets/..%2f..%2fpackage.json',
     '/assets/%00',
     `/assets/${'a'.repeat(5_000)}`,
-  ])('%.40s: 404 and no page', async (path) => {
+  ])('unknown file %#: 404 and no page', async (path) => {
     const response = await get(path, { Accept: NAVIGATION });
     expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
     expect(response.headers['cache-control']).toBe('no-store');

@@ -1,6 +1,6 @@
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
-  deleteExpiredSessions,
+  deleteExpiredSignIns,
   deleteFinished,
   deleteOldIdempotencyKeys,
   deleteOldTriggers,
@@ -88,7 +88,7 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     }),
     byAge('delete old triggers', () => deleteOldTriggers(db, signal)),
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
-    byAge('delete expired sessions', () => deleteExpiredSessions(db, signal)),
+    byAge('delete expired sessions', () => deleteExpiredSignIns(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
     // Last, so that no other task waits for a partition in use.

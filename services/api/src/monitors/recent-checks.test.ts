@@ -79,13 +79,21 @@ describe('GET /api/dashboard/monitors/recent-checks', () => {
   });
 
   test.each([
-    ['', 'is required'],
-    ['?monitorIds=', 'must be 1 to 200 monitor ids, separated by commas'],
-    ['?monitorIds=x', 'must be 1 to 200 monitor ids, separated by commas'],
-    [`?monitorIds=${randomUUID()},`, 'must be 1 to 200 monitor ids, separated by commas'],
-    [`?monitorIds=${randomUUID()}&monitorIds=${randomUUID()}`, 'must be given only once'],
-    [`?monitorIds=${Array.from({ length: 201 }, () => randomUUID()).join(',')}`, 'must be 1 to 200 ids'],
-  ])('%.60s: 400', async (query, message) => {
+    ['without ids', '', 'is required'],
+    ['an empty id', '?monitorIds=', 'must be 1 to 200 monitor ids, separated by commas'],
+    ['an invalid id', '?monitorIds=x', 'must be 1 to 200 monitor ids, separated by commas'],
+    [
+      'a comma at the end',
+      `?monitorIds=${randomUUID()},`,
+      'must be 1 to 200 monitor ids, separated by commas',
+    ],
+    ['two lists', `?monitorIds=${randomUUID()}&monitorIds=${randomUUID()}`, 'must be given only once'],
+    [
+      '201 ids',
+      `?monitorIds=${Array.from({ length: 201 }, () => randomUUID()).join(',')}`,
+      'must be 1 to 200 monitor ids',
+    ],
+  ])('%s: 400', async (_name, query, message) => {
     const response = await member.get(PATH + query);
     expect(response.status).toBe(400);
     const { errors } = response.body as { errors: { path: string; message: string }[] };

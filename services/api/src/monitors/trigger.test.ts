@@ -180,19 +180,19 @@ describe('trigger', () => {
   test('no checker in the region: 504 after timeout + 5 s, and nothing starts later', async () => {
     const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
     const { polls, restore } = countPolls();
-    let isAnswered = false;
+    let allResponded = false;
     const pending = api
       .as()
       .post(trigger(id))
       .then((response) => {
-        isAnswered = true;
+        allResponded = true;
         return response;
       });
     await until('the request waits', () => polls() > 1);
     clock.advance(5_999);
     const before = polls();
     await until('the request keeps waiting', () => polls() > before + 2);
-    expect(isAnswered).toBe(false);
+    expect(allResponded).toBe(false);
     clock.advance(1);
     const response = await pending;
     restore();

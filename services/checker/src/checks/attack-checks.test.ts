@@ -94,11 +94,11 @@ interface EventText {
   readonly status: string;
   readonly error_reason: string | null;
   readonly error_detail: string | null;
-  /** Null where no trigger overrode the monitor's. */
+  /** Null unless a trigger overrode the monitor's. */
   readonly url: string | null;
 }
 
-/** What the events of a monitor say, in the order of the checks. */
+/** The outcomes of the events of a monitor, in the order of the checks. */
 async function eventsOf(
   monitorId: string,
 ): Promise<[outcome: Outcome | undefined, override: string | null][]> {

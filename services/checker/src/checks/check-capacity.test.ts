@@ -182,7 +182,7 @@ describe('targets that hang', () => {
       await pass(59_000);
       await finish('shop');
       await pass(intervalSeconds * 1_000);
-      // What is not remembered any more goes when something else is remembered.
+      // Expired entries are deleted when another one is added.
       await hang(['other']);
       await finish('other');
       expect(capacity.isSlow('shop')).toBe(true);

@@ -56,7 +56,7 @@ export interface Permit {
   readonly release: () => void;
 }
 
-/** Why there was no permit: the process shuts down, no fast permit was free in time, or the limits of slow checks. */
+/** Why there was no permit: the process shuts down, no fast permit was free in time, or a limit of slow checks was reached. */
 export type NoPermit = 'closed' | 'late' | 'throttled';
 
 /**

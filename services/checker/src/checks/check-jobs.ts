@@ -108,7 +108,7 @@ export class CheckJobs {
       else this.#members.delete(id);
       return members;
     } catch (cause) {
-      // The results of the members of last time wait in the recorder. The gaps of a late slot show with the next one.
+      // The known members can be checked: their results wait in the recorder. A late slot shows as a gap before the next one.
       if (!isRerun && known) return known;
       if (isRerun && isLate) return [];
       throw new JobPostponedError('the monitors of a wave could not be listed', { cause });

@@ -19,7 +19,7 @@ export interface CheckContext {
   readonly announce: (statusChangeId: string) => void;
 }
 
-/** The monitor's check that runs. Without `urlOverride` it uses the monitor's URL. */
+/** The check to run. Without `urlOverride` it uses the monitor's URL. */
 export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
 
 /**

@@ -56,7 +56,7 @@ afterAll(async () => {
 let registry: Metrics;
 let checks: ScheduledChecks;
 let monitorId: string;
-/** The slot of a moment ago. */
+/** The latest slot. */
 let slot: number;
 beforeEach(async () => {
   target.requests.clear();
@@ -108,13 +108,13 @@ function contextOf({
   };
 }
 
-/** Runs the job of a planned slot: 0 is that of a moment ago, -1 the one before. */
+/** Runs the job of a planned slot: 0 is the latest, -1 the one before. */
 function run(index: number, stalls = 0): Promise<void> {
   const jobId = `repeat:${waveId(waveOf(monitorId, 60))}:${slot + index * INTERVAL_MS}`;
   return checks.run({ monitorId, revision: 1 }, jobId, 60, stalls);
 }
 
-/** What one counter of the checker says, by reason; those of nothing left out. */
+/** The values of one counter by reason, without zeros. */
 async function countOf(name: 'missed' | 'skipped'): Promise<Record<string, number>> {
   const { values } = (await registry.getSingleMetric(`tocsin_checks_${name}_total`)?.get()) ?? { values: [] };
   const counted = values.filter(({ value }) => value > 0);
@@ -273,7 +273,7 @@ describe('a check that waits for a permit', () => {
     await expect(waiting).rejects.toThrow(JobReturnedError);
   });
 
-  test('for at most 15 minutes', async () => {
+  test('waits for at most 15 minutes', async () => {
     checks = scheduledChecks({ capacity });
     await context.db.execute(`update monitors set interval_seconds = 86400 where id = '${monitorId}'`);
     const acquire = jest.spyOn(capacity, 'acquire').mockResolvedValue('late');
@@ -281,7 +281,7 @@ describe('a check that waits for a permit', () => {
     expect(acquire.mock.calls[0]?.[1]).toBe(15 * 60_000);
   });
 
-  test.each(['a moment', 'longer'])('for %s', async (wait) => {
+  test.each(['a moment', 'longer'])('reads its monitor again only after a long wait: %s', async (wait) => {
     let loads = 0;
     checks = scheduledChecks({ capacity, load: (ids) => ((loads += 1), loadCheckTargets(context, ids)) });
     const waiting = run(0);

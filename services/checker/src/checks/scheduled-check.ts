@@ -46,7 +46,7 @@ const READ_AGAIN_WITHIN_MS = 2_000;
 const LOCK_GRACE_MS = 5_000;
 /** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
-/** A check that ran in so many processes that died may be what kills them, so it does not run again. */
+/** A check whose process died this many times may be the cause, so it does not run again. */
 const MAX_STALLS = 2;
 /** How often an unreadable monitor is logged. */
 const LOG_UNREADABLE_EVERY_MS = 10 * 60_000;
@@ -69,7 +69,7 @@ export class ScheduledChecks {
   /**
    * Runs one check of a job, unless it is too late or another check of the monitor runs.
    * @param intervalSeconds of the wave; null for a single check
-   * @param stalls how often a checker died, or hung, while it ran this job
+   * @param stalls how many times a checker died, or hung, while it ran this job
    * @param onSlow called once if the check only waits from then on
    * @throws JobPostponedError if Postgres cannot be read now, JobReturnedError if the process shuts down
    */
@@ -174,7 +174,7 @@ export class ScheduledChecks {
     }
   }
 
-  /** Null if another process checks the monitor. A store that is unavailable keeps no check from running. */
+  /** Null if another process checks the monitor. If the store is unavailable, the check runs anyway. */
   async #lock(
     { monitorId, intervalSeconds, timeoutSeconds }: CheckTarget,
     jobId: string,

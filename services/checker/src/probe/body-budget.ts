@@ -6,7 +6,7 @@ export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
-/** Limits the memory of bodies that are being read. An account may use as many bytes as are left free, so the next one finds some. */
+/** Limits the memory of bodies that are being read. An account may use as many bytes as it leaves free, so that others find some. */
 export class BodyBudget {
   readonly #maxBytes: number;
   readonly #usedBy = new Map<string, number>();

@@ -48,7 +48,7 @@ let packed: Record<'gzip' | 'deflate' | 'br', Buffer>;
 beforeAll(() => {
   const zeros = Buffer.alloc(16 * MIB);
   packed = {
-    // Members after each other are one gzip text.
+    // Concatenated members are one gzip stream.
     gzip: Buffer.concat(Array<Buffer>(64).fill(gzipSync(zeros, { level: 9 }))),
     deflate: deflateSync(zeros, { level: 9 }),
     br: brotliCompressSync(zeros, { params: { 1: 2 } }),

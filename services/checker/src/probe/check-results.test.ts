@@ -117,7 +117,7 @@ function gzipped(bytes: Buffer, more: Partial<Case> = {}): Case {
   return sends(Buffer.concat([Buffer.from(head), bytes]), more);
 }
 
-/** Sets a cookie with these attributes and redirects; only who brings the cookie back gets through. */
+/** Sets a cookie with these attributes and redirects; only a request with the cookie gets through. */
 function gate(location: string, attributes = ''): http.RequestListener {
   return (request, response) => {
     if (request.headers.cookie === 'pass=yes') response.end('ok');

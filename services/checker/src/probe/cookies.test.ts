@@ -97,7 +97,7 @@ describe('a cookie that a redirect sets', () => {
     expect(seen.map(({ cookie }) => cookie)).toEqual([undefined, undefined, 'one=1; two=1', 'one=2']);
   });
 
-  test('comes behind a Cookie header of the monitor, which stays within its origin', async () => {
+  test('comes after a Cookie header of the monitor, which stays within its origin', async () => {
     const { seen } = await follow(
       [{ at: 'a.test/1', sets: ['set=1'] }, last('a.test/2'), { at: 'b.test/3', sets: [] }, last('a.test/4')],
       { cookie: 'own=1' },

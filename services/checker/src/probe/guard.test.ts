@@ -61,7 +61,7 @@ describe('each hop of a redirect is guarded', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  test('also the fifth', async () => {
+  test('including the fifth', async () => {
     const target = await targets.http((request, response) => {
       const step = Number(request.url?.slice(1));
       const location = step < 4 ? `/${step + 1}` : `http://127.0.0.1:${canary.port}/`;
@@ -72,7 +72,7 @@ describe('each hop of a redirect is guarded', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  test('a name that turns to loopback between two hops (DNS rebinding)', async () => {
+  test('a name that changes to loopback between two hops (DNS rebinding)', async () => {
     const addresses = ['127.0.0.2', '127.0.0.1'];
     const rebinding = createEgress({
       allowCidrs: ['127.0.0.2/32'],

@@ -38,7 +38,7 @@ export function requestOptions(request: HopRequest, egress: Egress, owner: Looku
     path: url.pathname + url.search,
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Accepts what other clients accept: folded headers, lines that end in LF, a length beside chunks, spaces after a chunk size. This is
+    // Accepts what other clients accept: folded headers, lines that end in LF, a length and chunks, spaces after a chunk size. This is
     // safe because a connection carries one response and is then closed.
     insecureHTTPParser: true,
     headers: rawHeaders(request),
@@ -73,7 +73,7 @@ export const MAX_REDIRECTS = 5;
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The request that a redirect asks for, or a description of why it cannot be followed. Custom headers and the body are dropped for good
+ * The request that a redirect leads to, or a description of why it cannot be followed. Custom headers and the body are dropped for good
  * when the origin changes: a later hop back must not send them to a page that the other origin chose. The caller adds cookies.
  * @param location the Location header as Node read it (Latin-1), null without one
  */
@@ -88,7 +88,7 @@ export function redirectedRequest(
   const url = parseUrl(text, request.url.href);
   // Servers put tokens into queries and fragments.
   const redirect = `the redirect to ${quote(text.replace(/[?#].*$/s, '…'))}`;
-  if (url === null) return `${redirect} is no valid URL`;
+  if (url === null) return `${redirect} is not a valid URL`;
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${redirect} leaves http and https`;
   const method = redirectedMethod(request.method, statusCode);
   if (url.origin !== request.url.origin) return { url, method, headers: null, body: null, cookies: null };

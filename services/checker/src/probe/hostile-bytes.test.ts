@@ -17,7 +17,7 @@ const READS: Assertions = { bodyContains: 'needle' };
 const NO_BODY = { bodyNotContains: 'needle' };
 afterEach(() => targets.closeAll());
 
-/** What is stored, logged and shown of any failed check. */
+/** Expects a detail that can be stored, logged and shown. */
 function expectFit(result: ProbeResult): void {
   expect(result.errorDetail?.length ?? 0).toBeLessThanOrEqual(500);
   expect(result.errorDetail ?? '').not.toMatch(/\p{Cc}/u);
@@ -67,7 +67,7 @@ describe('a head that is not HTTP', () => {
   test('a folded header, as old servers send it, is one', async () => {
     const target = await responding(targets, 'HTTP/1.1 302 Found\r\nLocation: ftp:\r\n //x\r\n\r\n');
     const result = await check(target.origin, egress);
-    expect(result.errorDetail).toBe('the redirect to "ftp: //x" is no valid URL');
+    expect(result.errorDetail).toBe('the redirect to "ftp: //x" is not a valid URL');
     await target.allClosed();
   });
 });
@@ -78,7 +78,7 @@ describe('a body with invalid chunks', () => {
     ['no number', `${HEAD}xyz\r\nneedle\r\n0\r\n\r\n`],
     ['a size below zero', `${HEAD}-6\r\nneedle\r\n0\r\n\r\n`],
     ['a size beyond 64 bits', `${HEAD}FFFFFFFFFFFFFFFFF\r\nneedle`],
-    ['more than it said', `${HEAD}3\r\nneedle\r\n0\r\n\r\n`],
+    ['more data than its size', `${HEAD}3\r\nneedle\r\n0\r\n\r\n`],
     ['an extension of 1 MB', `${HEAD}6;${'x'.repeat(1_000_000)}\r\nneedle\r\n0\r\n\r\n`],
   ])('%s', async (_name, bytes) => {
     const target = await responding(targets, bytes);
@@ -170,15 +170,15 @@ describe('a Location', () => {
     ['of 60 KB', `x:${'é'.repeat(30_000)}`],
     ['with a tab and a newline of its own', 'java\tscript:alert(1)'],
     ['with backslashes to nowhere', '\\\\[bad'],
-    ['with a port that is none', 'http://127.0.0.1:99999/'],
-    ['with a host that is none', 'http://a b/'],
+    ['with an invalid port', 'http://127.0.0.1:99999/'],
+    ['with an invalid host', 'http://a b/'],
     ['with half a percent-encoding in its host', 'http://%/'],
   ])('%s cannot be followed', async (_name, location) => {
     const bytes = Buffer.from(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\n\r\n`);
     const target = await responding(targets, bytes);
     const result = await check(target.origin, egress);
     expect(result).toMatchObject({ status: 'DOWN', statusCode: 302, errorReason: 'UNKNOWN_ERROR' });
-    expect(result.errorDetail).toMatch(/^the redirect to .+ (is no valid URL|leaves http and https)$/);
+    expect(result.errorDetail).toMatch(/^the redirect to .+ (is not a valid URL|leaves http and https)$/);
     expectFit(result);
     expect(target.connections()).toBe(1);
   });

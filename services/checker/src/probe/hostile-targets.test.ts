@@ -197,7 +197,7 @@ describe('the deadline ends', () => {
   ])('%s', async (_name, head, drop, statusCode) => {
     holdProbeClock();
     const target = await trickling(head, drop, (count) => {
-      // By then the check has read of them: the target works in the same process.
+      // By then the check has read some of them: the target runs in the same process.
       if (count >= 5) jest.advanceTimersByTime(30);
     });
     const result = await check(target.origin, egress, { assertions: READS, timeoutMs: 150 });

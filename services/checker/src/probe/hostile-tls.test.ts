@@ -81,7 +81,7 @@ describe('a handshake', () => {
       const timer = setInterval(() => {
         socket.write('.');
         count += 1;
-        // By then the check has connected: the target works in the same process.
+        // By then the check has connected: the target runs in the same process.
         if (count === 5) jest.advanceTimersByTime(150);
       }, 15);
       socket.on('close', () => clearInterval(timer));

@@ -80,7 +80,7 @@ describe('a healthy target', () => {
   test.each([
     ['an assertion looks at it', { bodyContains: 'last' }],
     ['none does', null],
-  ])('latency covers the body where %s', async (_name, assertions) => {
+  ])('latency covers the body if %s', async (_name, assertions) => {
     holdProbeClock();
     const target = await targets.http((_request, response) => {
       response.write('first, ');

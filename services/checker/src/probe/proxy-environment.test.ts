@@ -51,7 +51,7 @@ test('proxies of the environment do not bypass the guard', async () => {
   expect(ground.canaryConnections).toBe(0);
 });
 
-test('a request without the guarded connections is diverted, where this Node knows how', async () => {
+test('a request without the guarded connections is diverted if this Node.js version supports it', async () => {
   const url = `http://${PUBLIC_ADDRESS}:${ground.port}/`;
   expect(await runBehindProxy(proxyUrl, CHECKER, PLAIN_REQUEST, [url])).toBe(200);
   expect(ground.canaryConnections).toBe(process.allowedNodeEnvironmentFlags.has('--use-env-proxy') ? 1 : 0);

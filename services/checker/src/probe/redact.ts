@@ -3,7 +3,7 @@ const REDACTED = '[hidden]';
 const MIN_SECRET_CHARACTERS = 8;
 /** What may surround a secret in a header value or a body: `Bearer …`, `session=…; theme=dark`, JSON, forms. */
 const SEPARATORS = /[\s"'&=:;,{}[\]<>]+/;
-/** Their values are no secrets, and help to understand a failure. */
+/** Their values are not secrets, and help to understand a failure. */
 const PUBLIC_HEADERS = /^(host|user-agent|accept|accept-.*|content-.*|origin|referer)$/i;
 const MAX_QUOTED_CHARACTERS = 500;
 

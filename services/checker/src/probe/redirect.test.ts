@@ -205,8 +205,8 @@ describe('a Location', () => {
   test.each([
     [undefined, 'status 302 came without a Location to follow'],
     ['', 'status 302 came without a Location to follow'],
-    ['http://[bad', 'the redirect to "http://[bad" is no valid URL'],
-    ['http://', 'the redirect to "http://" is no valid URL'],
+    ['http://[bad', 'the redirect to "http://[bad" is not a valid URL'],
+    ['http://', 'the redirect to "http://" is not a valid URL'],
     ['ftp://127.0.0.1/', 'the redirect to "ftp://127.0.0.1/" leaves http and https'],
     ['file:///etc/passwd', 'the redirect to "file:///etc/passwd" leaves http and https'],
     ['javascript:alert(1)', 'the redirect to "javascript:alert(1)" leaves http and https'],

@@ -25,7 +25,7 @@ export class RecorderClosedError extends Error {
 const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
 /** Batches start this far apart: a transaction costs about the same for one result as for thirty. */
 export const BATCH_EVERY_MS = 25;
-/** Slow batches start so many times their duration apart, which makes fewer and larger ones. */
+/** Slow batches start this many times their duration apart, which makes fewer and larger ones. */
 const BATCH_EVERY_DURATIONS = 4;
 const MAX_BETWEEN_BATCHES_MS = 100;
 

@@ -25,7 +25,7 @@ interface Group {
   readonly results: readonly PendingResult[];
   /** The error of the refusal; null: to be tried together first. */
   readonly cause: unknown;
-  /** How often none of its results could be recorded. */
+  /** How many times none of its results could be recorded. */
   readonly rounds: number;
   /** Not tried before this moment, by `performance.now()`. */
   readonly notBefore: number;
@@ -40,11 +40,11 @@ interface Refusals {
   readonly recordedBefore: number;
 }
 
-/** How often one result is tried alone before it is dropped. */
+/** How many times one result is tried alone before it is dropped. */
 const MAX_REFUSALS = 5;
 /** For this long after a refusal, the results of its monitor are written alone. */
 const SUSPECT_FOR_MS = 10 * 60_000;
-/** After so many refused statements in a row, the cause is not in the results. Doubled in each round. */
+/** After this many refused statements in a row, the cause is not in the results. Doubled in each round. */
 const REFUSALS_IN_A_ROW = 16;
 const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;

@@ -32,7 +32,7 @@ export interface RecorderOptions {
 const MAX_BATCH_SIZE = 500;
 const RETRY_MS = { first: 100, max: 2_000 } as const;
 const CLOSE_PATIENCE_MS = 5_000;
-/** How often a refused batch is tried as a whole: a deadlock is over by then. A time-out costs too much to repeat. */
+/** How many times a refused batch is tried as a whole: a deadlock is over by then. A timeout costs too much to repeat. */
 const TRIES_BEFORE_QUARANTINE = 3;
 /** With more results in quarantine than this, the cause is not in the results. */
 const MAX_QUARANTINED = 2_000;

@@ -17,8 +17,8 @@ export interface ClockGuardOptions {
 }
 
 /**
- * Knows whether this process' clock is right. A checker whose clock is fast would take checks before their time, and one whose clock is
- * slow late or never, because BullMQ starts due jobs by its worker's clock. The clock is wrong if it differs from every store's in the
+ * Knows whether this process' clock is right. A checker whose clock is fast would take checks too early, and one whose clock is
+ * slow too late or never, because BullMQ starts due jobs by its worker's clock. The clock is wrong if it differs from every store's in the
  * same direction: a store with a wrong clock stops nothing, unless all stores are on its machine.
  */
 export class ClockGuard {

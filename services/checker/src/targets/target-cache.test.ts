@@ -28,7 +28,7 @@ test('a monitor is read once per revision', async () => {
   expect(await cache.get('a', 1)).toMatchObject({ revision: 1 });
   revisions.set('a', 2);
   expect(await cache.get('a', 2)).toMatchObject({ revision: 2 });
-  // A job of before the change finds the newer monitor.
+  // A job from before the change gets the newer monitor.
   expect(await cache.get('a', 1)).toMatchObject({ revision: 2 });
   expect(loads).toEqual([['a'], ['a']]);
 });

@@ -18,7 +18,7 @@ export interface LocalTarget {
   readonly allClosed: () => Promise<void>;
 }
 
-/** The local servers of one test file; `closeAll` belongs into `afterEach`. */
+/** The local servers of one test file; `closeAll` belongs in `afterEach`. */
 export interface LocalTargets {
   http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;

@@ -58,7 +58,7 @@ function send(url: string, through: Egress = egress): Promise<WebhookResult> {
   );
 }
 
-/** What came of an attempt, in the words of the catalogue. */
+/** The outcome of an attempt, in the terms of the catalogue. */
 function outcomeOf({ statusCode, error }: WebhookResult): string {
   if (statusCode === 200 && error === null) return 'public';
   if (error !== null && GUARDED.test(error)) return 'blocked';

@@ -10,7 +10,7 @@ import type { WebhookResult, WebhookRequest } from './send-webhook.ts';
 /** Recording is retried while Postgres is unavailable, but not beyond the attempt's lease (15 s). */
 const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
-/** A service has 30 s to stop, and recording an attempt takes up to 18 s. One that starts later might be sent, not recorded, and sent again. */
+/** A service has 30 s to stop, and recording an attempt takes up to 18 s. A later attempt might be sent, not recorded, and repeated. */
 const START_AFTER_STOP_MS = 5_000;
 
 export interface DelivererOptions {
@@ -41,7 +41,9 @@ export class Deliverer {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;
     if (this.#now() > this.#startsUntil) {
-      logger.info('This process stops: another one makes the attempt after its lease', { deliveryId });
+      logger.info('This process is stopping: another one will make the attempt after its lease', {
+        deliveryId,
+      });
       return Promise.resolve();
     }
     const attributes = {
@@ -64,7 +66,7 @@ export class Deliverer {
     return attempt;
   }
 
-  /** The process starts to stop: attempts start within the next 5 s or not at all. */
+  /** The process begins to shut down: attempts start within the next 5 s or not at all. */
   stop(): void {
     this.#startsUntil = Math.min(this.#startsUntil, this.#now() + START_AFTER_STOP_MS);
   }

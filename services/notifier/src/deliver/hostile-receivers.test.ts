@@ -100,7 +100,7 @@ function requestTo(url: string): WebhookRequest {
   };
 }
 
-/** Sends to it; whatever comes back is bounded, fit to be shown, and leaves no connection behind. */
+/** Sends a webhook and checks that the result is bounded and printable, and that no connection stays open. */
 async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookResult> {
   const result = await sendWebhook(requestTo(url), egress, deadlineMs ?? NO_DEADLINE_MS);
   for (const text of [result.error ?? '', result.responseExcerpt ?? '']) {
@@ -162,7 +162,7 @@ describe('a body does not change the result', () => {
   const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
   test.each<[string, string]>([
     ['that breaks off', `${OK}Content-Length: 100\r\n\r\nhalf`],
-    ['in chunks that are none', `${CHUNKED}xyz\r\n`],
+    ['in invalid chunks', `${CHUNKED}xyz\r\n`],
     ['with chunks that are too long', `${CHUNKED}2\r\nneedle\r\n`],
     ['followed by another response', `${OK}Content-Length: 2\r\n\r\nok${OK}\r\n`],
     ['of control characters', `${OK}Content-Length: 9\r\n\r\n\x1b[31m\0\x07\u0085`],

@@ -38,7 +38,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** A channel's next webhook as its receiver gets it, signed with whatever is valid then. */
+/** A channel's next webhook as its receiver gets it, signed with the secrets that are valid then. */
 async function nextWebhook(channelId: string): Promise<{ body: string; headers: Record<string, string> }> {
   const context = { db: database.db, secrets };
   const deliveryId = await createTestDelivery(database.db, accountId, channelId, 'default');

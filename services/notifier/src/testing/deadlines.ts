@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 
-/** Longer than any test runs, so that no attempt of a busy machine ends by its deadline. */
+/** Longer than any test runs, so that no attempt times out on a busy machine. */
 export const NO_DEADLINE_MS = 600_000;
 
 /**

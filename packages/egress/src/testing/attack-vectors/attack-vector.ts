@@ -1,11 +1,11 @@
 /**
- * What becomes of a connection to a URL, with nothing opened but the public server of the attack ground:
+ * The outcome of a connection to a URL if only the public server of the attack ground is allowed:
  * `blocked`: the guard refuses it; `public`: it goes to the public server; `unknown name`: its name does not resolve;
- * `no URL`: it is no http or https URL, so there is nothing to connect to.
+ * `no URL`: it is not an http or https URL, so there is nothing to connect to.
  */
 export type Outcome = 'blocked' | 'public' | 'unknown name' | 'no URL';
 
-/** One way of writing an address that a user gives, and what must become of it. */
+/** One way of writing an address that a user gives, and its required outcome. */
 export interface AttackVector {
   /** The class of attacks it belongs to. */
   readonly kind: string;
@@ -16,7 +16,7 @@ export interface AttackVector {
   readonly accepted: boolean;
 }
 
-/** Vectors of one class with one outcome. @param accepted by default whatever is a URL */
+/** Vectors of one class with one outcome. @param accepted default: every valid URL */
 export function vectors(
   kind: string,
   outcome: Outcome,

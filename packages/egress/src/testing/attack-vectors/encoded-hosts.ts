@@ -1,6 +1,6 @@
 import { atHosts, vectors, type AttackVector } from './attack-vector.ts';
 
-/** Hosts in letters, digits and dots that become ASCII on their way, or must not. Escapes where a character is not seen. */
+/** Hosts in letters, digits and dots that become ASCII on their way, or must not. Invisible characters are written as escapes. */
 export const ENCODED_HOSTS: readonly AttackVector[] = [
   ...vectors(
     'full-width characters',

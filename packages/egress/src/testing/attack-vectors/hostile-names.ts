@@ -58,7 +58,7 @@ const PLATFORM_NAMES: Zone = {
   'host.containers.internal': ['10.88.0.1'],
 };
 
-const PRIVATE_ANSWERS: Zone = {
+const PRIVATE_RESPONSES: Zone = {
   'loopback.attack.test': ['127.0.0.1'],
   'loopback6.attack.test': ['::1'],
   'both.attack.test': ['127.0.0.1', '::1'],
@@ -91,7 +91,7 @@ const ALIASES: Zone = {
 };
 
 /** Some of the addresses are private: only the others may be connected to. */
-const MIXED_ANSWERS: Zone = {
+const MIXED_RESPONSES: Zone = {
   'mixed-private-first.attack.test': ['10.0.0.1', PUBLIC_ADDRESS],
   'mixed-canary-first.attack.test': ['127.0.0.1', PUBLIC_ADDRESS],
   'mixed-canary-last.attack.test': [PUBLIC_ADDRESS, '127.0.0.1'],
@@ -114,9 +114,9 @@ export const HOSTILE_ZONE: Zone = {
   ...LOCALHOST_ALIASES,
   ...LOOPBACK_SERVICES,
   ...PLATFORM_NAMES,
-  ...PRIVATE_ANSWERS,
+  ...PRIVATE_RESPONSES,
   ...ALIASES,
-  ...MIXED_ANSWERS,
+  ...MIXED_RESPONSES,
 };
 
 const namesOf = (zone: Zone): string[] => atHosts(Object.keys(zone).join(' '));
@@ -126,8 +126,8 @@ export const HOSTILE_NAMES: readonly AttackVector[] = [
   ...vectors('localhost', 'blocked', namesOf(LOCALHOST_ALIASES)),
   ...vectors('public name of loopback', 'blocked', namesOf(LOOPBACK_SERVICES)),
   ...vectors('name of a platform service', 'blocked', namesOf(PLATFORM_NAMES)),
-  ...vectors('private DNS response', 'blocked', namesOf(PRIVATE_ANSWERS)),
+  ...vectors('private DNS response', 'blocked', namesOf(PRIVATE_RESPONSES)),
   ...vectors('private DNS response', 'blocked', atHosts('LOOPBACK.Attack.TEST')),
   ...vectors('CNAME to private', 'blocked', namesOf(ALIASES)),
-  ...vectors('mixed DNS responses', 'public', namesOf(MIXED_ANSWERS)),
+  ...vectors('mixed DNS responses', 'public', namesOf(MIXED_RESPONSES)),
 ];

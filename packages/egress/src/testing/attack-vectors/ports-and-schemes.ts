@@ -2,7 +2,7 @@ import { vectors, words, type AttackVector } from './attack-vector.ts';
 
 const loopbackPorts = (ports: string): string[] => words(ports).map((port) => `http://127.0.0.1:${port}/`);
 
-/** Ports of services that speak something else, ports that are none, and schemes that are not http. */
+/** Ports of services that speak other protocols, invalid ports, and schemes that are not http. */
 export const PORTS_AND_SCHEMES: readonly AttackVector[] = [
   ...vectors(
     'ports',

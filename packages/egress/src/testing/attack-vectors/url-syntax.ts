@@ -1,6 +1,6 @@
 import { vectors, type AttackVector } from './attack-vector.ts';
 
-/** URLs that parsers read differently: who is the host? */
+/** URLs for which parsers disagree about the host. */
 export const URL_SYNTAX: readonly AttackVector[] = [
   ...vectors(
     'user information',
