@@ -6,6 +6,17 @@ import { until } from '@tocsin/embedded/testing/until';
 import { stopClock } from '../testing/stopped-clock.ts';
 import { startHttpServer } from './http-server.ts';
 
+/** A server that responds when `finish` is called. */
+async function startPending() {
+  let pending: ServerResponse | undefined;
+  const server = await startHttpServer((_req, res) => void (pending = res), { port: 0 });
+  return {
+    server,
+    untilInProgress: () => until('the request is in progress', () => pending),
+    finish: () => void pending?.end('done'),
+  };
+}
+
 describe('the server', () => {
   async function exchange(port: number, text: string): Promise<string> {
     const socket = connect(port, '127.0.0.1');
@@ -56,41 +67,29 @@ describe('the server', () => {
   });
 
   test('finishes requests in progress before it stops, and closes idle connections', async () => {
-    let finish: (() => void) | undefined;
-    const server = await startHttpServer(
-      (_req, res) => {
-        finish = () => res.end('done');
-      },
-      { port: 0 },
-    );
+    const { server, untilInProgress, finish } = await startPending();
     const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until('the request is in progress', () => finish);
+    await untilInProgress();
     const stopped = server.stop();
-    finish?.();
+    finish();
     expect(await received).toMatch(/done/);
     await stopped;
   });
 
   test('closes a connection that never sent a request before those with a request in progress', async () => {
-    let finish: (() => void) | undefined;
-    const server = await startHttpServer(
-      (_req, res) => {
-        finish = () => res.end('done');
-      },
-      { port: 0 },
-    );
+    const { server, untilInProgress, finish } = await startPending();
     const unused = connect(server.port, '127.0.0.1');
     await once(unused, 'connect');
     // Accepted after the other connection.
     const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until('the request is in progress', () => finish);
+    await untilInProgress();
     const closed = once(unused, 'close');
     const clock = stopClock();
     try {
       const stopped = server.stop();
       clock.advance(1_001);
       await closed;
-      finish?.();
+      finish();
       expect(await received).toMatch(/done$/);
       await stopped;
     } finally {

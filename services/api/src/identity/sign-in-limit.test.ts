@@ -17,7 +17,8 @@ interface Attempts {
   readonly limit: SignInLimit;
   /** @returns the seconds to wait; 0: the password was checked */
   readonly attempt: (attempt: Attempt) => number;
-  readonly sleep: (seconds: number) => void;
+  /** Moves the clock. */
+  readonly advance: (seconds: number) => void;
 }
 
 function attempts(maxCounters?: number): Attempts {
@@ -31,7 +32,7 @@ function attempts(maxCounters?: number): Attempts {
       begun(outcome);
       return 0;
     },
-    sleep: (seconds) => void (now += seconds * 1_000),
+    advance: (seconds) => void (now += seconds * 1_000),
   };
 }
 
@@ -48,12 +49,12 @@ const times = <Result>(count: number, run: () => Result): Result[] => Array.from
 
 describe('guesses', () => {
   test('from one network are five seconds apart after 15 failures', () => {
-    const { attempt, sleep } = attempts();
+    const { attempt, advance } = attempts();
     const from = '203.0.113.1';
     expect(times(17, () => attempt({ from }))).toEqual([...Array(16).fill(0), 5]);
-    sleep(4.5);
+    advance(4.5);
     expect(attempt({ from })).toBe(1);
-    sleep(0.5);
+    advance(0.5);
     expect(times(2, () => attempt({ from }))).toEqual([0, 5]);
   });
 
@@ -65,12 +66,12 @@ describe('guesses', () => {
   });
 
   test('are limited to 1,440 an hour, from any number of networks', () => {
-    const { attempt, sleep } = attempts();
+    const { attempt, advance } = attempts();
     let checked = 0;
     const guessing = networks(250);
     for (let second = 0; second < 3_600; second += TURN_SECONDS) {
       for (const from of guessing) if (attempt({ from }) === 0) checked += 1;
-      sleep(TURN_SECONDS);
+      advance(TURN_SECONDS);
     }
     expect(checked).toBeLessThanOrEqual((2 * 3_600) / TURN_SECONDS + 2 * 10);
   });
@@ -84,7 +85,7 @@ describe('guesses', () => {
   test('are free again after an hour', () => {
     const all = attempts();
     useUpFreeFailures(all);
-    all.sleep(3_601);
+    all.advance(3_601);
     useUpFreeFailures(all);
   });
 
@@ -97,10 +98,10 @@ describe('guesses', () => {
 
 describe('a user', () => {
   test('is not delayed by a few networks that never stop', () => {
-    const { attempt, sleep } = attempts();
+    const { attempt, advance } = attempts();
     for (let second = 0; second < 600; second += 1) {
       for (const from of networks(8)) attempt({ from });
-      sleep(1);
+      advance(1);
     }
     expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
   });
@@ -109,12 +110,12 @@ describe('a user', () => {
     ['a /56 of IPv6', (host: number) => `2001:db8:1:${host.toString(16)}::1`],
     ['a /24 of IPv4', (host: number) => `198.51.100.${host}`],
   ])('is not delayed by all addresses of %s', (_, address) => {
-    const { attempt, sleep } = attempts();
+    const { attempt, advance } = attempts();
     let waits = 0;
     for (let second = 0; second < 120; second += 1) {
       for (let host = 0; host < 256; host += 1) attempt({ from: address(host) });
       if (attempt({ from: '203.0.113.1', outcome: 'succeeded' }) > 0) waits += 1;
-      sleep(1);
+      advance(1);
     }
     // Attempts while the attacker's networks are still new.
     expect(waits).toBeLessThanOrEqual(TURN_SECONDS);
@@ -122,7 +123,7 @@ describe('a user', () => {
 
   test('signs in after the announced time, whatever others do meanwhile', () => {
     const all = attempts();
-    const { attempt, sleep } = all;
+    const { attempt, advance } = all;
     const guessing = networks(50);
     const guess = (): void => {
       for (const from of guessing) attempt({ from });
@@ -133,7 +134,7 @@ describe('a user', () => {
     expect(wait).toBeLessThanOrEqual(50 * TURN_SECONDS);
     for (let second = 0; second < wait; second += 1) {
       guess();
-      sleep(1);
+      advance(1);
     }
     guess();
     expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
@@ -141,20 +142,20 @@ describe('a user', () => {
 
   test('who mistyped often signs in after the announced time, despite bots that never stop', () => {
     const all = attempts();
-    const { attempt, sleep } = all;
+    const { attempt, advance } = all;
     const guess = (): void => {
       for (const from of networks(8)) attempt({ from });
     };
     for (let second = 0; second < 600; second += 1) {
       guess();
-      sleep(1);
+      advance(1);
     }
     const user = { from: '203.0.113.1' };
     let wait = 0;
     for (let failures = 0; failures < 8; failures += 1) {
       while ((wait = attempt(user)) > 0) {
         expect(wait).toBeLessThanOrEqual(9 * TURN_SECONDS);
-        sleep(wait);
+        advance(wait);
         guess();
         expect(attempt({ ...user, outcome: 'undecided' })).toBe(0);
       }
@@ -183,9 +184,9 @@ describe.each(['undecided', 'succeeded'] as const)('an attempt that is %s', (out
   });
 
   test('delays no other attempt', () => {
-    const { attempt, sleep } = attempts();
+    const { attempt, advance } = attempts();
     expect(networks(50, '172.16').map((from) => attempt({ from }))).toContain(TURN_SECONDS);
-    sleep(600);
+    advance(600);
     for (const from of networks(50)) expect(attempt({ from, outcome })).toBe(0);
     expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
   });
@@ -194,24 +195,24 @@ describe.each(['undecided', 'succeeded'] as const)('an attempt that is %s', (out
 describe('a turn', () => {
   test('is reserved for a minute, for one attempt', () => {
     const all = attempts();
-    const { attempt, sleep } = all;
+    const { attempt, advance } = all;
     useUpFreeFailures(all);
     const [first = '', second = '', third = ''] = networks(3);
     expect([first, second, third].map((from) => attempt({ from }))).toEqual([0, 5, 10]);
-    sleep(60);
+    advance(60);
     expect(attempt({ from: second })).toBe(0);
-    sleep(11);
+    advance(11);
     // Its own turn has expired, so it gets another one, which is due at once.
     expect([attempt({ from: third }), attempt({ from: third })]).toEqual([0, 5]);
   });
 
   test('stays reserved if the password was not checked while others wait behind', () => {
     const all = attempts();
-    const { attempt, sleep } = all;
+    const { attempt, advance } = all;
     useUpFreeFailures(all);
     const [first = '', second = '', third = ''] = networks(3);
     expect([first, second, third].map((from) => attempt({ from }))).toEqual([0, 5, 10]);
-    sleep(5);
+    advance(5);
     expect(attempt({ from: second, outcome: 'undecided' })).toBe(0);
     expect(attempt({ from: second, outcome: 'succeeded' })).toBe(0);
   });
