@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { channels } from '@tocsin/db/channels/table';
-import { createChannel } from '@tocsin/db/channels/write-channels';
-import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import { type AttemptOutcome, type AttemptRecord, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import type { AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges, outboxBacklog } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { eq, sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
-import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import { changeStatus, makeChannel as makeChannelIn, recordOutcome } from './delivery-steps.ts';
+import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
 let monitorId: string;
@@ -27,22 +26,11 @@ beforeEach(async () => {
 });
 
 async function makeChannel(): Promise<string> {
-  const channel = await createChannel(context, {
-    accountId: context.accountId,
-    name: 'ops',
-    url: 'https://hooks.example/a',
-    monitorIds: [],
-    allMonitors: true,
-  });
-  return channel.id;
+  return makeChannelIn(context);
 }
 
-/** The monitor goes down (or up); both of its webhook events are due. */
 async function change(to: 'UP' | 'DOWN'): Promise<string> {
-  const check = to === 'DOWN' ? failureOf(monitorId) : checkOf(monitorId);
-  const [outcome] = await recordChecks(context.db, [check]);
-  if (outcome?.kind !== 'recorded' || outcome.statusChangeId === null) throw new Error('no status change');
-  return outcome.statusChangeId;
+  return changeStatus(context, monitorId, to);
 }
 
 async function claim(): Promise<ClaimedDelivery[]> {
@@ -54,23 +42,7 @@ async function record(
   outcome: AttemptOutcome,
   statusCode = 500,
 ): Promise<string | null> {
-  return recordAttempt(context.db, attemptOf(delivery, outcome, statusCode));
-}
-
-function attemptOf(delivery: ClaimedDelivery, outcome: AttemptOutcome, statusCode = 500): AttemptRecord {
-  return {
-    deliveryId: delivery.id,
-    leaseToken: delivery.leaseToken,
-    channelId: delivery.channelId,
-    url: delivery.url,
-    test: delivery.test,
-    startedAt: new Date(),
-    durationMs: 20,
-    statusCode: outcome.kind === 'delivered' ? 200 : statusCode,
-    error: outcome.kind === 'delivered' ? null : `responded with ${statusCode}`,
-    responseExcerpt: null,
-    outcome,
-  };
+  return recordOutcome(context, delivery, outcome, statusCode);
 }
 
 async function setChannel(values: Partial<typeof channels.$inferInsert>): Promise<void> {
@@ -312,99 +284,5 @@ describe('claimDeliveries', () => {
     });
     const [delivery] = await claim();
     expect(delivery?.secrets).toEqual([expect.stringMatching(/^whsec_/), 'whsec_b2xk']);
-  });
-});
-
-describe('recordAttempt', () => {
-  async function dispatched(): Promise<ClaimedDelivery> {
-    await change('DOWN');
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    const [delivery] = await claim();
-    if (!delivery) throw new Error('nothing claimed');
-    return delivery;
-  }
-
-  test('a success completes the delivery and resets the channel’s failures', async () => {
-    const delivery = await dispatched();
-    await setChannel({ failingSince: new Date() });
-    expect(await record(delivery, { kind: 'delivered' })).toBeNull();
-    const [log] = await readDeliveryLog(context.db, channelId);
-    expect(log).toMatchObject({ state: 'delivered', nextAttemptAt: null, attemptCount: 1, leaseToken: null });
-    expect(log?.attempts).toEqual([expect.objectContaining({ number: 1, statusCode: 200, error: null })]);
-    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
-    expect(channel?.failingSince).toBeNull();
-  });
-
-  test('a claim returns its time by Postgres’ clock', async () => {
-    const before = await readClock(context);
-    const { claimedAt } = await dispatched();
-    // It returns whole milliseconds.
-    expect(claimedAt.getTime()).toBeGreaterThan(before - 1);
-    expect(claimedAt.getTime()).toBeLessThanOrEqual(await readClock(context));
-  });
-
-  test('a failure schedules the next attempt by Postgres’ clock', async () => {
-    const delivery = await dispatched();
-    const before = await readClock(context);
-    await record(delivery, { kind: 'retry', delayMs: 60_000 });
-    const after = await readClock(context);
-    const [log] = await readDeliveryLog(context.db, channelId);
-    expect(log).toMatchObject({ id: delivery.id, state: 'pending' });
-    // Whole milliseconds are stored.
-    expect(log?.nextAttemptAt?.getTime()).toBeGreaterThanOrEqual(before + 60_000 - 1);
-    expect(log?.nextAttemptAt?.getTime()).toBeLessThanOrEqual(after + 60_000 + 1);
-  });
-
-  test('after a lost lease, a failure only enters the log and a success counts', async () => {
-    const first = await dispatched();
-    await context.db.execute(
-      sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,
-    );
-    const [second] = await claim();
-    if (!second) throw new Error('nothing claimed');
-    await record(first, { kind: 'retry', delayMs: 3_600_000 });
-    let [log] = await readDeliveryLog(context.db, channelId);
-    expect(log).toMatchObject({ leaseToken: second.leaseToken, state: 'pending', attemptCount: 1 });
-    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
-    expect(channel?.failingSince).toBeNull();
-    await record(first, { kind: 'delivered' });
-    [log] = await readDeliveryLog(context.db, channelId);
-    expect(log).toMatchObject({ state: 'delivered', attemptCount: 2 });
-  });
-
-  test.each<[string, AttemptOutcome]>([
-    ['a success', { kind: 'delivered' }],
-    ['a failure', { kind: 'retry', delayMs: 60_000 }],
-    ['the end of a channel', { kind: 'gone' }],
-  ])(
-    '%s is recorded once, even if it is repeated after a lost response to its commit',
-    async (_, outcome) => {
-      const attempt = attemptOf(await dispatched(), outcome);
-      await Promise.all([recordAttempt(context.db, attempt), recordAttempt(context.db, attempt)]);
-      const [before] = await readDeliveryLog(context.db, channelId);
-      await setChannel({ enabled: true, disabledReason: null, failingSince: null });
-      await recordAttempt(context.db, attempt);
-      const [log] = await readDeliveryLog(context.db, channelId);
-      expect(log?.attempts.map(({ number }) => number)).toEqual([1]);
-      expect(log).toMatchObject({ attemptCount: 1, roundAttemptCount: 1 });
-      expect(log).toEqual(before);
-      const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
-      expect(channel).toMatchObject({ enabled: true, failingSince: null });
-    },
-  );
-
-  test('a 410 disables the channel and holds its pending deliveries', async () => {
-    const delivery = await dispatched();
-    expect(await record(delivery, { kind: 'gone' }, 410)).toBe('The receiver responded with 410 Gone.');
-    const log = await readDeliveryLog(context.db, channelId);
-    expect(log.map((entry) => entry.state)).toEqual(['failed', 'held']);
-    await change('UP');
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    expect((await readDeliveryLog(context.db, channelId)).map((entry) => entry.state)).toEqual([
-      'failed',
-      'held',
-      'held',
-      'held',
-    ]);
   });
 });

@@ -1,7 +1,7 @@
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import { type AttemptOutcome, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import { type AttemptOutcome, type AttemptRecord, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
@@ -19,15 +19,16 @@ export async function makeChannel(context: TestContext, monitorIds?: readonly st
   return channel.id;
 }
 
-/** The monitor goes down, or up; its two webhook events are due. */
+/** The monitor goes down, or up; its two webhook events are due. @returns the id of the status change */
 export async function changeStatus(
   context: TestContext,
   monitorId: string,
   to: 'UP' | 'DOWN',
-): Promise<void> {
+): Promise<string> {
   const check = to === 'DOWN' ? failureOf(monitorId) : checkOf(monitorId);
   const [outcome] = await recordChecks(context.db, [check]);
   if (outcome?.kind !== 'recorded' || outcome.statusChangeId === null) throw new Error('no status change');
+  return outcome.statusChangeId;
 }
 
 /** The same, and the deliveries are made. @returns those that are due */
@@ -43,14 +44,13 @@ export async function claimOne(context: TestContext): Promise<ClaimedDelivery> {
   return claimed;
 }
 
-/** Records the outcome of an attempt: 200 or 500. */
-export async function recordOutcome(
-  context: TestContext,
+/** An attempt with this outcome. @param statusCode that of a failure */
+export function attemptOf(
   delivery: ClaimedDelivery,
   outcome: AttemptOutcome,
-): Promise<string | null> {
-  const delivered = outcome.kind === 'delivered';
-  return recordAttempt(context.db, {
+  statusCode = 500,
+): AttemptRecord {
+  return {
     deliveryId: delivery.id,
     leaseToken: delivery.leaseToken,
     channelId: delivery.channelId,
@@ -58,11 +58,21 @@ export async function recordOutcome(
     test: delivery.test,
     startedAt: new Date(),
     durationMs: 20,
-    statusCode: delivered ? 200 : 500,
-    error: delivered ? null : 'responded with 500',
+    statusCode: outcome.kind === 'delivered' ? 200 : statusCode,
+    error: outcome.kind === 'delivered' ? null : `responded with ${statusCode}`,
     responseExcerpt: null,
     outcome,
-  });
+  };
+}
+
+/** Records the outcome of an attempt. @param statusCode that of a failure */
+export async function recordOutcome(
+  context: TestContext,
+  delivery: ClaimedDelivery,
+  outcome: AttemptOutcome,
+  statusCode = 500,
+): Promise<string | null> {
+  return recordAttempt(context.db, attemptOf(delivery, outcome, statusCode));
 }
 
 /** Redelivers everything undelivered in a time range. @returns the ids */

@@ -1,9 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
+import { readMigrations } from '@tocsin/db/database/read-migrations';
 import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitors';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
@@ -46,6 +50,16 @@ export async function openTestContext(): Promise<TestContext> {
       await testDatabase.drop();
     },
   };
+}
+
+/** An empty database of its own, without tables. Its account no longer exists. */
+export async function openEmptyContext(): Promise<TestContext> {
+  const context = await openTestContext();
+  for (const schema of ['public', 'drizzle']) {
+    await context.db.execute(sql`drop schema ${sql.identifier(schema)} cascade`);
+  }
+  await context.db.execute(sql`create schema public`);
+  return context;
 }
 
 /** Waits until so many sessions of the test's database wait for a lock. */
@@ -124,4 +138,45 @@ export async function keepStatistics({ db }: Pick<TestContext, 'db'>): Promise<v
         execute format('alter table %I set (autovacuum_enabled = false)', name);
       end loop;
     end $$`);
+}
+
+/** Migrations as a later release could have them, after those of this version. */
+export const LATER_MIGRATIONS: readonly { tag: string; statements: readonly string[] }[] = [
+  {
+    tag: '9001_monitor-note',
+    statements: [
+      'ALTER TABLE "channels" ADD COLUMN "note" text',
+      'ALTER TABLE "monitors" ADD COLUMN "note" text',
+    ],
+  },
+  {
+    tag: '9002_delivery-index',
+    statements: ['CREATE INDEX CONCURRENTLY "deliveries_event_idx" ON "deliveries" ("event")'],
+  },
+  { tag: '9003_first-name', statements: ['UPDATE "users" SET "name" = \'A\' RETURNING "email"'] },
+];
+
+/** A folder of this version's migrations and then these, which are applied in this order. */
+export async function makeMigrationFolder(parent: string, later: typeof LATER_MIGRATIONS): Promise<string> {
+  const path = join(parent, randomUUID());
+  await cp(MIGRATIONS, path, { recursive: true });
+  const entries = readMigrations(MIGRATIONS).map(({ tag, createdAt }) => ({ tag, when: createdAt }));
+  for (const { tag, statements } of later) {
+    entries.push({ tag, when: (entries.at(-1)?.when ?? 0) + 1 });
+    await writeFile(join(path, `${tag}.sql`), statements.join('--> statement-breakpoint\n'));
+  }
+  await writeFile(join(path, 'meta/_journal.json'), JSON.stringify({ entries }));
+  return path;
+}
+
+/** Adds an account and a monitor to a database that was empty before it was migrated. @returns the monitor's id */
+export async function addFirstMonitor(context: TestContext): Promise<string> {
+  const { id: accountId } = await ensureAccount(context.db);
+  return (await makeMonitor({ ...context, accountId })).id;
+}
+
+/** How many migrations the database has. */
+export async function countMigrations({ db }: TestContext): Promise<number> {
+  const { rowCount } = await db.execute(sql`select from drizzle.__drizzle_migrations`);
+  return rowCount ?? 0;
 }
