@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { component, instant, label, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
-const future = instant()
-  .refine((date) => date.getTime() > Date.now(), { error: 'must be in the future' })
-  .meta({ format: 'date-time' });
+const future = instant().refine((date) => date.getTime() > Date.now(), { error: 'must be in the future' });
 
 export const createApiKeySchema = component('ApiKeyCreate', {
   name: label(LIMITS.nameCharacters).describe('What the key is for.'),

@@ -17,7 +17,7 @@ export interface SaveFormProps<Values extends Record<string, unknown>> {
   /** Unset: the form has no button to cancel. */
   readonly onCancel?: () => void;
   /**
-   * A `page` asks before unsaved changes are lost. A `long` page also keeps its buttons in view. The forms of a `dialog` and of an `entrance`
+   * A `page` asks before unsaved changes are lost. A `long` page also keeps its buttons in view. The forms of a `dialog` and of `signIn`
    * close without asking.
    */
   readonly layout?: 'page' | 'long' | 'dialog' | 'signIn';

@@ -97,7 +97,8 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
           No monitor matches all filters.
         </EmptyState>
       ) : (
-        <MonitorTable ids={ids} rowHeight={rowHeight} />
+        // The virtualizer keeps the heights that it has measured.
+        <MonitorTable key={rowHeight} ids={ids} rowHeight={rowHeight} />
       )}
     </>
   );
