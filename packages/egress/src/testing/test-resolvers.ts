@@ -1,0 +1,104 @@
+import type { LookupOptions } from 'node:dns';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { LookupEvents } from '../dns/name-lookup.ts';
+import { createNameResolver, type NameResolverOptions } from '../dns/name-resolver.ts';
+import { DnsServer } from './dns-server.ts';
+
+/** A busy machine must not repeat queries, because tests count them. */
+export const PATIENT_MS = 600_000;
+const HOSTS = `
+127.0.0.1 localhost
+10.0.0.7  db.internal db   # the old one
+10.0.0.8  db
+fd00::7   DB
+not-an-address broken
+`;
+const RESOLV_CONF = `
+# search nothing.test
+nameserver 192.0.2.1
+search first.test second.test.
+options edns0 ndots:2
+`;
+const BOTH: LookupOptions = { family: 0 };
+export const NO_EVENTS: LookupEvents = {
+  onResult: () => undefined,
+  onRetry: () => undefined,
+  onEnd: () => undefined,
+};
+
+/** Resolves to the addresses of the name, or to the code of the error. */
+type Resolve = (name: string, given?: LookupOptions) => Promise<readonly string[] | string>;
+
+/** Resolvers of names for one test file, and the files and the server that they use. */
+export interface TestResolvers {
+  /** Contains the files `hosts` and `resolv.conf`. */
+  readonly folder: string;
+  readonly server: DnsServer;
+  /** A resolver of these files and this server. */
+  readonly resolver: (options?: NameResolverOptions) => Resolve;
+  /** Restores the files and forgets the queries received; belongs in `beforeEach`. */
+  readonly reset: () => Promise<void>;
+  /** Ends lookups without a response; belongs in `afterEach`. */
+  readonly stopLookups: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+/** @param now the clock of the resolvers, in milliseconds */
+export async function startTestResolvers(now: () => number): Promise<TestResolvers> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'names-'));
+  const stops: (() => void)[] = [];
+  const server = await DnsServer.start({
+    'both.example.org': ['192.0.2.10', '2001:db8::10'],
+    'four.example.org': ['192.0.2.4'],
+    'broken.example.org': 'failure',
+    'silent.example.org': 'silence',
+    'half.example.org': 'no IPv6',
+    'short.second.test': ['192.0.2.2'],
+    'broken.first.test': 'failure',
+    'broken.second.test': ['192.0.2.3'],
+    short: ['192.0.2.99'],
+    'hangs.first.test': 'silence',
+    hangs: ['192.0.2.98'],
+  });
+  return {
+    folder,
+    server,
+    resolver: (options = {}) => {
+      const lookup = createNameResolver({
+        hostsFile: path.join(folder, 'hosts'),
+        configFile: path.join(folder, 'resolv.conf'),
+        servers: [server.address],
+        respondWithinMs: PATIENT_MS,
+        now,
+        ...options,
+      });
+      return (name, given = BOTH) =>
+        new Promise((resolve) => {
+          const running = lookup(
+            name,
+            { ...given, all: true },
+            {
+              ...NO_EVENTS,
+              onResult: (error, addresses) =>
+                resolve(error === null ? addresses.map(({ address }) => address) : (error.code ?? '')),
+            },
+          );
+          stops.push(() => running.stop());
+        });
+    },
+    reset: async () => {
+      server.asked.length = 0;
+      await writeFile(path.join(folder, 'hosts'), HOSTS);
+      await writeFile(path.join(folder, 'resolv.conf'), RESOLV_CONF);
+    },
+    stopLookups: () => {
+      for (const stop of stops.splice(0)) stop();
+    },
+    stop: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,245 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { until } from '@tocsin/embedded/testing/until';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { acceptAll, check, recorded, recorderOn, sqlError } from '../testing/test-recorder.ts';
+import { Recorder, RecorderClosedError } from './recorder.ts';
+
+const logger = createSilentLogger();
+
+/** A check that counts how often its monitor is read. A loop that never leaves its turn ends with an error. */
+function countedCheck(monitorId: string): { check: CheckRecord; looks: () => number } {
+  let looks = 0;
+  const counted = {
+    get monitorId() {
+      looks += 1;
+      if (looks > 10_000) throw new Error('the result was looked at 10,000 times');
+      return monitorId;
+    },
+  };
+  return { check: counted as CheckRecord, looks: () => looks };
+}
+
+describe('Recorder', () => {
+  test('one refused result does not affect others', async () => {
+    const { recorder, batches } = recorderOn((ids) =>
+      ids.includes('bad') ? sqlError('22021') : acceptAll(ids),
+    );
+    const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
+    const results = await Promise.allSettled(ids.map((id) => recorder.record(check(id))));
+    expect(results.map((result) => result.status)).toEqual(
+      ids.map((id) => (id === 'bad' ? 'rejected' : 'fulfilled')),
+    );
+    expect(batches.length).toBeLessThanOrEqual(7);
+  });
+
+  test.each(['P0001', 'XX001', '42P10'])(
+    'a result that is always refused with SQLSTATE %s is dropped after a few tries, and delays no other',
+    async (code) => {
+      const refused: string[] = [];
+      const { recorder, batches } = recorderOn(
+        (ids) => (ids.includes('bad') ? sqlError(code) : acceptAll(ids)),
+        async () => undefined,
+        () => refused.push('bad'),
+      );
+      const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
+      const bad = recorder.record(check('bad'));
+      bad.catch(() => undefined);
+      const others = ids.filter((id) => id !== 'bad');
+      await Promise.all(others.map((id) => recorder.record(check(id))));
+      expect(refused).toEqual([]);
+      // From now on it is written alone, so that others are recorded at the first try.
+      const before = batches.length;
+      await recorder.record(check('a'));
+      expect(batches.slice(before).filter((batch) => batch.includes('a'))).toEqual([['a']]);
+      await expect(bad).rejects.toThrow('refused');
+      expect([refused, recorder.stalled]).toEqual([['bad'], false]);
+    },
+  );
+
+  test.each(['57014', '55P03', '40001', '40P01'])(
+    'a result that fails with SQLSTATE %s is never dropped, however often',
+    async (code) => {
+      let isRefused = true;
+      let alone = 0;
+      const { recorder } = recorderOn((ids) => {
+        if (ids.includes('bad') && ids.length === 1) alone += 1;
+        return isRefused && ids.includes('bad') ? sqlError(code) : acceptAll(ids);
+      });
+      const bad = recorder.record(check('bad'));
+      bad.catch(() => undefined);
+      for (let index = 0; index < 7; index += 1) await recorder.record(check(`other-${index}`));
+      await until('it was tried often', () => alone > 7);
+      await recorder.record(check('other'));
+      isRefused = false;
+      expect(await bad).toEqual(recorded);
+    },
+  );
+
+  test('others are recorded while a result that times out is tried alone, with a short time limit', async () => {
+    const { recorder, batches, limits } = recorderOn((ids) => {
+      if (!ids.includes('slow')) return acceptAll(ids);
+      return ids.length === 1 ? new Promise(() => undefined) : sqlError('57014');
+    });
+    const others = ['a', 'b', 'c'].map((id) => recorder.record(check(id)));
+    const slow = recorder.record(check('slow'));
+    await until('the slow result is tried alone', () => batches.some((ids) => ids.join() === 'slow'));
+    await Promise.all(others);
+    await Promise.all(['d', 'e', 'f'].map((id) => recorder.record(check(id))));
+    expect(recorder.stalled).toBe(false);
+    const limitsOf = batches.map((ids, index) => [ids.join(), limits[index]]);
+    expect(limitsOf).toEqual(
+      expect.arrayContaining([
+        ['a,b,c,slow', undefined],
+        ['slow', 1_000],
+        ['d,e,f', undefined],
+      ]),
+    );
+    recorder.abandon();
+    await expect(slow).rejects.toThrow(RecorderClosedError);
+    await recorder.close();
+  });
+
+  test.each([
+    ['in front of the others', (index: number) => index < 40],
+    ['all over the batch', (index: number) => index % 2 === 0],
+  ])('many refused results, %s, do not affect others', async (_, isBad) => {
+    const ids = Array.from({ length: 80 }, (__, index) => (isBad(index) ? `bad-${index}` : `good-${index}`));
+    const { recorder } = recorderOn((batch) =>
+      batch.some((id) => id.startsWith('bad')) ? sqlError('P0001') : acceptAll(batch),
+    );
+    const results = ids.map((id) => recorder.record(check(id)));
+    for (const result of results) result.catch(() => undefined);
+    const good = results.filter((__, index) => !isBad(index));
+    expect(new Set(await Promise.all(good))).toEqual(new Set([recorded]));
+    recorder.abandon();
+    await recorder.close();
+  });
+
+  test('a single result that Postgres cannot store leaves the recorder ready', async () => {
+    const { recorder } = recorderOn(() => sqlError('22003'));
+    await expect(recorder.record(check('bad'))).rejects.toThrow('refused');
+    expect(recorder.stalled).toBe(false);
+  });
+
+  test('a later result of a monitor waits for the refused one', async () => {
+    const seen: (number | null)[] = [];
+    let isRefused = true;
+    const recorder = new Recorder({
+      record: async (checks) => {
+        if (isRefused && checks.some(({ monitorId }) => monitorId === 'a')) throw sqlError('40001');
+        seen.push(...checks.filter(({ monitorId }) => monitorId === 'a').map(({ slot }) => slot));
+        return checks.map(() => recorded);
+      },
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+      refusedWaitMs: 1,
+    });
+    const of = (slot: number): CheckRecord => ({ ...check('a'), slot });
+    const results = [recorder.record(of(1)), recorder.record(check('b')), recorder.record(of(2))];
+    await results[1];
+    results.push(recorder.record(of(3)));
+    isRefused = false;
+    await Promise.all(results);
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
+  test('results that wait for the quarantine are not polled continuously', async () => {
+    let tries = 0;
+    const recorder = new Recorder({
+      record: async (checks) => {
+        tries += 1;
+        if (tries <= 2) throw sqlError(tries === 1 ? '57014' : '55P03');
+        return checks.map(() => recorded);
+      },
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+      refusedWaitMs: 200,
+    });
+    const first = recorder.record(check('a'));
+    const later = countedCheck('a');
+    await Promise.all([first, recorder.record(later.check)]);
+    expect(tries).toBe(4);
+    expect(later.looks()).toBeLessThan(30);
+  });
+
+  test('if Postgres refuses every result, none is dropped', async () => {
+    let isRefused = true;
+    const { recorder, batches } = recorderOn((ids) => (isRefused ? sqlError('42P01') : acceptAll(ids)));
+    const results = Array.from({ length: 40 }, (_, index) => recorder.record(check(String(index))));
+    await until('every result was tried more than once', () => batches.length > 30);
+    expect(recorder.stalled).toBe(true);
+    isRefused = false;
+    expect(new Set(await Promise.all(results))).toEqual(new Set([recorded]));
+    expect(recorder.stalled).toBe(false);
+  });
+
+  test('a result that is refused while there are no others is not dropped before others are recorded', async () => {
+    const { recorder, batches } = recorderOn((ids) =>
+      ids.includes('bad') ? sqlError('P0001') : acceptAll(ids),
+    );
+    const bad = recorder.record(check('bad'));
+    bad.catch(() => undefined);
+    await until('it was tried often', () => batches.length > 10);
+    await recorder.record(check('a'));
+    await expect(bad).rejects.toThrow('refused');
+  });
+
+  test('a monitor is no longer suspected once one of its results is recorded', async () => {
+    let isRefused = true;
+    const { recorder, batches } = recorderOn((ids) =>
+      isRefused && ids.includes('a') ? sqlError('P0001') : acceptAll(ids),
+    );
+    const results = ['a', 'b'].map((id) => recorder.record(check(id)));
+    await results[1];
+    isRefused = false;
+    await Promise.all(results);
+    await Promise.all(['a', 'b'].map((id) => recorder.record(check(id))));
+    expect(batches.at(-1)).toEqual(['a', 'b']);
+  });
+
+  test('a missing partition during the search for a refused result drops no other result', async () => {
+    let made = 0;
+    const missing = sqlError('23514', 'no partition of relation "events" found for row');
+    const { recorder } = recorderOn(
+      (ids) => {
+        if (ids.includes('bad')) return sqlError('22021');
+        return made === 0 && ids.includes('new') ? missing : acceptAll(ids);
+      },
+      async () => {
+        made += 1;
+      },
+    );
+    const results = ['bad', 'new'].map((id) => recorder.record(check(id)));
+    expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+    ]);
+    expect([made, recorder.stalled]).toEqual([1, false]);
+  });
+
+  test('closing rejects a result that waits for the quarantine, while a partition is created', async () => {
+    let finish: (() => void) | undefined;
+    const { recorder } = recorderOn(
+      (ids) =>
+        ids.length > 1
+          ? sqlError('57014')
+          : sqlError('23514', 'no partition of relation "events" found for row'),
+      () =>
+        new Promise((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const isolated = ['a', 'b'].map((id) => recorder.record(check(id)));
+    await until('a partition is made', () => finish !== undefined);
+    const pending = [...isolated, recorder.record(countedCheck('a').check)].map((result) =>
+      expect(result).rejects.toThrow(RecorderClosedError),
+    );
+    recorder.abandon();
+    const closed = recorder.close();
+    setImmediate(() => finish?.());
+    await Promise.all([closed, ...pending]);
+  });
+});
