@@ -49,14 +49,16 @@ export async function ensurePartitions(
   });
 }
 
-/** Drops the partitions of earlier days or months with their rows, one by one. @returns their names */
+/** Drops the partitions of earlier days or months with their rows, one by one. Others, such as an archive, stay. @returns their names */
 export async function dropPartitionsBefore(
   db: Database,
   table: PartitionedTable,
   time: number,
 ): Promise<string[]> {
   const first = partitionName(table, time);
-  const expired = [...(await listPartitions(db, table))].filter((name) => name < first).toSorted();
+  const isDated = new RegExp(`^${first.replaceAll(/\d/g, String.raw`\d`)}$`);
+  const partitions = [...(await listPartitions(db, table))];
+  const expired = partitions.filter((name) => isDated.test(name) && name < first).toSorted();
   for (const name of expired) {
     await db.transaction(async (tx) => {
       // Dropping locks the whole table, and other sessions queue behind it: it fails soon, and the next round tries again.

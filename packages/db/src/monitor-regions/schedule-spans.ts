@@ -1,5 +1,5 @@
 import { phaseMs, PHASE_STEP_MS } from '@tocsin/core/schedule/slots';
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import {
@@ -15,6 +15,28 @@ import {
 
 /** The interval at which a region checks a monitor. */
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
+type Schedule = z.output<typeof schedule>;
+
+/** Schedules as a table `p`. */
+function planOf(schedules: readonly Schedule[]): SQL {
+  return tableOf('p', schedules, {
+    monitor_id: ['uuid', ({ monitorId }) => monitorId],
+    region: ['text', ({ region }) => region],
+    interval_seconds: ['int', ({ intervalSeconds }) => intervalSeconds],
+    phase_ms: ['int', ({ monitorId, intervalSeconds }) => phaseMs(monitorId, intervalSeconds * 1_000)],
+  });
+}
+
+/** Gives new monitors their regions, and starts the spans there, in one statement. */
+export async function addSchedules(tx: Transaction, schedules: readonly Schedule[]): Promise<void> {
+  if (schedules.length === 0) return;
+  await tx.execute(sql`
+    with planned as (select * from ${planOf(schedules)}), added as (
+      insert into monitor_regions (monitor_id, region) select monitor_id, region from planned
+    )
+    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
+    select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned`);
+}
 
 /**
  * Makes the running spans of the monitors match their regions and intervals: other spans end, and missing ones start, at the same
@@ -31,12 +53,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
     select ${epochMs(sql`greatest(${clockNow}, max(starts_at) + interval '1 millisecond', max(ends_at))`)} as boundary
     from schedule_spans where monitor_id = any(${ids})`;
   const at = timestamptz(boundary);
-  const plan = tableOf('p', planned, {
-    monitor_id: ['uuid', ({ monitorId }) => monitorId],
-    region: ['text', ({ region }) => region],
-    interval_seconds: ['int', ({ intervalSeconds }) => intervalSeconds],
-    phase_ms: ['int', ({ monitorId, intervalSeconds }) => phaseMs(monitorId, intervalSeconds * 1_000)],
-  });
+  const plan = planOf(planned);
   await tx.execute(sql`
     update schedule_spans s set ends_at = ${at}
     where s.monitor_id = any(${ids}) and s.ends_at is null and not exists (

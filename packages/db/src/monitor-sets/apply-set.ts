@@ -93,8 +93,9 @@ async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: stri
     if (candidates.length === 0) return plan;
     const ids = candidates.map(({ id }) => id);
     const isCandidate = sql`${monitors.id} = any(${arrayOf('uuid', ids)})`;
+    const { id, revision } = monitors;
     const rows = await tx
-      .select()
+      .select({ id, revision })
       .from(monitors)
       .where(isCandidate)
       .orderBy(monitors.id)

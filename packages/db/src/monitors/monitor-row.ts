@@ -42,6 +42,7 @@ export async function findUnknownMonitors(
   monitorIds: readonly string[],
   lock?: 'key share',
 ): Promise<string[]> {
+  if (monitorIds.length === 0) return [];
   const known = new Set(
     await queryColumn(db)`
       select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})

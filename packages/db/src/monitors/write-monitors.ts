@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, clockNow, queryColumn, tableOf } from '../database/sql.ts';
-import { replanSpans } from '../monitor-regions/schedule-spans.ts';
+import { addSchedules, replanSpans } from '../monitor-regions/schedule-spans.ts';
 import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
 import { upsertMonitors } from './monitor-codec.ts';
@@ -68,7 +68,10 @@ export async function writeMonitors(
     writes.flatMap(({ before, changed }) =>
       before !== null && changed.some((field) => fields.includes(field)) ? before.id : [],
     );
-  const moved = await replaceRegions(tx, written);
+  const created = written.filter((_, index) => writes[index]?.before === null);
+  const updated = written.filter((_, index) => writes[index]?.before !== null);
+  await addSchedules(tx, created.flatMap(schedulesOf));
+  const moved = await replaceRegions(tx, updated);
   await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
   await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));
   const evaluated = await evaluateMonitors(tx, changing(...STATUS_FIELDS));
@@ -90,14 +93,23 @@ async function writeRows({ tx, secrets, accountId }: WriteScope, writes: readonl
   const isWritten = sql`${monitors.id} = any(${arrayOf('uuid', ids)})`;
   const rows = await tx.select().from(monitors).where(isWritten);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
+  return ids.map((id) => {
+    const row = byId.get(id);
+    if (row === undefined) throw new Error(`monitor ${id} was not written`);
+    return row;
+  });
+}
+
+function schedulesOf({ row, regions }: Pick<WrittenRow, 'row' | 'regions'>) {
+  const { id: monitorId, intervalSeconds } = row;
+  return regions.map((region) => ({ monitorId, region, intervalSeconds }));
 }
 
 /** @returns the monitors that lost or gained a region */
 async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow, 'statusChange'>[]) {
-  const wanted = written.flatMap(({ row, regions }) => regions.map((region) => ({ id: row.id, region })));
-  const pairs = tableOf('w', wanted, {
-    monitor_id: ['uuid', ({ id }) => id],
+  if (written.length === 0) return [];
+  const pairs = tableOf('w', written.flatMap(schedulesOf), {
+    monitor_id: ['uuid', ({ monitorId }) => monitorId],
     region: ['text', ({ region }) => region],
   });
   const ids = written.map(({ row }) => row.id);

@@ -49,10 +49,10 @@ async function partitions(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function addPartition(daysFromNow: number): Promise<void> {
+async function addPartition(daysFromNow: number, name = nameOf(daysFromNow)): Promise<void> {
   const day = (days: number): string => nameOf(days).slice(7).replaceAll('_', '-');
   await api.database.pool.query(
-    `create table ${nameOf(daysFromNow)} partition of events
+    `create table ${name} partition of events
      for values from ('${day(daysFromNow)}') to ('${day(daysFromNow + 1)}')`,
   );
 }
@@ -80,6 +80,14 @@ describe('housekeeping', () => {
     );
     expect(names).not.toContain(nameOf(-500));
     expect(names).not.toContain(nameOf(-91));
+  });
+
+  test('keeps an old partition that an operator has added under another name', async () => {
+    await addPartition(-600, 'archived_events');
+    await rolledUpUntil(-90);
+    await runMaintenanceTasks(options);
+    expect(await partitions()).toContain('archived_events');
+    await api.database.pool.query('drop table archived_events');
   });
 
   test.each([
