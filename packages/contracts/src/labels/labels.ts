@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { LIMITS } from '../limits.ts';
+
+/** Labels of a monitor, with the syntax of Kubernetes labels. */
+export type Labels = Readonly<Record<string, string>>;
+
+const DNS_LABEL = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
+const PREFIX = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
+const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const MAX_KEY_CHARACTERS = LIMITS.labelPrefixCharacters + 1 + LIMITS.labelNameCharacters;
+
+const CHARACTERS = 'letters, digits, hyphens, underscores and dots, and begin and end with a letter or digit';
+const PREFIX_RULE = `must have a DNS name of at most ${LIMITS.labelPrefixCharacters} characters before the slash`;
+const NAME_RULE = `must be 1 to ${LIMITS.labelNameCharacters} ${CHARACTERS}, with an optional prefix such as example.com/`;
+const VALUE_RULE = `must be empty, or at most ${LIMITS.labelNameCharacters} ${CHARACTERS}`;
+
+/** The error of a label's key; null if it is valid. */
+export function labelKeyProblem(key: string): string | null {
+  const slash = key.indexOf('/');
+  const [prefix, name] = slash < 0 ? [null, key] : [key.slice(0, slash), key.slice(slash + 1)];
+  if (prefix !== null && (prefix.length > LIMITS.labelPrefixCharacters || !PREFIX.test(prefix))) {
+    return PREFIX_RULE;
+  }
+  return name.length <= LIMITS.labelNameCharacters && NAME.test(name) ? null : NAME_RULE;
+}
+
+/** The error of a label's value; null if it is valid. */
+export function labelValueProblem(value: unknown): string | null {
+  if (typeof value !== 'string') return 'must be a string';
+  if (value === '') return null;
+  return value.length <= LIMITS.labelNameCharacters && NAME.test(value) ? null : VALUE_RULE;
+}
+
+/** An object of label keys and values. */
+export const labelsSchema = z
+  .custom<Record<string, string>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: 'must be an object of label keys and string values', abort: true },
+  )
+  .superRefine((labels, context) => {
+    const keys = Object.keys(labels);
+    if (keys.length > LIMITS.labelCount) {
+      context.addIssue({ code: 'custom', message: `must contain at most ${LIMITS.labelCount} labels` });
+    }
+    for (const key of keys) {
+      const keyProblem = labelKeyProblem(key);
+      const message = keyProblem === null ? labelValueProblem(labels[key]) : `the key ${keyProblem}`;
+      if (message !== null) context.addIssue({ code: 'custom', path: [key], message });
+    }
+  })
+  .meta({
+    type: 'object',
+    propertyNames: { maxLength: MAX_KEY_CHARACTERS },
+    additionalProperties: { type: 'string', maxLength: LIMITS.labelNameCharacters },
+    maxProperties: LIMITS.labelCount,
+  });
