@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { component, httpsUrl, label, monitorIdList, timestamp } from '../fields.ts';
+import { component, httpsUrl, label, monitorIdList, oneOf, timestamp } from '../fields.ts';
+import { selectorSchema } from '../labels/selector.ts';
 import { LIMITS } from '../limits.ts';
+import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
 const flag = z.boolean({ error: 'must be true or false' });
 
@@ -18,6 +20,12 @@ const monitorIds = monitorIdList((given) =>
   })
   .meta({ uniqueItems: true });
 
+const events = z
+  .array(oneOf(WEBHOOK_EVENTS), { error: 'must be an array of webhook events' })
+  .min(1, { error: 'must contain at least one event: null means all' })
+  .refine((list) => new Set(list).size === list.length, { error: 'must not contain an event twice' })
+  .meta({ uniqueItems: true });
+
 /** The fields of a channel, without defaults. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
@@ -26,11 +34,19 @@ const fields = {
   allMonitors: flag.describe(
     'Whether it receives the webhooks of every monitor of the account, including future ones.',
   ),
+  selector: selectorSchema
+    .nullable()
+    .describe('It also receives the webhooks of the monitors that match, now and later. Null: of none.'),
+  events: events
+    .nullable()
+    .describe('The webhook events that it receives; null: all. Test events are always sent.'),
 };
 
 export const createChannelSchema = component('ChannelCreate', {
   ...fields,
   allMonitors: fields.allMonitors.default(false),
+  selector: fields.selector.default(null),
+  events: fields.events.default(null),
 });
 export type ChannelInput = z.infer<typeof createChannelSchema>;
 
@@ -54,6 +70,16 @@ export const channelSchema = component(
     allMonitors: z
       .boolean()
       .describe('Whether every monitor of the account is assigned to it, including future ones.'),
+    selector: selectorSchema.nullable().describe('Selects further monitors by their labels; null: none.'),
+    events: z
+      .array(z.enum(WEBHOOK_EVENTS))
+      .nullable()
+      .describe('The webhook events that it receives; null: all.'),
+    externalId: z
+      .string()
+      .nullable()
+      .describe('Your own stable key, unique among the channels of the account.'),
+    source: z.string().nullable().describe('The set that declares it; null: none.'),
     enabled: z.boolean().describe('Whether webhooks are sent to it.'),
     disabledReason: z
       .string()

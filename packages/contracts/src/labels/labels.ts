@@ -31,6 +31,13 @@ export function labelValueProblem(value: unknown): string | null {
   return value.length <= LIMITS.labelNameCharacters && NAME.test(value) ? null : VALUE_RULE;
 }
 
+/** Each label as `key=value`, in the order of their keys. */
+export function labelTexts(labels: Labels): string[] {
+  return Object.keys(labels)
+    .toSorted()
+    .map((key) => `${key}=${labels[key]}`);
+}
+
 /** An object of label keys and values. */
 export const labelsSchema = z
   .custom<Record<string, string>>(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
 import { boundedInteger, httpUrl, label, oneOf, storableText } from '../fields.ts';
+import { labelsSchema } from '../labels/labels.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
 import { requestHeaders } from './request-headers.ts';
@@ -81,6 +82,10 @@ const fields = {
   source: label(LIMITS.externalIdCharacters)
     .nullable()
     .describe('The set of monitors it belongs to, such as the repository that declares it.'),
+  labels: labelsSchema
+    .nullable()
+    .transform((labels) => labels ?? {})
+    .describe('Keys and values to select it by, with the syntax of Kubernetes labels; replaced as a whole.'),
 };
 
 export const createMonitorSchema = z
@@ -98,6 +103,7 @@ export const createMonitorSchema = z
     runbookUrl: fields.runbookUrl.default(null),
     externalId: fields.externalId.default(null),
     source: fields.source.default(null),
+    labels: fields.labels.default({}),
   })
   .meta({ id: 'MonitorCreate', description: 'A new monitor: only `name` and `url` must be given.' });
 
@@ -138,6 +144,7 @@ export const monitorSchema = z
   .strictObject({
     id: z.uuid().describe('Used in paths and events.'),
     ...fields,
+    labels: labelsSchema.describe('Keys and values to select it by.'),
     status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
     statusSince: timestamp.describe('When the status last changed.'),
     lastCheckedAt: timestamp.nullable().describe('Null if it has not been checked yet.'),

@@ -14,6 +14,8 @@ export const apiKeys = pgTable(
     hash: t.text('hash').notNull().unique(),
     /** The comma-separated scopes: `read,write` or `read`. */
     scopes: t.text('scopes').$type<ApiKey['scopes']>().notNull(),
+    /** The sources whose monitors and channels it may change; `*` at the end matches any rest. Null: all. */
+    sources: t.text('sources').array(),
     /** Null: never expires. */
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),

@@ -13,8 +13,12 @@ const wireColumns = {
   url: channels.url,
   /** In the order of the monitors' creation. */
   monitorIds: sql<string[]>`array(
-    select a.monitor_id::text from channel_monitors a where a.channel_id = ${channels}.id order by a.monitor_id)`,
+    select a.monitor_id::text from channel_monitors a where a.channel_id = ${channels}.id and a.listed order by a.monitor_id)`,
   allMonitors: channels.allMonitors,
+  selector: channels.selector,
+  events: channels.events,
+  externalId: channels.externalId,
+  source: channels.source,
   enabled: channels.enabled,
   disabledReason: channels.disabledReason,
   failingSince: channels.failingSince,

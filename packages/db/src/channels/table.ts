@@ -1,6 +1,9 @@
-import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { sql } from 'drizzle-orm';
+import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
-import { monitorId } from '../monitors/table.ts';
+import { assignmentColumns, monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
 /** Webhook channels. Secrets are sealed. After a rotation the previous one stays valid until it expires. */
@@ -16,6 +19,12 @@ export const channels = pgTable(
     previousSecretExpiresAt: instant('previous_secret_expires_at'),
     /** Assigned to every monitor of the account, including later ones. */
     allMonitors: t.boolean('all_monitors').notNull().default(false),
+    /** Assigned to the monitors that it matches, see `matchMonitors`. Null: to none. */
+    selector: t.jsonb('selector').$type<Selector>(),
+    /** The webhook events that it receives; null: all. */
+    events: t.text('events').array().$type<WebhookEvent[]>(),
+    externalId: t.text('external_id'),
+    source: t.text('source'),
     enabled: t.boolean('enabled').notNull().default(true),
     /** Why the service disabled it; null if a user did, or while it is enabled. */
     disabledReason: t.text('disabled_reason'),
@@ -28,16 +37,22 @@ export const channels = pgTable(
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
   }),
-  (table) => [index('channels_account_idx').on(table.accountId, table.createdAt.desc())],
+  (table) => [
+    index('channels_account_idx').on(table.accountId, table.createdAt.desc()),
+    uniqueIndex('channels_external_id_key')
+      .on(table.accountId, table.externalId)
+      .where(sql`${table.externalId} is not null and ${table.deletedAt} is null`),
+  ],
 );
 export type ChannelRow = typeof channels.$inferSelect;
 
-/** The monitors that a channel is assigned to, besides `allMonitors`. */
+/** The monitors that a channel is assigned to, besides `allMonitors`: by their ids, by its selector, or both. */
 export const channelMonitors = pgTable(
   'channel_monitors',
   {
     channelId: ownerId('channel_id', () => channels.id),
     monitorId: monitorId(),
+    ...assignmentColumns,
   },
   (table) => [
     primaryKey({ columns: [table.monitorId, table.channelId] }),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Channel, ChannelUpdate } from '@tocsin/contracts/channels/channel';
+import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
-import { and, eq, notInArray, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
+import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
 import { notFound } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, queryColumn } from '../database/sql.ts';
@@ -21,25 +22,26 @@ const OVERLAP_HOURS = 24;
 /** The longest pause of the retry schedule, rounded up: 8 h plus 20 % jitter. After it, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
-export interface NewChannel {
+/** A validated channel. */
+export interface NewChannel extends Readonly<
+  Pick<ChannelInput, 'name' | 'url'> & Partial<Pick<ChannelInput, 'allMonitors' | 'selector' | 'events'>>
+> {
   readonly accountId: string;
-  readonly name: string;
-  /** HTTPS; the caller has validated it. */
-  readonly url: string;
   readonly monitorIds: readonly string[];
-  readonly allMonitors?: boolean;
 }
 
 /** Creates a webhook channel. @throws AppError validation_failed if the account does not have all of the monitors */
 export async function createChannel(
   { db, secrets }: DbContext,
-  { monitorIds, allMonitors = false, ...fields }: NewChannel,
+  { monitorIds, ...fields }: NewChannel,
 ): Promise<{ id: string; secret: string }> {
   const secret = generateSecret();
   return db.transaction(async (tx) => {
-    const values = { ...fields, allMonitors, sealedSecret: secrets.encrypt(secret) };
+    if (fields.selector) await lockAssignments(tx, fields.accountId, 'exclusive');
+    const values = { ...fields, sealedSecret: secrets.encrypt(secret) };
     const row = firstOf(await tx.insert(channels).values(values).returning());
     await assignMonitors(tx, row, monitorIds);
+    if (fields.selector) await matchOwner(tx, fields.accountId, 'channel', row.id);
     return { id: row.id, secret };
   });
 }
@@ -69,6 +71,7 @@ export async function updateChannel(
     if (!before.enabled) await holdAllIfDisabled(db, id, holding);
   }
   return db.transaction(async (tx) => {
+    if (update.selector !== undefined) await lockAssignments(tx, accountId, 'exclusive');
     const row = await findChannelRow(tx, accountId, id, 'no key update');
     // What was due while the channel was disabled is sent only after a redelivery.
     if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
@@ -85,12 +88,13 @@ export async function updateChannel(
       const values = { ...update, ...resets, updatedAt: clockNow };
       await tx.update(channels).set(values).where(eq(channels.id, id));
     }
+    if (update.selector !== undefined) await matchOwner(tx, accountId, 'channel', id);
     if (enabled === false) await holdPendingDeliveries(tx, id);
     return getChannel(tx, accountId, id);
   });
 }
 
-/** Replaces the whole list. Monitors are locked before assignments, as when a monitor is deleted. */
+/** Replaces the whole list. @throws AppError validation_failed if the account does not have all of the monitors */
 async function assignMonitors(
   tx: Transaction,
   { id: channelId, accountId }: Pick<ChannelRow, 'id' | 'accountId'>,
@@ -101,10 +105,7 @@ async function assignMonitors(
   if (errors.length > 0) {
     throw new AppError('validation_failed', 'These fields are invalid: monitorIds.', { errors });
   }
-  const unwanted = ids.length > 0 ? notInArray(channelMonitors.monitorId, ids) : undefined;
-  await tx.delete(channelMonitors).where(and(eq(channelMonitors.channelId, channelId), unwanted));
-  const assigned = ids.map((monitorId) => ({ channelId, monitorId }));
-  if (assigned.length > 0) await tx.insert(channelMonitors).values(assigned).onConflictDoNothing();
+  await listMonitorsOf(tx, accountId, 'channel', channelId, ids);
 }
 
 /** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError not_found */
@@ -131,6 +132,7 @@ export async function rotateChannelSecret(
 /** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found */
 export async function deleteChannel(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'exclusive');
     await findChannelRow(tx, accountId, id, 'no key update');
     const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
     await tx.update(channels).set(deleted).where(eq(channels.id, id));

@@ -139,4 +139,6 @@ export const ADVISORY_LOCKS = {
   monitorSets: 8_262_004,
   /** With a second key: the hash of account and Idempotency-Key. */
   idempotencyKeys: 8_262_005,
+  /** With a second key: the hash of the account. */
+  assignments: 8_262_006,
 } as const;

@@ -40,7 +40,7 @@ export async function findWindowRow(
 /** The monitors of a window, ordered by id. */
 export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
   return queryColumn(db)`
-    select monitor_id from maintenance_window_monitors where window_id = ${windowId} order by monitor_id`;
+    select monitor_id from maintenance_window_monitors where window_id = ${windowId} and listed order by monitor_id`;
 }
 
 /** The occurrence in the row: the running or the next one. */
@@ -70,7 +70,13 @@ export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: strin
 
 /** The wire record of a window in a list, from its row alone. */
 function toListedWindow(row: MaintenanceWindowRow, monitorIds: string[]): ListedMaintenanceWindow {
-  const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
+  const {
+    accountId: _,
+    sources: _sources,
+    occurrenceStartsAt: _start,
+    occurrenceEndsAt: _end,
+    ...window
+  } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
   const isRunning = row.state === 'running';
@@ -105,7 +111,7 @@ export async function listMaintenanceWindows(
   const scope = eq(maintenanceWindows.accountId, accountId);
   const message = 'is not a maintenance window of this account';
   const monitorIds = sql<string[]>`array(select m.monitor_id::text from maintenance_window_monitors m
-    where m.window_id = ${maintenanceWindows}.id order by m.monitor_id)`;
+    where m.window_id = ${maintenanceWindows}.id and m.listed order by m.monitor_id)`;
   const rows = await db
     .select({ window: maintenanceWindows, monitorIds })
     .from(maintenanceWindows)

@@ -1,8 +1,9 @@
 import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
-import { monitorId } from '../monitors/table.ts';
+import { assignmentColumns, monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
 /** How an occurrence ended: at its time, cut short by a user, or missed because not all of its monitors entered. */
@@ -15,6 +16,11 @@ export const maintenanceWindows = pgTable(
     id: primaryId(),
     accountId: accountId(),
     name: t.text('name').notNull(),
+    /** Covers every monitor of the account, or the monitors that a selector matches, besides the listed ones. */
+    allMonitors: t.boolean('all_monitors').notNull().default(false),
+    selector: t.jsonb('selector').$type<Selector>(),
+    /** Matches only monitors of these sources: those that the API key may change which created it. Null: any. */
+    sources: t.text('sources').array(),
     /** The first occurrence. */
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
@@ -47,6 +53,7 @@ export const maintenanceWindowMonitors = pgTable(
   {
     windowId: ownerId('window_id', () => maintenanceWindows.id),
     monitorId: monitorId(),
+    ...assignmentColumns,
   },
   (table) => [
     primaryKey({ columns: [table.windowId, table.monitorId] }),

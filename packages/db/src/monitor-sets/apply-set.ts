@@ -1,6 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
+import { lockAssignments } from '../assignments/assignments.ts';
 import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
@@ -47,6 +48,7 @@ export async function applySet(
       await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
       const source = sql`hashtext(${`${accountId} ${set.source}`})`;
       await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, ${source})`);
+      await lockAssignments(tx, accountId, 'shared');
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, versions);
       const scope = { tx, secrets: context.secrets, accountId, defaultRegion };

@@ -1,7 +1,8 @@
+import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
+import { boolean, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
@@ -29,6 +30,7 @@ export const monitors = pgTable(
     runbookUrl: t.text('runbook_url'),
     externalId: t.text('external_id'),
     source: t.text('source'),
+    labels: t.jsonb('labels').$type<Labels>().notNull().default({}),
     /** Incremented by every change. */
     revision: t.integer('revision').notNull().default(1),
     /** The revision that last changed url, method, headers, body, assertions or timeout. */
@@ -61,6 +63,14 @@ export const monitors = pgTable(
 export function monitorId(): ReturnType<typeof ownerId<'monitor_id'>> {
   return ownerId('monitor_id', () => monitors.id);
 }
+
+/** Why a monitor is assigned to a channel or a maintenance window: at least one of both. */
+export const assignmentColumns = {
+  /** By its id. */
+  listed: boolean('listed').notNull().default(true),
+  /** By a selector. */
+  matched: boolean('matched').notNull().default(false),
+};
 
 export type MonitorRow = typeof monitors.$inferSelect;
 

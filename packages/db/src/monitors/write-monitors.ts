@@ -5,6 +5,7 @@ import { decidingCheck } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
+import { lockAssignments, matchMonitors } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, clockNow, queryColumn, tableOf } from '../database/sql.ts';
 import { addSchedules, replanSpans } from '../monitor-regions/schedule-spans.ts';
@@ -59,6 +60,11 @@ export async function writeMonitors(
 ): Promise<WrittenRow[]> {
   const { tx, defaultRegion } = scope;
   if (writes.length === 0) return [];
+  // What may change which channels and maintenance windows select the monitor.
+  const selects = writes.map(
+    ({ before, changed }) => before === null || changed.includes('labels') || changed.includes('source'),
+  );
+  if (selects.includes(true)) await lockAssignments(tx, scope.accountId, 'shared');
   const rows: MonitorRow[] = [];
   for (let from = 0; from < writes.length; from += MAX_BATCH_SIZE) {
     rows.push(...(await writeRows(scope, writes.slice(from, from + MAX_BATCH_SIZE))));
@@ -68,6 +74,8 @@ export async function writeMonitors(
     writes.flatMap(({ before, changed }) =>
       before !== null && changed.some((field) => fields.includes(field)) ? before.id : [],
     );
+  const selected = rows.filter((_, index) => selects[index]);
+  if (selected.length > 0) await matchMonitors(tx, scope.accountId, selected);
   const created = written.filter((_, index) => writes[index]?.before === null);
   const updated = written.filter((_, index) => writes[index]?.before !== null);
   await addSchedules(tx, created.flatMap(schedulesOf));

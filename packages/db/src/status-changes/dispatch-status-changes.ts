@@ -53,6 +53,7 @@ export async function dispatchStatusChanges(
       from status_changes s
       cross join lateral jsonb_array_elements(s.webhook_events) as e (value)
       join assigned a on a.id = any(s.channel_ids)
+        and (e.value -> 'channelIds' is null or e.value -> 'channelIds' ? a.id::text)
       where s.id = any(${ids})
       on conflict (status_change_id, event, channel_id) do nothing
       returning id, state`;

@@ -10,6 +10,8 @@ export interface FrozenWebhookEvent {
   readonly payload: string;
   /** The context of the trace that the deliveries continue; never sent. Absent without one. */
   readonly traceparent?: string | undefined;
+  /** The channels whose filter includes the event. Absent: all channels of the status change. */
+  readonly channelIds?: readonly string[];
 }
 
 /** The monitor of a status change whose deliveries are still to be made; null for every other. It has an index, as `channelIf` has. */

@@ -1,4 +1,4 @@
-import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
@@ -94,16 +94,29 @@ async function writeChanges(tx: Transaction, changes: readonly Change[]) {
   );
 }
 
-function toRow(monitor: LockedMonitor, change: PendingChange, isIncidentOpen: boolean, channelIds: string[]) {
+function toRow(
+  monitor: LockedMonitor,
+  change: PendingChange,
+  isIncidentOpen: boolean,
+  channels: readonly AssignedChannel[],
+) {
   const timestamps: number[] = [];
   const webhookEvents = webhookEventsOf(change.to, change.announced, isIncidentOpen).map((event) => {
     const stamp = monitor.clock.next();
     timestamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));
-    return { event, payload, traceparent: change.traceparent };
+    const receivers = channels.filter(({ events }) => events === null || events.includes(event));
+    // Only a filter makes the channels of an event others than those of the status change.
+    const isFiltered = receivers.length < channels.length;
+    return {
+      event,
+      payload,
+      traceparent: change.traceparent,
+      ...(isFiltered && { channelIds: receivers.map(({ channelId }) => channelId) }),
+    };
   });
   const timestamp = new Date(timestamps[0] ?? monitor.clock.last);
-  const due = webhookEvents.length > 0 && channelIds.length > 0;
+  const due = channels.length > 0 && webhookEvents.some(({ channelIds }) => channelIds?.length !== 0);
   return {
     id: uuidv7(),
     accountId: monitor.accountId,
@@ -113,7 +126,7 @@ function toRow(monitor: LockedMonitor, change: PendingChange, isIncidentOpen: bo
     region: change.region,
     timestamp,
     webhookEvents,
-    channelIds,
+    channelIds: channels.map(({ channelId }) => channelId),
     dispatchedAt: due ? null : timestamp,
   };
 }
@@ -141,16 +154,26 @@ async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise
   );
 }
 
-const assignment = z.object({ monitorId: z.string(), channelIds: z.array(z.string()) });
+const assignment = z.object({
+  monitorId: z.string(),
+  channelId: z.string(),
+  /** Null: all. */
+  events: z.array(z.enum(WEBHOOK_EVENTS)).nullable(),
+});
+type AssignedChannel = Omit<z.output<typeof assignment>, 'monitorId'>;
 
+/** The channels of each monitor: for all monitors, listed, or matched by their selectors. */
 async function findAssignedChannels(tx: Transaction, monitorIds: readonly string[]) {
   const rows = await query(tx, assignment)`
-    select m.id as monitor_id, array_agg(c.id::text order by c.id) as channel_ids
-    from monitors m
-    join channels c on c.account_id = m.account_id
-      and (c.all_monitors or exists (
-        select from channel_monitors a where a.channel_id = c.id and a.monitor_id = m.id))
+    select m.id as monitor_id, c.id as channel_id, c.events
+    from monitors m cross join lateral (
+      select id, events from channels where account_id = m.account_id and all_monitors
+      union
+      select c.id, c.events from channel_monitors a join channels c on c.id = a.channel_id where a.monitor_id = m.id
+    ) c
     where m.id = any(${arrayOf('uuid', monitorIds)})
-    group by m.id`;
-  return new Map(rows.map(({ monitorId, channelIds }) => [monitorId, channelIds]));
+    order by m.id, c.id`;
+  const channels = new Map<string, AssignedChannel[]>(monitorIds.map((id) => [id, []]));
+  for (const { monitorId, ...channel } of rows) channels.get(monitorId)?.push(channel);
+  return channels;
 }

@@ -23,12 +23,12 @@ const MAX_NAMES = 12;
 export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
   const [editing, setEditing] = useState(false);
   const refresh = useRefresh();
-  const { id, name, url, monitorIds, allMonitors } = channel;
+  const { id, name, url, monitorIds, allMonitors, selector, events } = channel;
   if (editing)
     return (
       <Panel title="Settings">
         <ChannelForm
-          initialValues={{ name, url, monitorIds, allMonitors }}
+          initialValues={{ name, url, monitorIds, allMonitors, selector, events }}
           action="Save"
           save={async (body) => {
             await api('PATCH /api/dashboard/channels/:id', { id, body });
@@ -69,7 +69,7 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
   );
 }
 
-const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true };
+const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true, selector: null, events: null };
 
 export function NewChannelPage(): ReactNode {
   const navigate = useNavigate();

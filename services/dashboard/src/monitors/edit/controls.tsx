@@ -71,6 +71,15 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
   headers: Headers,
   body: Body,
   regions: Regions,
+  labels: ({ form, input }) => (
+    <TagsInput
+      splitChars={[',', ' ']}
+      clearable
+      clearButtonProps={{ 'aria-label': 'Clear the labels' }}
+      {...input}
+      placeholder={form.values.labels.length === 0 ? 'app=shop, team=checkout' : ''}
+    />
+  ),
 };
 
 /** A number out of range stays as typed, and the error says what is allowed. */

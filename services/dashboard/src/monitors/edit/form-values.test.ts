@@ -30,6 +30,7 @@ const FIELDS: Omit<MonitorInput, 'type'> = {
   runbookUrl: 'https://wiki.example/shop',
   externalId: 'shop',
   source: 'prod',
+  labels: { app: 'shop', canary: '' },
 };
 const MONITOR: Monitor = {
   ...FIELDS,

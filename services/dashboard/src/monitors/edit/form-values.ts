@@ -1,4 +1,5 @@
 import type { FieldError } from '@tocsin/contracts/errors';
+import { labelTexts } from '@tocsin/contracts/labels/labels';
 import {
   ASSERTIONS,
   type Assertions,
@@ -27,10 +28,10 @@ type Field = Exclude<keyof MonitorInput, 'type'>;
 const FIELDS = createMonitorSchema.keyof().exclude(['type']).options;
 
 type FieldValue<Value> = number extends Value ? NumberValue : NonNullable<Value>;
-/** The values of the form's fields. An unset field is an empty string. */
+/** The values of the form's fields. An unset field is an empty string. Labels are `key=value`. */
 export type MonitorFormValues = {
-  [Key in Exclude<Field, 'headers' | 'assertions'>]: FieldValue<MonitorInput[Key]>;
-} & { headers: HeaderRow[]; assertions: Record<keyof Assertions, NumberValue> };
+  [Key in Exclude<Field, 'headers' | 'assertions' | 'labels'>]: FieldValue<MonitorInput[Key]>;
+} & { headers: HeaderRow[]; assertions: Record<keyof Assertions, NumberValue>; labels: string[] };
 
 export type MonitorForm = ApiForm<MonitorFormValues>;
 
@@ -44,11 +45,12 @@ export function toValues(monitor: Monitor | null): MonitorFormValues {
   const input: MonitorInput = monitor ?? { name: '', url: '', ...MONITOR_DEFAULTS };
   const values = Object.fromEntries(FIELDS.map((field) => [field, input[field] ?? '']));
   return {
-    ...(values as Omit<MonitorFormValues, 'headers' | 'assertions'>),
+    ...(values as Omit<MonitorFormValues, 'headers' | 'assertions' | 'labels'>),
     headers: Object.entries(input.headers ?? {}).map(([name, value]) => ({ key: name, name, value })),
     assertions: Object.fromEntries(
       ASSERTIONS.map((key) => [key, input.assertions?.[key] ?? '']),
     ) as MonitorFormValues['assertions'],
+    labels: labelTexts(input.labels),
   };
 }
 
@@ -58,6 +60,7 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
   return {
     ...(Object.fromEntries(FIELDS.map((field) => [field, toInput(field, values[field])])) as MonitorBody),
     headers: toHeaders(values.headers),
+    labels: Object.fromEntries(values.labels.map(splitLabel)),
     assertions: assertions.length === 0 ? null : Object.fromEntries(assertions),
     // The form hides the body if the method sends none. The stored body stays.
     body: METHODS_WITH_BODY.has(values.method) ? values.body || null : (stored?.body ?? null),
@@ -102,6 +105,7 @@ export function findErrors(
   return [
     ...[...bodyErrors(createMonitorSchema, body), ...conflicts].map((error) => toFormField(error, values)),
     ...repeatedNames(values.headers),
+    ...repeatedLabels(values.labels),
   ];
 }
 
@@ -109,6 +113,7 @@ export function findErrors(
 export function toFormField({ path, message }: FieldError, values: MonitorFormValues): FieldError {
   const [field = '', ...rest] = path.split('.');
   const key = rest.join('.');
+  if (field === 'labels' && rest.length > 0) return { path: field, message: `${key}: ${message}` };
   if (field === 'regions' && rest.length > 0) {
     const region = values.regions[Number(key)];
     return { path: field, message: region === undefined ? message : `${region}: ${message}` };
@@ -129,4 +134,17 @@ function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
       path: `headers.${index}.name`,
       message: 'is a duplicate (header names ignore case)',
     }));
+}
+
+/** A label as text: its key, and its value after a `=`. A text without one is a key with an empty value. */
+function splitLabel(text: string): [key: string, value: string] {
+  const [key = '', ...rest] = text.split('=');
+  return [key.trim(), rest.join('=').trim()];
+}
+
+/** A request body cannot contain the same key twice. */
+function repeatedLabels(labels: readonly string[]): FieldError[] {
+  const keys = labels.map((text) => splitLabel(text)[0]);
+  const repeated = keys.find((key, position) => keys.indexOf(key) < position);
+  return repeated === undefined ? [] : [{ path: 'labels', message: `${repeated}: is given twice` }];
 }

@@ -3,7 +3,7 @@ import type { Assertions, Monitor, MonitorInput } from '@tocsin/contracts/monito
 import type { ReactNode } from 'react';
 import { formatSpan } from '../../components/format.ts';
 import { ExternalLink } from '../../components/text.tsx';
-import { HeaderList, RegionList, RequestBody } from './values.tsx';
+import { HeaderList, LabelList, RegionList, RequestBody } from './values.tsx';
 
 /** The path of a field in a request body. */
 export type FieldPath = Exclude<keyof MonitorInput, 'assertions'> | `assertions.${keyof Assertions}`;
@@ -25,7 +25,8 @@ export interface Field {
     | 'headers'
     | 'body'
     | 'interval'
-    | 'regions';
+    | 'regions'
+    | 'labels';
   /** Whether it takes the width of two fields. */
   readonly wide?: true;
   readonly required?: true;
@@ -165,6 +166,13 @@ const ADVANCED = {
     label: 'Source',
     help: 'The set of monitors as code that owns the monitor.',
     control: 'text',
+  },
+  labels: {
+    label: 'Labels',
+    help: 'Channels and maintenance windows can select monitors by them.',
+    control: 'labels',
+    wide: true,
+    Value: LabelList,
   },
 } satisfies Fields;
 

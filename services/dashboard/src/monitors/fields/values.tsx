@@ -1,5 +1,6 @@
-import { Button } from '@mantine/core';
+import { Badge, Button, Group } from '@mantine/core';
 import { IconEye, IconEyeOff } from '@tabler/icons-react';
+import { labelTexts } from '@tocsin/contracts/labels/labels';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { ScrollRegion } from '../../components/page.tsx';
@@ -56,4 +57,18 @@ export function RequestBody({ monitor: { body } }: MonitorProps): ReactNode {
 export function RegionList({ monitor: { regions } }: MonitorProps): ReactNode {
   const defaultRegion = useDefaultRegion();
   return regions.length === 0 ? labelDefaultRegion(defaultRegion) : regions.join(', ');
+}
+
+export function LabelList({ monitor: { labels } }: MonitorProps): ReactNode {
+  const texts = labelTexts(labels);
+  if (texts.length === 0) return 'None';
+  return (
+    <Group gap={6}>
+      {texts.map((text) => (
+        <Badge key={text} variant="default" tt="none" fw={500}>
+          {text}
+        </Badge>
+      ))}
+    </Group>
+  );
 }

@@ -1,0 +1,176 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { matchesSelector, selectorSchema } from '@tocsin/contracts/labels/selector';
+import { isSourceAllowed } from '@tocsin/core/access/sources';
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
+import type { Transaction } from '../database/open.ts';
+import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
+import type { MonitorRow } from '../monitors/table.ts';
+
+/* Which monitors a channel or a maintenance window has by its selector (ADR 17). */
+
+/** Comparisons between two turns of the event loop. */
+const MAX_COMPARISONS = 20_000;
+
+/** The tables of assignments, and what a row assigns a monitor to. */
+const TABLES = {
+  channel: { table: sql.raw('channel_monitors'), owner: sql.raw('channel_id') },
+  window: { table: sql.raw('maintenance_window_monitors'), owner: sql.raw('window_id') },
+} as const;
+type Kind = keyof typeof TABLES;
+
+const ownerRow = z.object({
+  kind: z.enum(['channel', 'window']),
+  id: z.string(),
+  selector: selectorSchema,
+  sources: z.array(z.string()).nullable(),
+});
+type Owner = z.output<typeof ownerRow>;
+
+/** What a selector decides by. */
+type Labelled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
+
+const pairRow = z.object({ ownerId: z.string(), monitorId: z.string() });
+type Pair = z.output<typeof pairRow>;
+
+/**
+ * Locks the assignments of an account until the transaction ends. `shared`: to create, relabel or delete monitors, before the first is
+ * deleted. `exclusive`: to change what is selected, before any row is locked. So neither misses what the other writes.
+ */
+export async function lockAssignments(
+  tx: Transaction,
+  accountId: string,
+  mode: 'shared' | 'exclusive',
+): Promise<void> {
+  const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock');
+  await tx.execute(sql`select ${lock}(${ADVISORY_LOCKS.assignments}, hashtext(${accountId}))`);
+}
+
+/** Assigns new, relabelled or moved monitors, whose rows are locked, to what selects them. Requires the shared lock. */
+export async function matchMonitors(
+  tx: Transaction,
+  accountId: string,
+  monitors: readonly Labelled[],
+): Promise<void> {
+  const owners = await query(tx, ownerRow)`
+    select 'channel' as kind, id, selector, null::text[] as sources from channels
+    where account_id = ${accountId} and deleted_at is null and selector is not null
+    union all
+    select 'window', id, case when all_monitors then '{}' else selector end, sources from maintenance_windows
+    where account_id = ${accountId} and state <> 'ended' and (selector is not null or all_monitors)`;
+  if (owners.length === 0) return;
+  const isOfMonitors = sql`a.monitor_id = any(${arrayOf(
+    'uuid',
+    monitors.map(({ id }) => id),
+  )})`;
+  for (const kind of ['channel', 'window'] as const) {
+    const ofKind = owners.filter((owner) => owner.kind === kind);
+    if (ofKind.length === 0) continue;
+    await replaceMatches(tx, kind, isOfMonitors, await matchesOf(ofKind, monitors));
+  }
+}
+
+/** Assigns the monitors that a channel or a window selects now, and no others. Requires the exclusive lock. */
+export async function matchOwner(tx: Transaction, accountId: string, kind: Kind, id: string): Promise<void> {
+  const { owner } = TABLES[kind];
+  const owners = await (kind === 'channel'
+    ? query(tx, ownerRow)`
+        select 'channel' as kind, id, selector, null::text[] as sources from channels
+        where id = ${id} and deleted_at is null and selector is not null`
+    : query(tx, ownerRow)`
+        select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
+        from maintenance_windows where id = ${id} and (selector is not null or all_monitors)`);
+  const monitors =
+    owners.length === 0
+      ? []
+      : await query(tx, labelledRow)`
+    select id, labels, source from monitors where account_id = ${accountId}`;
+  await replaceMatches(tx, kind, sql`a.${owner} = ${id}`, await matchesOf(owners, monitors));
+}
+
+const labelledRow = z.object({
+  id: z.string(),
+  labels: z.record(z.string(), z.string()),
+  source: z.string().nullable(),
+});
+
+async function matchesOf(owners: readonly Owner[], monitors: readonly Labelled[]): Promise<Pair[]> {
+  const pairs: Pair[] = [];
+  let compared = 0;
+  for (const { id: ownerId, selector, sources } of owners) {
+    for (const { id: monitorId, labels, source } of monitors) {
+      if (isSourceAllowed(sources, source) && matchesSelector(selector, labels)) {
+        pairs.push({ ownerId, monitorId });
+      }
+      compared += 1;
+      if (compared % MAX_COMPARISONS === 0) await nextTurn();
+    }
+  }
+  return pairs;
+}
+
+/** Makes these the matches among the assignments `a` of a scope. Writes only what differs. */
+async function replaceMatches(tx: Transaction, kind: Kind, scope: SQL, wanted: readonly Pair[]) {
+  const { table, owner } = TABLES[kind];
+  const current = await query(tx, pairRow)`
+    select a.${owner} as owner_id, a.monitor_id from ${table} a where ${scope} and a.matched`;
+  const added = difference(wanted, current);
+  const removed = difference(current, wanted);
+  if (added.length === 0 && removed.length === 0) return;
+  // A monitor is locked before its assignments, as when it is deleted.
+  const ids = [...new Set([...added, ...removed].map(({ monitorId }) => monitorId))];
+  const found = new Set(
+    await queryColumn(tx)`
+      select id from monitors where id = any(${arrayOf('uuid', ids)}) order by id for key share`,
+  );
+  const pairsOf = (pairs: readonly Pair[]): SQL =>
+    tableOf('u', pairs, {
+      owner_id: ['uuid', ({ ownerId }) => ownerId],
+      monitor_id: ['uuid', ({ monitorId }) => monitorId],
+    });
+  const inserted = added.filter(({ monitorId }) => found.has(monitorId));
+  if (inserted.length > 0) {
+    await tx.execute(sql`
+      insert into ${table} (${owner}, monitor_id, listed, matched)
+      select u.owner_id, u.monitor_id, false, true from ${pairsOf(inserted)}
+      on conflict (${owner}, monitor_id) do update set matched = true`);
+  }
+  if (removed.length > 0) {
+    const isRemoved = sql`a.${owner} = u.owner_id and a.monitor_id = u.monitor_id`;
+    await tx.execute(sql`
+      delete from ${table} a using ${pairsOf(removed)} where ${isRemoved} and not a.listed`);
+    await tx.execute(sql`
+      update ${table} a set matched = false from ${pairsOf(removed)} where ${isRemoved} and a.listed`);
+  }
+}
+
+function difference(pairs: readonly Pair[], others: readonly Pair[]): Pair[] {
+  const keyOf = ({ ownerId, monitorId }: Pair): string => `${ownerId} ${monitorId}`;
+  const keys = new Set(others.map(keyOf));
+  return pairs.filter((pair) => !keys.has(keyOf(pair)));
+}
+
+/**
+ * Makes these the monitors that a channel or a window lists by their ids. Monitors are locked before assignments, as when a monitor is
+ * deleted; one that was deleted meanwhile is left out.
+ */
+export async function listMonitorsOf(
+  tx: Transaction,
+  accountId: string,
+  kind: Kind,
+  id: string,
+  monitorIds: readonly string[],
+): Promise<void> {
+  const { table, owner } = TABLES[kind];
+  const ids = arrayOf('uuid', monitorIds);
+  const isUnlisted = sql`${owner} = ${id} and listed and monitor_id <> all(${ids})`;
+  await tx.execute(sql`
+    select from monitors where account_id = ${accountId} and id = any(${ids}) order by id for key share`);
+  await tx.execute(sql`delete from ${table} where ${isUnlisted} and not matched`);
+  await tx.execute(sql`update ${table} set listed = false where ${isUnlisted}`);
+  await tx.execute(sql`
+    insert into ${table} (${owner}, monitor_id)
+    select ${id}, m.id from monitors m where m.account_id = ${accountId} and m.id = any(${ids})
+    on conflict (${owner}, monitor_id) do update set listed = true`);
+}

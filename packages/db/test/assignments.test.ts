@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { AppError } from '@tocsin/contracts/errors';
+import type { Labels } from '@tocsin/contracts/labels/labels';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { getChannel, listChannels } from '@tocsin/db/channels/read-channels';
+import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { sql } from 'drizzle-orm';
+import { failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+});
+
+const SHOP: Selector = { matchLabels: { app: 'shop' } };
+
+async function makeSelecting(
+  selector: Selector | null,
+  more: { monitorIds?: string[]; events?: WebhookEvent[] } = {},
+): Promise<string> {
+  const url = 'https://hooks.example/a';
+  const fields = { accountId: context.accountId, name: 'ops', url, monitorIds: [], selector, ...more };
+  return (await createChannel(context, fields)).id;
+}
+
+function relabel(id: string, labels: Labels): Promise<unknown> {
+  return updateMonitor(context, context.accountId, id, { labels: { ...labels } }, 'default');
+}
+
+/** Fails a monitor, and returns the channels and events of its deliveries. */
+async function alertsOf(monitorId: string): Promise<string[]> {
+  await recordChecks(context.db, [failureOf(monitorId)]);
+  await dispatchStatusChanges(context.db, { limit: 100 });
+  const { rows } = await context.db.execute<{ alert: string }>(sql`
+    select channel_id || ' ' || event as alert from deliveries where monitor_id = ${monitorId} order by timestamp`);
+  return rows.map(({ alert }) => alert);
+}
+
+const alertsFor = (id: string): string[] => [`${id} monitor.down`, `${id} incident.created`];
+
+describe('a channel with a selector receives the alerts', () => {
+  test('of monitors that match when they are created, before and after it', async () => {
+    const before = await makeMonitor(context, { labels: { app: 'shop' } });
+    const id = await makeSelecting(SHOP);
+    const after = await makeMonitor(context, { labels: { app: 'shop', tier: 'web' } });
+    const other = await makeMonitor(context, { labels: { app: 'blog' } });
+    expect(await alertsOf(before.id)).toEqual(alertsFor(id));
+    expect(await alertsOf(after.id)).toEqual(alertsFor(id));
+    expect(await alertsOf(other.id)).toEqual([]);
+    expect(await getChannel(context.db, context.accountId, id)).toMatchObject({
+      monitorIds: [],
+      selector: SHOP,
+    });
+  });
+
+  test('of monitors that match after an update, and no longer of those that do not', async () => {
+    const gained = await makeMonitor(context);
+    const lost = await makeMonitor(context, { labels: { app: 'shop' } });
+    const id = await makeSelecting(SHOP);
+    await relabel(gained.id, { app: 'shop' });
+    await relabel(lost.id, {});
+    expect(await alertsOf(gained.id)).toEqual(alertsFor(id));
+    expect(await alertsOf(lost.id)).toEqual([]);
+  });
+
+  test('of what its new selector matches', async () => {
+    const [shop, blog] = [
+      await makeMonitor(context, { labels: { app: 'shop' } }),
+      await makeMonitor(context, { labels: { app: 'blog' } }),
+    ];
+    const id = await makeSelecting(SHOP);
+    await updateChannel(context.db, context.accountId, id, { selector: { matchLabels: { app: 'blog' } } });
+    expect([await alertsOf(shop.id), await alertsOf(blog.id)]).toEqual([[], alertsFor(id)]);
+    await updateChannel(context.db, context.accountId, id, { selector: null });
+    const later = await makeMonitor(context, { labels: { app: 'blog' } });
+    expect(await alertsOf(later.id)).toEqual([]);
+  });
+
+  test('of listed monitors too, whether or not they match', async () => {
+    const both = await makeMonitor(context, { labels: { app: 'shop' } });
+    const listed = await makeMonitor(context);
+    const id = await makeSelecting(SHOP, { monitorIds: [both.id, listed.id] });
+    await relabel(both.id, {});
+    expect(await alertsOf(both.id)).toEqual(alertsFor(id));
+    expect(await alertsOf(listed.id)).toEqual(alertsFor(id));
+    const matched = await makeMonitor(context, { labels: { app: 'shop' } });
+    await updateChannel(context.db, context.accountId, id, { monitorIds: [] });
+    expect(await alertsOf(matched.id)).toEqual(alertsFor(id));
+    expect((await getChannel(context.db, context.accountId, id)).monitorIds).toEqual([]);
+  });
+});
+
+test('a channel receives only the events of its filter', async () => {
+  const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
+  const all = await makeSelecting(SHOP);
+  const some = await makeSelecting(SHOP, { events: ['incident.created'] });
+  await makeSelecting(SHOP, { events: ['monitor.up'] });
+  expect((await alertsOf(monitorId)).toSorted()).toEqual(
+    [...alertsFor(all), `${some} incident.created`].toSorted(),
+  );
+});
+
+test('a status change that every filter excludes is not due', async () => {
+  const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
+  await makeSelecting(SHOP, { events: ['monitor.up'] });
+  await recordChecks(context.db, [failureOf(monitorId)]);
+  expect(await dispatchStatusChanges(context.db, { limit: 100 })).toMatchObject({ statusChanges: 0 });
+});
+
+/** Deterministic choices, so that a failure can be repeated. */
+class Choices {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  below(limit: number): number {
+    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((this.#state / 2 ** 32) * limit);
+  }
+
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
+  }
+}
+
+const VALUES = ['a', 'b', ''];
+const KEYS = ['app', 'tier', 'constructor'];
+
+function someLabels(choices: Choices): Labels {
+  const keys = KEYS.filter(() => choices.below(2) === 1);
+  return Object.fromEntries(keys.map((key) => [key, choices.of(VALUES)]));
+}
+
+function someSelector(choices: Choices): Selector | null {
+  const [key, value] = [choices.of(KEYS), choices.of(VALUES)];
+  return choices.of<Selector | null>([
+    null,
+    {},
+    { matchLabels: { [key]: value } },
+    { matchExpressions: [{ key, operator: 'In', values: [value, 'a'] }] },
+    { matchLabels: { app: 'a' }, matchExpressions: [{ key, operator: 'NotIn', values: [value] }] },
+    {
+      matchExpressions: [
+        { key, operator: 'Exists' },
+        { key: 'tier', operator: 'DoesNotExist' },
+      ],
+    },
+  ]);
+}
+
+/** A second implementation of selectors, by sets of `key=value`. */
+function isSelected(selector: Selector | null, labels: Labels): boolean {
+  if (selector === null) return false;
+  const has = new Set(Object.entries(labels).map(([key, value]) => `${key}=${value}`));
+  const hasKey = (key: string): boolean => VALUES.some((value) => has.has(`${key}=${value}`));
+  const failed = [
+    ...Object.entries(selector.matchLabels ?? {}).filter(([key, value]) => !has.has(`${key}=${value}`)),
+    ...(selector.matchExpressions ?? []).filter(({ key, operator, values }) => {
+      if (operator === 'Exists') return !hasKey(key);
+      if (operator === 'DoesNotExist') return hasKey(key);
+      const isIn = (values ?? []).some((value) => has.has(`${key}=${value}`));
+      return operator === 'In' ? !isIn : isIn;
+    }),
+  ];
+  return failed.length === 0;
+}
+
+test.each([1, 2, 3])('after concurrent changes, each channel has what it selects: seed %i', async (seed) => {
+  const { db, accountId } = context;
+  const choices = new Choices(seed);
+  const monitorIds: string[] = [];
+  const channelIds: string[] = [];
+  const steps = [
+    async () => monitorIds.push((await makeMonitor(context, { labels: someLabels(choices) })).id),
+    async () => channelIds.push(await makeSelecting(someSelector(choices))),
+    () => relabel(choices.of(monitorIds), someLabels(choices)),
+    () => relabel(choices.of(monitorIds), someLabels(choices)),
+    () => updateChannel(db, accountId, choices.of(channelIds), { selector: someSelector(choices) }),
+    () => updateChannel(db, accountId, choices.of(channelIds), { monitorIds: [choices.of(monitorIds)] }),
+    () => deleteMonitor(db, accountId, choices.of(monitorIds)),
+    () => deleteChannel(db, accountId, choices.of(channelIds)),
+  ];
+  for (let count = 0; count < 6; count += 1) await Promise.all(steps.slice(0, 2).map((step) => step()));
+  for (let round = 0; round < 20; round += 1) {
+    const running = Array.from({ length: 8 }, () => choices.of(steps)());
+    for (const result of await Promise.allSettled(running)) {
+      // The monitor or the channel was deleted before.
+      if (result.status === 'rejected' && !(result.reason instanceof AppError)) throw result.reason;
+    }
+  }
+  const { rows: left } = await db.execute<{ id: string; labels: Labels }>(
+    sql`select id, labels from monitors`,
+  );
+  const { rows: assigned } = await db.execute<{ pair: string }>(sql`
+    select channel_id || ' ' || monitor_id as pair from channel_monitors`);
+  const expected = (await listChannels(db, accountId)).flatMap(({ id, selector, monitorIds: listed }) =>
+    left
+      .filter((monitor) => listed.includes(monitor.id) || isSelected(selector, monitor.labels))
+      .map((monitor) => `${id} ${monitor.id}`),
+  );
+  expect(expected.length).toBeGreaterThan(5);
+  expect(assigned.map(({ pair }) => pair).toSorted()).toEqual(expected.toSorted());
+});
