@@ -6,11 +6,20 @@ import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import {
+  createMaintenanceWindow,
+  deleteMaintenanceWindow,
+  endMaintenance,
+  type NewWindow,
+  updateMaintenanceWindow,
+} from '@tocsin/db/maintenance-windows/write-windows';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
-import { failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import { tick } from './maintenance-harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {
@@ -18,7 +27,9 @@ beforeAll(async () => {
 });
 afterAll(() => context.close());
 beforeEach(async () => {
-  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+  await context.db.execute(
+    sql`truncate monitors, channels, maintenance_windows, status_changes, deliveries cascade`,
+  );
 });
 
 const SHOP: Selector = { matchLabels: { app: 'shop' } };
@@ -114,6 +125,72 @@ test('a status change that every filter excludes is not due', async () => {
   await makeSelecting(SHOP, { events: ['monitor.up'] });
   await recordChecks(context.db, [failureOf(monitorId)]);
   expect(await dispatchStatusChanges(context.db, { limit: 100 })).toMatchObject({ statusChanges: 0 });
+});
+
+describe('a maintenance window with a selector covers', () => {
+  const covered = async (): Promise<string[]> => {
+    await tick(context);
+    const { rows } = await context.db.execute<{ name: string }>(
+      sql`select name from monitors where status = 'MAINTENANCE' order by name`,
+    );
+    return rows.map(({ name }) => name);
+  };
+
+  async function start(scope: Partial<NewWindow>): Promise<string> {
+    const { db, accountId } = context;
+    const { id } = await createMaintenanceWindow(db, accountId, {
+      name: 'Deployment',
+      startsAt: new Date((await readClock(context)) - 1),
+      endsAt: new Date(Date.now() + 3_600_000),
+      monitorIds: [],
+      rrule: null,
+      timeZone: 'UTC',
+      ...scope,
+    });
+    return id;
+  }
+
+  test('what matches while it runs', async () => {
+    const { id: shop } = await makeMonitor(context, { name: 'shop', labels: { app: 'shop' } });
+    const { id: blog } = await makeMonitor(context, { name: 'blog', labels: { app: 'blog' } });
+    const id = await start({ selector: SHOP });
+    expect(await covered()).toEqual(['shop']);
+    await makeMonitor(context, { name: 'new', labels: { app: 'shop' } });
+    await relabel(blog, { app: 'shop' });
+    await relabel(shop, {});
+    expect(await covered()).toEqual(['blog', 'new']);
+    await updateMaintenanceWindow(context.db, context.accountId, id, { selector: null, monitorIds: [shop] });
+    expect(await covered()).toEqual(['shop']);
+    await settleMaintenance(context.db, await deleteMaintenanceWindow(context.db, context.accountId, id));
+    expect(await covered()).toEqual([]);
+  });
+
+  test('every monitor of the account with allMonitors', async () => {
+    await makeMonitor(context, { name: 'a' });
+    await start({ allMonitors: true });
+    await makeMonitor(context, { name: 'b', labels: { app: 'x' } });
+    expect(await covered()).toEqual(['a', 'b']);
+  });
+
+  test('what its next occurrence matches, after an end in which labels changed', async () => {
+    const { id: monitorId } = await makeMonitor(context, { name: 'a', labels: { app: 'shop' } });
+    const id = await start({ selector: SHOP });
+    await endMaintenance(context.db, context.accountId, id);
+    await relabel(monitorId, {});
+    await makeMonitor(context, { name: 'b', labels: { app: 'shop' } });
+    const startsAt = new Date((await readClock(context)) - 1);
+    const endsAt = new Date(startsAt.getTime() + 3_600_000);
+    await updateMaintenanceWindow(context.db, context.accountId, id, { startsAt, endsAt });
+    expect(await covered()).toEqual(['b']);
+  });
+
+  test('only monitors of its sources', async () => {
+    await makeMonitor(context, { name: 'own', source: 'team/shop', labels: { app: 'shop' } });
+    await makeMonitor(context, { name: 'other', source: 'team2', labels: { app: 'shop' } });
+    await makeMonitor(context, { name: 'none', labels: { app: 'shop' } });
+    await start({ selector: SHOP, sources: ['team/*'] });
+    expect(await covered()).toEqual(['own']);
+  });
 });
 
 /** Deterministic choices, so that a failure can be repeated. */

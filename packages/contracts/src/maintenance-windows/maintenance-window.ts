@@ -9,6 +9,7 @@ import {
   storableText,
   timestamp,
 } from '../fields.ts';
+import { selectorSchema } from '../labels/selector.ts';
 import { LIMITS } from '../limits.ts';
 
 /** `ended`: no occurrence is left. */
@@ -22,7 +23,6 @@ const idList = monitorIdList(() => 'must be an array of monitor ids')
   .max(MAX_MONITORS, { error: `must contain at most ${MAX_MONITORS} monitors` })
   .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
   .meta({ uniqueItems: true });
-const monitorIds = idList.min(1, { error: 'must contain at least one monitor' }).meta({ uniqueItems: true });
 
 /** The fields of a maintenance window. `validateSchedule` of core checks the rules between fields. */
 const fields = {
@@ -31,7 +31,13 @@ const fields = {
   endsAt: instant().describe(
     'End of the first occurrence: at most 30 days after `startsAt`, and in the future.',
   ),
-  monitorIds: monitorIds.describe('The monitors under maintenance; replaced as a whole.'),
+  monitorIds: idList.describe('Monitors under maintenance; replaced as a whole.'),
+  selector: selectorSchema
+    .nullable()
+    .describe('While it runs, it also covers the monitors that match. Null: none.'),
+  allMonitors: z
+    .boolean({ error: 'must be true or false' })
+    .describe('Whether it covers every monitor of the account, including those created while it runs.'),
   rrule: storableText
     .max(MAX_TEXT, { error: `must be at most ${MAX_TEXT} characters` })
     .nullable()
@@ -43,6 +49,9 @@ const fields = {
 
 export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate', {
   ...fields,
+  monitorIds: fields.monitorIds.default([]),
+  selector: fields.selector.default(null),
+  allMonitors: fields.allMonitors.default(false),
   rrule: fields.rrule.default(null),
   timeZone: fields.timeZone.default('UTC'),
 });
@@ -79,7 +88,9 @@ export const maintenanceWindowSchema = component(
     name: z.string(),
     startsAt: timestamp.describe('Start of the first occurrence.'),
     endsAt: timestamp.describe('End of the first occurrence.'),
-    monitorIds: z.array(z.uuid()),
+    monitorIds: z.array(z.uuid()).describe('The monitors that it names, ordered by id.'),
+    selector: selectorSchema.nullable().describe('Selects further monitors by their labels; null: none.'),
+    allMonitors: z.boolean().describe('Whether it covers every monitor of the account.'),
     rrule: z.string().nullable().describe('Null: once.'),
     timeZone: z.string(),
     state: z.enum(MAINTENANCE_WINDOW_STATES).describe('`ended`: no occurrence is left.'),

@@ -119,6 +119,8 @@ export const MAINTENANCE_WINDOW: MaintenanceWindow = {
   name: 'Weekly upgrade',
   ...occurrence,
   monitorIds: [MONITOR.id],
+  selector: { matchLabels: { app: 'shop' } },
+  allMonitors: false,
   rrule: 'FREQ=WEEKLY;BYDAY=SA',
   timeZone: 'Europe/Berlin',
   state: 'scheduled',

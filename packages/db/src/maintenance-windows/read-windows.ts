@@ -37,7 +37,13 @@ export async function findWindowRow(
   return requireFound(await (lock === undefined ? query : query.for(lock)), 'maintenance window');
 }
 
-/** The monitors of a window, ordered by id. */
+/** The monitors that a window covers while it runs, ordered by id. */
+export async function readCoveredIds(db: Queryable, windowId: string): Promise<string[]> {
+  return queryColumn(db)`
+    select monitor_id from maintenance_window_monitors where window_id = ${windowId} order by monitor_id`;
+}
+
+/** The monitors that a window names, ordered by id. */
 export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
   return queryColumn(db)`
     select monitor_id from maintenance_window_monitors where window_id = ${windowId} and listed order by monitor_id`;

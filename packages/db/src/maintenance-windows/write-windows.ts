@@ -12,14 +12,16 @@ import {
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
+import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { arrayOf, firstOf, laterThan, readClock } from '../database/sql.ts';
+import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
 import { readOutcomes } from './advance-windows.ts';
 import {
   currentOccurrence,
   findWindowRow,
+  readCoveredIds,
   readMonitorIds,
   storedOccurrence,
   toMaintenanceWindow,
@@ -27,9 +29,18 @@ import {
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** The fields of a window to validate, without those that could not be parsed. */
-export interface WindowFields extends Partial<WindowSchedule> {
-  readonly monitorIds?: readonly string[];
-}
+export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {}
+
+/** A validated window. */
+export type NewWindow = Omit<MaintenanceWindowInput, keyof WindowScope> &
+  Partial<WindowScope> &
+  Pick<WindowScope, 'monitorIds'> & {
+    /** Limits what the selector matches to monitors of these sources; a `*` at the end stands for any rest. Null: no limit. */
+    readonly sources?: string[] | null;
+  };
+
+/** What decides which monitors a window covers. */
+type WindowScope = Readonly<Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>>;
 
 /**
  * The errors of a window beyond the form of its fields: its schedule, and monitors of other accounts.
@@ -43,20 +54,29 @@ export async function validateWindow(
 ): Promise<FieldError[]> {
   const now = new Date(await readClock(db));
   const unknown = await validateMonitorIds(db, accountId, fields.monitorIds ?? []);
-  return [...validateSchedule(fields, now, mayBePast), ...unknown];
+  return [...validateSchedule(fields, now, mayBePast), ...validateScope(fields), ...unknown];
+}
+
+function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScope>): FieldError[] {
+  if (monitorIds?.length !== 0 || selector !== null || allMonitors !== false) return [];
+  return [
+    { path: 'monitorIds', message: 'must contain at least one monitor: or give a selector, or allMonitors' },
+  ];
 }
 
 /** Plans maintenance; the maintenance clock begins it. The input must pass `validateWindow`. */
 export async function createMaintenanceWindow(
   db: Database,
   accountId: string,
-  { monitorIds, ...input }: MaintenanceWindowInput,
+  { monitorIds, ...input }: NewWindow,
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'exclusive');
     const occurrence = nextOccurrence(input, new Date(await readClock(tx)));
     const values = { accountId, ...input, ...toPlan(occurrence, 'scheduled') };
     const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
-    await assignMonitors(tx, accountId, row.id, monitorIds);
+    await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
+    await matchOwner(tx, accountId, 'window', row.id);
     return toMaintenanceWindow(row, await readMonitorIds(tx, row.id));
   });
 }
@@ -73,26 +93,32 @@ export async function updateMaintenanceWindow(
   update: MaintenanceWindowUpdate,
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'exclusive');
     const before = await findWindowRow(tx, accountId, id, 'update');
     const monitorIds = await readMonitorIds(tx, id);
+    const stored: WindowScope = { monitorIds, selector: before.selector, allMonitors: before.allMonitors };
+    const scope = mergeScope(stored, update);
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
     // An end in the past is allowed for an occurrence that has begun: it ends at once.
     const mayBePast = !rescheduled || currentOccurrence(before, new Date(await readClock(tx))) !== null;
-    const fields = { ...schedule, ...(update.monitorIds && { monitorIds: update.monitorIds }) };
+    const reassigned = !isDeepStrictEqual(scope, stored);
+    const fields = { ...schedule, ...((reassigned || update.monitorIds !== undefined) && scope) };
     const errors = await validateWindow(tx, accountId, fields, mayBePast);
     if (errors.length > 0) {
       throw new AppError('validation_failed', 'The window would break a rule after this update.', { errors });
     }
-    const reassigned =
-      update.monitorIds !== undefined && !isDeepStrictEqual(update.monitorIds.toSorted(), monitorIds);
     const renamed = update.name !== undefined && update.name !== before.name;
     if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds);
 
     // The outcome of an occurrence depends on the monitors that it had, so it is read before they change.
     const plan = rescheduled ? await replan(tx, before, schedule) : {};
-    if (reassigned && update.monitorIds) await assignMonitors(tx, accountId, id, update.monitorIds);
-    const after = await writeWindow(tx, id, { name: update.name ?? before.name, ...schedule, ...plan });
+    if (reassigned) await listMonitorsOf(tx, accountId, 'window', id, scope.monitorIds);
+    const name = update.name ?? before.name;
+    const { selector, allMonitors } = scope;
+    const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
+    // Labels that changed while the window was ended have not been compared.
+    await matchOwner(tx, accountId, 'window', id);
     return toMaintenanceWindow(after, await readMonitorIds(tx, id));
   });
 }
@@ -107,6 +133,15 @@ export function mergeSchedule(
     endsAt: endsAt ?? before.endsAt,
     rrule: rrule === undefined ? before.rrule : rrule,
     timeZone: timeZone ?? before.timeZone,
+  };
+}
+
+function mergeScope(before: WindowScope, update: MaintenanceWindowUpdate): WindowScope {
+  const { monitorIds, selector, allMonitors } = { ...before, ...update };
+  return {
+    monitorIds: (monitorIds ?? before.monitorIds).toSorted(),
+    selector: selector ?? null,
+    allMonitors: allMonitors ?? false,
   };
 }
 
@@ -139,9 +174,10 @@ export async function deleteMaintenanceWindow(
   id: string,
 ): Promise<string[]> {
   return db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'exclusive');
     const stored = storedOccurrence(await findWindowRow(tx, accountId, id, 'update'));
     const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
-    const monitorIds = hasBegun ? await readMonitorIds(tx, id) : [];
+    const monitorIds = hasBegun ? await readCoveredIds(tx, id) : [];
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
     return monitorIds;
   });
@@ -186,20 +222,4 @@ async function writeWindow(
   const values = { ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) };
   const isThis = eq(maintenanceWindows.id, id);
   return firstOf(await tx.update(maintenanceWindows).set(values).where(isThis).returning());
-}
-
-/** Makes these the monitors of a window. A monitor that was deleted meanwhile is left out. */
-async function assignMonitors(
-  tx: Transaction,
-  accountId: string,
-  windowId: string,
-  monitorIds: readonly string[],
-): Promise<void> {
-  const ids = arrayOf('uuid', monitorIds);
-  await tx.execute(sql`
-    delete from maintenance_window_monitors where window_id = ${windowId} and monitor_id <> all(${ids})`);
-  await tx.execute(sql`
-    insert into maintenance_window_monitors (window_id, monitor_id)
-    select ${windowId}, id from monitors where account_id = ${accountId} and id = any(${ids}) order by id for key share
-    on conflict do nothing`);
 }

@@ -114,6 +114,8 @@ function windowOf(name: string, change: Partial<ListedMaintenanceWindow>): Liste
     startsAt: at(0),
     endsAt: at(1),
     monitorIds: ['m'],
+    selector: null,
+    allMonitors: false,
     rrule: null,
     timeZone: 'UTC',
     state: 'scheduled',
