@@ -8,6 +8,7 @@ export const ERRORS = {
   unauthorized: { status: 401, title: 'A valid API key is required' },
   not_signed_in: { status: 401, title: 'Not signed in' },
   forbidden: { status: 403, title: 'The API key lacks the write scope' },
+  source_not_allowed: { status: 403, title: 'The API key may not change this source' },
   untrusted_origin: { status: 403, title: 'The request comes from another site' },
   owner_required: { status: 403, title: 'Only an owner of the account may do this' },
   not_found: { status: 404, title: 'Not found' },
@@ -37,6 +38,8 @@ export interface FieldError {
 interface AppErrorOptions {
   readonly errors?: readonly FieldError[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** The id of the resource that the request conflicts with. */
+  readonly conflictingId?: string;
   readonly cause?: unknown;
 }
 
@@ -46,12 +49,14 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: readonly FieldError[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly conflictingId: string | undefined;
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, { cause: options.cause });
     this.code = code;
     this.errors = options.errors;
     this.headers = options.headers ?? {};
+    this.conflictingId = options.conflictingId;
   }
 
   get status(): number {
@@ -80,6 +85,10 @@ export const problemSchema = component('Problem', 'An error (RFC 9457).', {
     )
     .optional()
     .describe('All invalid fields.'),
+  conflictingId: z
+    .uuid()
+    .optional()
+    .describe('The id of the resource that has the value, if another one has taken it.'),
 });
 export type Problem = z.infer<typeof problemSchema>;
 
@@ -97,5 +106,6 @@ export function toProblem(error: AppError, requestId: string): Problem {
     detail: error.message,
     instance: requestId,
     ...(error.errors && { errors: [...error.errors] }),
+    ...(error.conflictingId !== undefined && { conflictingId: error.conflictingId }),
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
@@ -50,7 +51,13 @@ test('skips a monitor that gets regions of its own meanwhile', async () => {
   const { id } = await makeMonitor(context);
   let aligning: Promise<number> | undefined;
   await context.db.transaction(async (tx) => {
-    await updateMonitor({ ...context, db: tx }, context.accountId, id, { regions: ['eu'] }, 'default');
+    await updateMonitor(
+      { ...context, db: tx },
+      systemActor(context.accountId),
+      id,
+      { regions: ['eu'] },
+      'default',
+    );
     aligning = alignDefaultRegion(context.db, 'ap');
     await untilWaiting(context, 1);
   });

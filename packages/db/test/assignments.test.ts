@@ -3,6 +3,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -39,12 +40,12 @@ async function makeSelecting(
   more: { monitorIds?: string[]; events?: WebhookEvent[] } = {},
 ): Promise<string> {
   const url = 'https://hooks.example/a';
-  const fields = { accountId: context.accountId, name: 'ops', url, monitorIds: [], selector, ...more };
-  return (await createChannel(context, fields)).id;
+  const fields = { name: 'ops', url, monitorIds: [], selector, ...more };
+  return (await createChannel(context, systemActor(context.accountId), fields)).id;
 }
 
 function relabel(id: string, labels: Labels): Promise<unknown> {
-  return updateMonitor(context, context.accountId, id, { labels: { ...labels } }, 'default');
+  return updateMonitor(context, systemActor(context.accountId), id, { labels: { ...labels } }, 'default');
 }
 
 /** Fails a monitor, and returns the channels and events of its deliveries. */
@@ -89,9 +90,11 @@ describe('a channel with a selector receives the alerts', () => {
       await makeMonitor(context, { labels: { app: 'blog' } }),
     ];
     const id = await makeSelecting(SHOP);
-    await updateChannel(context.db, context.accountId, id, { selector: { matchLabels: { app: 'blog' } } });
+    await updateChannel(context.db, systemActor(context.accountId), id, {
+      selector: { matchLabels: { app: 'blog' } },
+    });
     expect([await alertsOf(shop.id), await alertsOf(blog.id)]).toEqual([[], alertsFor(id)]);
-    await updateChannel(context.db, context.accountId, id, { selector: null });
+    await updateChannel(context.db, systemActor(context.accountId), id, { selector: null });
     const later = await makeMonitor(context, { labels: { app: 'blog' } });
     expect(await alertsOf(later.id)).toEqual([]);
   });
@@ -104,7 +107,7 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await alertsOf(both.id)).toEqual(alertsFor(id));
     expect(await alertsOf(listed.id)).toEqual(alertsFor(id));
     const matched = await makeMonitor(context, { labels: { app: 'shop' } });
-    await updateChannel(context.db, context.accountId, id, { monitorIds: [] });
+    await updateChannel(context.db, systemActor(context.accountId), id, { monitorIds: [] });
     expect(await alertsOf(matched.id)).toEqual(alertsFor(id));
     expect((await getChannel(context.db, context.accountId, id)).monitorIds).toEqual([]);
   });
@@ -138,7 +141,7 @@ describe('a maintenance window with a selector covers', () => {
 
   async function start(scope: Partial<NewWindow>): Promise<string> {
     const { db, accountId } = context;
-    const { id } = await createMaintenanceWindow(db, accountId, {
+    const { id } = await createMaintenanceWindow(db, systemActor(accountId), {
       name: 'Deployment',
       startsAt: new Date((await readClock(context)) - 1),
       endsAt: new Date(Date.now() + 3_600_000),
@@ -159,9 +162,15 @@ describe('a maintenance window with a selector covers', () => {
     await relabel(blog, { app: 'shop' });
     await relabel(shop, {});
     expect(await covered()).toEqual(['blog', 'new']);
-    await updateMaintenanceWindow(context.db, context.accountId, id, { selector: null, monitorIds: [shop] });
+    await updateMaintenanceWindow(context.db, systemActor(context.accountId), id, {
+      selector: null,
+      monitorIds: [shop],
+    });
     expect(await covered()).toEqual(['shop']);
-    await settleMaintenance(context.db, await deleteMaintenanceWindow(context.db, context.accountId, id));
+    await settleMaintenance(
+      context.db,
+      await deleteMaintenanceWindow(context.db, systemActor(context.accountId), id),
+    );
     expect(await covered()).toEqual([]);
   });
 
@@ -175,12 +184,12 @@ describe('a maintenance window with a selector covers', () => {
   test('what its next occurrence matches, after an end in which labels changed', async () => {
     const { id: monitorId } = await makeMonitor(context, { name: 'a', labels: { app: 'shop' } });
     const id = await start({ selector: SHOP });
-    await endMaintenance(context.db, context.accountId, id);
+    await endMaintenance(context.db, systemActor(context.accountId), id);
     await relabel(monitorId, {});
     await makeMonitor(context, { name: 'b', labels: { app: 'shop' } });
     const startsAt = new Date((await readClock(context)) - 1);
     const endsAt = new Date(startsAt.getTime() + 3_600_000);
-    await updateMaintenanceWindow(context.db, context.accountId, id, { startsAt, endsAt });
+    await updateMaintenanceWindow(context.db, systemActor(context.accountId), id, { startsAt, endsAt });
     expect(await covered()).toEqual(['b']);
   });
 
@@ -263,10 +272,14 @@ test.each([1, 2, 3])('after concurrent changes, each channel has what it selects
     async () => channelIds.push(await makeSelecting(someSelector(choices))),
     () => relabel(choices.of(monitorIds), someLabels(choices)),
     () => relabel(choices.of(monitorIds), someLabels(choices)),
-    () => updateChannel(db, accountId, choices.of(channelIds), { selector: someSelector(choices) }),
-    () => updateChannel(db, accountId, choices.of(channelIds), { monitorIds: [choices.of(monitorIds)] }),
-    () => deleteMonitor(db, accountId, choices.of(monitorIds)),
-    () => deleteChannel(db, accountId, choices.of(channelIds)),
+    () =>
+      updateChannel(db, systemActor(accountId), choices.of(channelIds), { selector: someSelector(choices) }),
+    () =>
+      updateChannel(db, systemActor(accountId), choices.of(channelIds), {
+        monitorIds: [choices.of(monitorIds)],
+      }),
+    () => deleteMonitor(db, systemActor(accountId), choices.of(monitorIds)),
+    () => deleteChannel(db, systemActor(accountId), choices.of(channelIds)),
   ];
   for (let count = 0; count < 6; count += 1) await Promise.all(steps.slice(0, 2).map((step) => step()));
   for (let round = 0; round < 20; round += 1) {

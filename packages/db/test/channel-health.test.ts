@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Channel } from '@tocsin/contracts/channels/channel';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { channels } from '@tocsin/db/channels/table';
 import { disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
@@ -42,7 +43,9 @@ async function failing(hours: number, lastFailedHoursAgo: number): Promise<void>
 }
 
 async function moveChannel(): Promise<void> {
-  await updateChannel(context.db, context.accountId, channelId, { url: 'https://hooks.example/new' });
+  await updateChannel(context.db, systemActor(context.accountId), channelId, {
+    url: 'https://hooks.example/new',
+  });
 }
 
 describe('an attempt at a former URL', () => {
@@ -146,7 +149,7 @@ describe('a channel with a long backlog', () => {
   }
 
   const setEnabled = (enabled: boolean): Promise<Channel> =>
-    updateChannel(context.db, context.accountId, channelId, { enabled });
+    updateChannel(context.db, systemActor(context.accountId), channelId, { enabled });
 
   test('is disabled at once, and enabled only after the whole backlog is held', async () => {
     expect(await setEnabled(false)).toMatchObject({ enabled: false });
@@ -159,7 +162,13 @@ describe('a channel with a long backlog', () => {
   test('keeps the progress of a request that could not hold all of it in time', async () => {
     await setEnabled(false);
     const tooLate = AbortSignal.abort();
-    const enabling = updateChannel(context.db, context.accountId, channelId, { enabled: true }, tooLate);
+    const enabling = updateChannel(
+      context.db,
+      systemActor(context.accountId),
+      channelId,
+      { enabled: true },
+      tooLate,
+    );
     await expect(enabling).rejects.toMatchObject({ code: 'unavailable' });
     expect(await countStates()).toEqual({ held: 2_000, pending: LONG - 2_000 });
     expect(await channel()).toMatchObject({ enabled: false });

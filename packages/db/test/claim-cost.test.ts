@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import type { Transaction } from '@tocsin/db/database/open';
 import {
@@ -129,7 +130,7 @@ describe('a backlog that was attempted before', () => {
       expect(claimed.map(({ payload }) => Number(payload)).toSorted((one, two) => one - two)).toEqual(
         Array.from({ length: 10 }, (__, index) => index + 1),
       );
-      await updateChannel(context.db, context.accountId, channelId, { enabled: false });
+      await updateChannel(context.db, systemActor(context.accountId), channelId, { enabled: false });
       const testId = await createTestDelivery(context.db, context.accountId, channelId, 'default');
       await endLeases(context);
       const disabled = await claim();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -61,7 +62,7 @@ describe('deleting a monitor', () => {
   test('does not delete its history within the request', async () => {
     expect(await countHistory()).toEqual({ events: 3, check_rollups: 1, incidents: 2 });
     await context.db.transaction(async (tx) => {
-      await deleteMonitor(tx, context.accountId, id);
+      await deleteMonitor(tx, systemActor(context.accountId), id);
       expect(await countDeleted(tx)).toBe(0);
     });
     expect(await purgeDeletedMonitors(context.db, undefined, 2)).toBe(1);
@@ -73,7 +74,7 @@ describe('deleting a monitor', () => {
     const [latest] = await listEvents(db, accountId, id, { limit: 1 });
     const [incident] = await listIncidents(db, accountId, { limit: 1, monitorId: id });
     const before = incident?.id ?? '';
-    await deleteMonitor(db, accountId, id);
+    await deleteMonitor(db, systemActor(accountId), id);
     const notFound = { code: 'not_found' };
     await expect(getMonitor({ db, secrets }, accountId, id)).rejects.toMatchObject(notFound);
     await expect(listEvents(db, accountId, id, { limit: 1 })).rejects.toMatchObject(notFound);
@@ -96,7 +97,7 @@ describe('deleting a monitor', () => {
   });
 
   test('is final: a late result restores nothing, before or after the purge', async () => {
-    await deleteMonitor(context.db, context.accountId, id);
+    await deleteMonitor(context.db, systemActor(context.accountId), id);
     expect(await recordChecks(context.db, [failureOf(id)])).toEqual([{ kind: 'gone' }]);
     await purgeDeletedMonitors(context.db);
     expect(await recordChecks(context.db, [failureOf(id)])).toEqual([{ kind: 'gone' }]);
@@ -106,7 +107,7 @@ describe('deleting a monitor', () => {
 
 describe('a purge', () => {
   test('that is interrupted forgets no monitor, and the next one completes it', async () => {
-    await deleteMonitor(context.db, context.accountId, id);
+    await deleteMonitor(context.db, systemActor(context.accountId), id);
     expect(await purgeDeletedMonitors(context.db, AbortSignal.abort(), 1)).toBe(0);
     expect(await countHistory()).not.toEqual({ events: 0, check_rollups: 0, incidents: 0 });
     expect(await purgeDeletedMonitors(context.db)).toBe(1);
@@ -114,7 +115,7 @@ describe('a purge', () => {
   });
 
   test('continues if a partition is dropped meanwhile', async () => {
-    await deleteMonitor(context.db, context.accountId, id);
+    await deleteMonitor(context.db, systemActor(context.accountId), id);
     const { rows } = await context.db.execute<{ partition: string }>(
       sql`select tableoid::regclass::text as partition from events where monitor_id = ${id}`,
     );
@@ -135,10 +136,10 @@ describe('a purge', () => {
   test('keeps the history of other monitors', async () => {
     const other = (await makeMonitor(context)).id;
     await recordChecks(context.db, [failureOf(other)]);
-    await deleteMonitor(context.db, context.accountId, id);
+    await deleteMonitor(context.db, systemActor(context.accountId), id);
     await purgeDeletedMonitors(context.db);
     expect(await listEvents(context.db, context.accountId, other, { limit: 10 })).toHaveLength(1);
     expect(await listIncidents(context.db, context.accountId, { limit: 10 })).toHaveLength(1);
-    await deleteMonitor(context.db, context.accountId, other);
+    await deleteMonitor(context.db, systemActor(context.accountId), other);
   });
 });

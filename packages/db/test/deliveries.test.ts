@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { channels } from '@tocsin/db/channels/table';
 import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
@@ -80,7 +81,7 @@ describe('dispatchStatusChanges', () => {
 
   test('a due alert is sent even if its monitor or its assignment is deleted', async () => {
     await change('DOWN');
-    await deleteMonitor(context.db, context.accountId, monitorId);
+    await deleteMonitor(context.db, systemActor(context.accountId), monitorId);
     await setChannel({ allMonitors: false });
     const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
     expect(deliveryIds).toHaveLength(2);

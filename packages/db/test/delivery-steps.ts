@@ -1,3 +1,4 @@
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
@@ -9,8 +10,7 @@ import { checkOf, failureOf, type TestContext } from './harness.ts';
 
 /** A channel of the test's account, by default for all monitors. */
 export async function makeChannel(context: TestContext, monitorIds?: readonly string[]): Promise<string> {
-  const channel = await createChannel(context, {
-    accountId: context.accountId,
+  const channel = await createChannel(context, systemActor(context.accountId), {
     name: 'ops',
     url: 'https://hooks.example/a',
     monitorIds: monitorIds ?? [],

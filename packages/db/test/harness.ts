@@ -3,6 +3,7 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { openDatabase } from '@tocsin/db/database/open';
@@ -91,7 +92,7 @@ export async function makeMonitor(
     runbookUrl: 'https://runbooks.example/shop',
     ...fields,
   });
-  return (await createMonitor(context, context.accountId, input, 'default')).monitor;
+  return (await createMonitor(context, systemActor(context.accountId), input, 'default')).monitor;
 }
 
 let slot = 1_800_000_000_000;

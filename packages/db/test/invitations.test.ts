@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/people/user';
+import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { deleteUser } from '@tocsin/db/users/users';
 import {
   acceptInvitation,
@@ -38,8 +39,8 @@ function makeUser(email: string): Promise<User> {
 }
 
 async function invite(email: string | null = BOB): Promise<{ id: string; token: string }> {
-  const input = { accountId: context.accountId, role: 'owner', email, createdBy: ownerId } as const;
-  const { invitation, token } = await createInvitation(context.db, input);
+  const actor = userActor(context.accountId, ownerId, 'Test user');
+  const { invitation, token } = await createInvitation(context.db, actor, { role: 'owner', email });
   return { id: invitation.id, token };
 }
 
@@ -56,7 +57,7 @@ describe('a removed user needs a new invitation', () => {
     const [one, two] = [await invite(), await invite()];
     await come();
     const bob = await findUserByEmail(context.db, BOB);
-    await deleteUser(context.db, context.accountId, bob?.id ?? '');
+    await deleteUser(context.db, systemActor(context.accountId), bob?.id ?? '');
     for (const { token } of [one, two]) await expect(accept(token)).rejects.toThrow('invitation');
     expect(await acceptInvitationOf(context.db, BOB, 'Bob')).toBe(false);
     expect(await findUserByEmail(context.db, BOB)).toBeNull();
@@ -65,14 +66,14 @@ describe('a removed user needs a new invitation', () => {
   test('who was invited again before the removal', async () => {
     const { token } = await invite();
     const bob = await makeUser(BOB);
-    await deleteUser(context.db, context.accountId, bob.id);
+    await deleteUser(context.db, systemActor(context.accountId), bob.id);
     await expect(accept(token)).rejects.toMatchObject({ status: 404 });
   });
 
   test('an invitation created after the removal works, and invitations for others stay', async () => {
     const other = await invite('eve@example.com');
     const bob = await accept((await invite()).token);
-    await deleteUser(context.db, context.accountId, bob.id);
+    await deleteUser(context.db, systemActor(context.accountId), bob.id);
     expect(await accept((await invite()).token)).toMatchObject({ email: BOB });
     expect(await accept(other.token)).toMatchObject({ email: 'eve@example.com' });
   });
@@ -83,7 +84,7 @@ test('an invitation is either accepted or withdrawn, never both', async () => {
   const gate = await openGate();
   const accepted = accept(token);
   await untilWaiting(context, 1);
-  const takenBack = settled(deleteInvitation(context.db, context.accountId, id));
+  const takenBack = settled(deleteInvitation(context.db, systemActor(context.accountId), id));
   await untilWaiting(context, 2);
   await gate.open();
   expect(await accepted).toMatchObject({ email: BOB });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
@@ -109,7 +110,7 @@ describe('the life of a window', () => {
     expect(await windowOf(window)).toMatchObject({ state: 'running' });
     expect(await outcomesOf(context, window)).toEqual(['completed']);
     expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
-    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
     await tick(context);
   });
 });
@@ -124,7 +125,7 @@ describe('changes of a running window', () => {
     const window = await makeWindow(context, [stays, leaves]);
     await begin(context, window);
     const update = { monitorIds: [stays, joins] };
-    await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
     expect(await tick(context)).toBe(2);
     expect([await statusOf(stays), await statusOf(leaves), await statusOf(joins)]).toEqual([
       'MAINTENANCE',
@@ -139,14 +140,18 @@ describe('changes of a running window', () => {
     const window = await makeWindow(context, [id]);
     await begin(context, window);
     const endsAt = new Date(Date.now() + 9 * HOUR_MS);
-    const extended = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt });
+    const extended = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
+      endsAt,
+    });
     expect(extended).toMatchObject({
       state: 'running',
       currentOccurrence: { endsAt: endsAt.toISOString() },
     });
     expect(await tick(context)).toBe(0);
     const past = new Date(Date.parse(extended.startsAt) + 1);
-    const cut = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt: past });
+    const cut = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
+      endsAt: past,
+    });
     expect(cut).toMatchObject({ state: 'ended', currentOccurrence: null });
     expect(await tick(context)).toBe(1);
     expect(await statusOf(id)).toBe('UP');
@@ -159,7 +164,7 @@ describe('changes of a running window', () => {
     await begin(context, window);
     const startsAt = new Date(Date.now() + DAY_MS);
     const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
-    const moved = await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    const moved = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
     expect(moved).toMatchObject({ state: 'scheduled', nextOccurrence: { startsAt: startsAt.toISOString() } });
     await tick(context);
     expect(await statusOf(id)).toBe('UP');
@@ -172,11 +177,13 @@ describe('changes of a running window', () => {
     const window = await makeWindow(context, [(await makeMonitor(context)).id]);
     await begin(context, window);
     await end(context, window);
-    const renamed = await updateMaintenanceWindow(context.db, context.accountId, window, { name: 'New' });
+    const renamed = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
+      name: 'New',
+    });
     expect(renamed).toMatchObject({ name: 'New', state: 'ended' });
     const startsAt = new Date(Date.now() + DAY_MS);
     const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
-    const again = await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    const again = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
     expect(again).toMatchObject({ state: 'scheduled' });
   });
 
@@ -185,7 +192,7 @@ describe('changes of a running window', () => {
     const [window, other] = [await makeWindow(context, [alone, shared]), await makeWindow(context, [shared])];
     await begin(context, window);
     await begin(context, other);
-    const monitorIds = await deleteMaintenanceWindow(context.db, context.accountId, window);
+    const monitorIds = await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
     expect(monitorIds).toEqual([alone, shared].toSorted());
     expect(await settleMaintenance(context.db, monitorIds)).toMatchObject({ monitors: 1 });
     expect([await statusOf(alone), await statusOf(shared)]).toEqual(['UP', 'MAINTENANCE']);
@@ -239,7 +246,7 @@ describe('many monitors and clocks', () => {
       expect(changes.map((change) => change.toStatus).toSorted()).toEqual(['DOWN', 'MAINTENANCE']);
     }
     expect(await outcomesOf(context, window)).toEqual(['completed']);
-    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
   });
 
   test('locked monitors do not delay the others', async () => {
@@ -259,7 +266,9 @@ describe('many monitors and clocks', () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
-    const db = interrupted(context.db, () => deleteMaintenanceWindow(context.db, context.accountId, window));
+    const db = interrupted(context.db, () =>
+      deleteMaintenanceWindow(context.db, systemActor(context.accountId), window),
+    );
     expect(await settleMaintenance(db, [id])).toEqual({ monitors: 0, statusChangeIds: [] });
     expect(await statusOf(id)).toBe('UP');
   });

@@ -1,4 +1,5 @@
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
@@ -31,7 +32,7 @@ export async function makeWindow(
   fields: { rrule?: string | null; startsAt?: Date; endsAt?: Date } = {},
 ): Promise<string> {
   const startsAt = fields.startsAt ?? new Date(Date.now() + HOUR_MS);
-  const { id } = await createMaintenanceWindow(context.db, context.accountId, {
+  const { id } = await createMaintenanceWindow(context.db, systemActor(context.accountId), {
     name: 'Upgrade',
     startsAt,
     endsAt: fields.endsAt ?? new Date(startsAt.getTime() + HOUR_MS),
@@ -77,8 +78,7 @@ export async function makeWatched(
   fields: Record<string, unknown> = {},
 ): Promise<string> {
   const { id } = await makeMonitor(context, fields);
-  await createChannel(context, {
-    accountId: context.accountId,
+  await createChannel(context, systemActor(context.accountId), {
     name: 'ops',
     url: 'https://hooks.example',
     monitorIds: [id],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
@@ -66,7 +67,7 @@ describe('while every service was down', () => {
     await tick(context);
     expect(await outcomesOf(context, window)).toEqual(['missed', 'missed', 'missed']);
     expect(await statusOf(id)).toBe('MAINTENANCE');
-    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
     await tick(context);
   });
 
@@ -118,7 +119,7 @@ describe('while the maintenance clock is late', () => {
     const id = await makeWatched(context, [checkOf, failureOf], { failureThreshold: 2 });
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
-    await updateMonitor(context, context.accountId, id, { failureThreshold: 1 }, 'default');
+    await updateMonitor(context, systemActor(context.accountId), id, { failureThreshold: 1 }, 'default');
     expect(await statusOf(id)).toBe('UP');
     await tick(context);
     expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
@@ -135,7 +136,7 @@ describe('while the maintenance clock is late', () => {
       const newStart = new Date(moved ? Date.now() + DAY_MS : startsAt);
       const endsAt = new Date(moved ? newStart.getTime() + HOUR_MS : Date.parse(startsAt) + 1);
       const update = { startsAt: newStart, endsAt };
-      const after = await updateMaintenanceWindow(context.db, context.accountId, window, update);
+      const after = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
       expect(after.state).toBe(moved ? 'scheduled' : 'ended');
       expect(await outcomesOf(context, window)).toEqual(['cut_short']);
       await tick(context);
@@ -148,7 +149,9 @@ describe('while the maintenance clock is late', () => {
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1_000);
     const endsAt = new Date(Date.now() + 9 * HOUR_MS);
-    const after = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt });
+    const after = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
+      endsAt,
+    });
     expect(after).toMatchObject({ state: 'running', currentOccurrence: { endsAt: endsAt.toISOString() } });
     await tick(context);
     expect(await statusOf(id)).toBe('MAINTENANCE');
@@ -160,7 +163,7 @@ describe('while the maintenance clock is late', () => {
     const window = await makeWindow(context, [id]);
     await moveWindow(context, window, 1);
     await recordChecks(context.db, [failureOf(id)]);
-    expect(await deleteMaintenanceWindow(context.db, context.accountId, window)).toEqual([id]);
+    expect(await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window)).toEqual([id]);
     expect(await settleMaintenance(context.db, [id])).toMatchObject({ monitors: 1 });
     expect(await statusOf(id)).toBe('DOWN');
   });
@@ -172,11 +175,11 @@ describe('while the maintenance clock is late', () => {
     await moveWindow(context, window, HOUR_MS + 60_000);
     const startsAt = new Date(Date.now() + DAY_MS);
     const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
-    await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
     expect(await outcomesOf(context, window)).toEqual(['completed']);
     await tick(context);
     expect(await statusOf(id)).toBe('UP');
-    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
   });
 
   test('an occurrence that is over, but not yet ended, continues with a later end', async () => {
@@ -185,7 +188,9 @@ describe('while the maintenance clock is late', () => {
     await begin(context, window);
     await moveWindow(context, window, HOUR_MS + 60_000);
     const endsAt = new Date(Date.now() + HOUR_MS);
-    const after = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt });
+    const after = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
+      endsAt,
+    });
     expect(after).toMatchObject({ state: 'running', currentOccurrence: { endsAt: endsAt.toISOString() } });
     expect(await outcomesOf(context, window)).toEqual([]);
     await end(context, window);
@@ -199,7 +204,7 @@ describe('while the maintenance clock is late', () => {
     await begin(context, window);
     await moveWindow(context, window, HOUR_MS + 60_000);
     const startsAt = new Date(Date.now() + DAY_MS);
-    await updateMaintenanceWindow(context.db, context.accountId, window, {
+    await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
       monitorIds: [another],
       startsAt,
       endsAt: new Date(startsAt.getTime() + HOUR_MS),
@@ -207,7 +212,7 @@ describe('while the maintenance clock is late', () => {
     expect(await outcomesOf(context, window)).toEqual(['completed']);
     await tick(context);
     expect(await statusOf(id)).toBe('UP');
-    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
   });
 
   test('a check after the end of a window does not enter maintenance', async () => {
@@ -240,7 +245,7 @@ describe('while the maintenance clock is late', () => {
     expect(await windowOf(window)).toMatchObject({ state: 'running' });
     await recordChecks(context.db, [failureOf(id)]);
     expect(await statusOf(id)).toBe('MAINTENANCE');
-    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
     await tick(context);
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listEvents } from '@tocsin/db/events/read-events';
 import { incidents } from '@tocsin/db/incidents/table';
@@ -222,7 +223,7 @@ describe('during maintenance', () => {
     await begin(context, window);
     await recordChecks(context.db, [failureOf(id)]);
     for (const fields of [{ failureThreshold: 1 }, { regions: ['default', 'eu'] }, { regions: [] }]) {
-      const updated = await updateMonitor(context, context.accountId, id, fields, 'default');
+      const updated = await updateMonitor(context, systemActor(context.accountId), id, fields, 'default');
       expect(updated).toMatchObject({
         changed: true,
         statusChange: null,
@@ -238,7 +239,13 @@ describe('during maintenance', () => {
     const id = await makeWatched(context, [failureOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
-    await updateMonitor(context, context.accountId, id, { url: 'https://new.example' }, 'default');
+    await updateMonitor(
+      context,
+      systemActor(context.accountId),
+      id,
+      { url: 'https://new.example' },
+      'default',
+    );
     await end(context, window);
     expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
     expect(await storyOf(context, id)).toHaveLength(1);
@@ -252,7 +259,7 @@ describe('during maintenance', () => {
     const window = await makeWindow(context, [id, recovered]);
     await begin(context, window);
     for (const one of [id, recovered]) {
-      await updateMonitor(context, context.accountId, one, { timeout: 11 }, 'default');
+      await updateMonitor(context, systemActor(context.accountId), one, { timeout: 11 }, 'default');
       await recordChecks(context.db, [failureOf(one, { revision: 2 })]);
     }
     await recordChecks(context.db, [checkOf(recovered, { revision: 2 })]);
@@ -273,7 +280,13 @@ describe('during maintenance', () => {
     const id = await makeWatched(context, [failureOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
-    await updateMonitor(context, context.accountId, id, { regions: ['default', 'eu'] }, 'default');
+    await updateMonitor(
+      context,
+      systemActor(context.accountId),
+      id,
+      { regions: ['default', 'eu'] },
+      'default',
+    );
     await end(context, window);
     expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
     expect((await storyOf(context, id)).slice(1)).toEqual([]);
@@ -284,7 +297,7 @@ describe('during maintenance', () => {
     const id = await makeWatched(context, [failureOf]);
     const window = await makeWindow(context, [id]);
     await begin(context, window);
-    await deleteMonitor(context.db, context.accountId, id);
+    await deleteMonitor(context.db, systemActor(context.accountId), id);
     await end(context, window);
     expect(await storyOf(context, id)).toHaveLength(1);
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows, planWindow } from '@tocsin/db/maintenance-windows/advance-windows';
 import { maintenanceWindows } from '@tocsin/db/maintenance-windows/table';
@@ -178,7 +179,7 @@ test('a window that changes between plan and write keeps the change', async () =
   const startsAt = new Date(Date.now() + HOUR_MS);
   const db = around(context.db, async () => {
     const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS), rrule: null };
-    await updateMaintenanceWindow(context.db, context.accountId, id, update);
+    await updateMaintenanceWindow(context.db, systemActor(context.accountId), id, update);
   });
   expect(await advanceWindows(db)).toEqual({ startedLate: [], endedLate: [], brokenIds: [] });
   const [row] = await context.db.select().from(maintenanceWindows);

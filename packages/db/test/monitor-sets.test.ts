@@ -4,6 +4,7 @@ import {
   type MonitorSetEntry,
   monitorSetEntrySchema,
 } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
@@ -28,7 +29,7 @@ function apply(
   options: Partial<MonitorSet> = {},
 ): Promise<AppliedSet> {
   const set = { source, monitors: [...monitors], prune: false, dryRun: false, ...options };
-  return applySet(context, context.accountId, set, 'default');
+  return applySet(context, systemActor(context.accountId), set, 'default');
 }
 
 interface State extends Record<string, unknown> {
@@ -130,8 +131,10 @@ test('concurrent sets, updates, deletes and checks all complete, and the next se
     sql`select id from monitors where source = 'storm' order by md5(external_id)`,
   );
   const others = rows.flatMap(({ id }, index) => [
-    updateMonitor(context, context.accountId, id, { interval: 30 + index }, 'default').catch(isGone),
-    ...(index % 5 === 0 ? [deleteMonitor(context.db, context.accountId, id).catch(isGone)] : []),
+    updateMonitor(context, systemActor(context.accountId), id, { interval: 30 + index }, 'default').catch(
+      isGone,
+    ),
+    ...(index % 5 === 0 ? [deleteMonitor(context.db, systemActor(context.accountId), id).catch(isGone)] : []),
     recordChecks(context.db, [checkOf(id)]),
   ]);
   await Promise.all([

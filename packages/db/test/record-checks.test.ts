@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
@@ -66,8 +67,7 @@ describe('recordChecks', () => {
 
   test('PENDING ends with the first check; DOWN and recovery create an incident and four payloads', async () => {
     const monitor = await makeMonitor(context);
-    await createChannel(context, {
-      accountId: context.accountId,
+    await createChannel(context, systemActor(context.accountId), {
       name: 'ops',
       url: 'https://hooks.example',
       monitorIds: [monitor.id],
@@ -221,7 +221,13 @@ describe('recordChecks', () => {
       .update(monitorRegions)
       .set({ scheduledRevision: 2 })
       .where(eq(monitorRegions.monitorId, id));
-    await updateMonitor(context, context.accountId, id, { url: 'https://new.example' }, 'default');
+    await updateMonitor(
+      context,
+      systemActor(context.accountId),
+      id,
+      { url: 'https://new.example' },
+      'default',
+    );
     expect(await recordOne(failureOf(id))).toMatchObject({ kind: 'recorded', outdated: true });
     expect(await statusOf(id)).toBe('UP');
     const [region] = await context.db.select().from(monitorRegions).where(eq(monitorRegions.monitorId, id));
@@ -233,7 +239,7 @@ describe('recordChecks', () => {
   test('an older revision still counts if only the name has changed', async () => {
     const { id } = await makeMonitor(context);
     await recordOne(checkOf(id));
-    await updateMonitor(context, context.accountId, id, { name: 'Renamed' }, 'default');
+    await updateMonitor(context, systemActor(context.accountId), id, { name: 'Renamed' }, 'default');
     await recordOne(failureOf(id));
     expect(await statusOf(id)).toBe('DOWN');
   });
@@ -266,13 +272,25 @@ describe('updateMonitor', () => {
     const { id } = await makeMonitor(context, { failureThreshold: 3 });
     await recordOne(checkOf(id));
     await recordOne(failureOf(id));
-    const updated = await updateMonitor(context, context.accountId, id, { failureThreshold: 1 }, 'default');
+    const updated = await updateMonitor(
+      context,
+      systemActor(context.accountId),
+      id,
+      { failureThreshold: 1 },
+      'default',
+    );
     expect(updated.monitor.status).toBe('DOWN');
     const changes = await changesOf(id);
     expect(changes.at(-1)).toMatchObject({ id: updated.statusChange?.id, toStatus: 'DOWN' });
     const [down] = changes.at(-1)?.webhookEvents ?? [];
     expect(JSON.parse(down?.payload ?? '')).toMatchObject({ latency: 31, errorReason: 'HTTP_500' });
-    const back = await updateMonitor(context, context.accountId, id, { failureThreshold: 5 }, 'default');
+    const back = await updateMonitor(
+      context,
+      systemActor(context.accountId),
+      id,
+      { failureThreshold: 5 },
+      'default',
+    );
     // Only a passed check recovers a monitor.
     expect(back.monitor.status).toBe('DOWN');
   });
@@ -282,12 +300,18 @@ describe('updateMonitor', () => {
     await recordOne(checkOf(id, { region: 'eu' }));
     await recordOne(failureOf(id, { region: 'us' }));
     expect(await statusOf(id)).toBe('UP');
-    const updated = await updateMonitor(context, context.accountId, id, { regions: ['us'] }, 'default');
+    const updated = await updateMonitor(
+      context,
+      systemActor(context.accountId),
+      id,
+      { regions: ['us'] },
+      'default',
+    );
     expect(updated).toMatchObject({ monitor: { status: 'DOWN' } });
     const pending = await makeMonitor(context);
     const changed = await updateMonitor(
       context,
-      context.accountId,
+      systemActor(context.accountId),
       pending.id,
       { regions: ['eu'] },
       'default',
@@ -299,7 +323,7 @@ describe('updateMonitor', () => {
     const { id } = await makeMonitor(context);
     await recordOne(failureOf(id));
     const fields = { url: 'https://other.example', failureThreshold: 3 };
-    const updated = await updateMonitor(context, context.accountId, id, fields, 'default');
+    const updated = await updateMonitor(context, systemActor(context.accountId), id, fields, 'default');
     expect(updated).toMatchObject({ monitor: { status: 'DOWN' }, statusChange: null });
   });
 
@@ -309,7 +333,7 @@ describe('updateMonitor', () => {
       assertions: { statusCode: 204 },
     });
     const same = { headers: { 'X-Token': 'abc' }, assertions: { statusCode: 204 }, name: monitor.name };
-    const updated = await updateMonitor(context, context.accountId, monitor.id, same, 'default');
+    const updated = await updateMonitor(context, systemActor(context.accountId), monitor.id, same, 'default');
     expect(updated).toMatchObject({ changed: false, regions: ['default'], monitor });
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { incidents } from '@tocsin/db/incidents/table';
@@ -25,7 +26,7 @@ const passing = (region: string): Check => {
 
 async function edit(id: string, body: Record<string, unknown>): Promise<string> {
   const update = updateMonitorSchema.parse(body);
-  const { monitor } = await updateMonitor(context, context.accountId, id, update, 'default');
+  const { monitor } = await updateMonitor(context, systemActor(context.accountId), id, update, 'default');
   expect((await rowOf(context, id)).status).toBe(monitor.status);
   return monitor.status;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/deliveries/delivery';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
@@ -108,7 +109,7 @@ describe('redeliver', () => {
     const id = await spent('failed');
     const other = await makeAccount(context);
     await expect(redeliver(context.db, other, id)).rejects.toMatchObject({ code: 'not_found' });
-    await updateChannel(context.db, accountId, channelId, { enabled: false });
+    await updateChannel(context.db, systemActor(accountId), channelId, { enabled: false });
     const refusal = { code: 'conflict', message: expect.stringContaining('enable it first') };
     await expect(redeliver(context.db, accountId, id)).rejects.toMatchObject(refusal);
     await expect(redeliverAll(context, channelId)).rejects.toMatchObject(refusal);
@@ -119,10 +120,10 @@ describe('redeliver', () => {
 
 describe('redeliverUndelivered', () => {
   test('releases held deliveries in the order of the events', async () => {
-    await updateChannel(context.db, accountId, channelId, { enabled: false });
+    await updateChannel(context.db, systemActor(accountId), channelId, { enabled: false });
     await alertOf(context, monitorId, 'DOWN');
     await alertOf(context, monitorId, 'UP');
-    await updateChannel(context.db, accountId, channelId, { enabled: true });
+    await updateChannel(context.db, systemActor(accountId), channelId, { enabled: true });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     const ids = await redeliverAll(context, channelId);
     const log = await readDeliveryLog(context.db, channelId);
@@ -208,16 +209,16 @@ describe('redeliverUndelivered', () => {
   });
 
   test('two redeliveries and alerts at the same time do not deadlock', async () => {
-    await updateChannel(context.db, accountId, channelId, { enabled: false });
+    await updateChannel(context.db, systemActor(accountId), channelId, { enabled: false });
     for (let round = 0; round < 10; round += 1) {
       await alertOf(context, monitorId, round % 2 === 0 ? 'DOWN' : 'UP');
     }
-    await updateChannel(context.db, accountId, channelId, { enabled: true });
+    await updateChannel(context.db, systemActor(accountId), channelId, { enabled: true });
     const [one, other] = await Promise.all([
       redeliverAll(context, channelId),
       redeliverAll(context, channelId),
       alertOf(context, monitorId, 'DOWN'),
-      updateChannel(context.db, accountId, channelId, { name: 'renamed' }),
+      updateChannel(context.db, systemActor(accountId), channelId, { name: 'renamed' }),
     ]);
     expect(Math.min(one.length, other.length)).toBeGreaterThanOrEqual(20);
   });

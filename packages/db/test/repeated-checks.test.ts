@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { listEvents } from '@tocsin/db/events/read-events';
@@ -27,7 +28,7 @@ async function countEvents(monitorId: string): Promise<number> {
 }
 
 function setRegions(monitorId: string, regions: string[]): Promise<unknown> {
-  return updateMonitor(context, context.accountId, monitorId, { regions }, 'default');
+  return updateMonitor(context, systemActor(context.accountId), monitorId, { regions }, 'default');
 }
 
 describe('a result of a region that no longer checks the monitor', () => {

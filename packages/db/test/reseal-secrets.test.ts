@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
 import { createChannel, rotateChannelSecret } from '@tocsin/db/channels/write-channels';
 import { openDatabase } from '@tocsin/db/database/open';
@@ -30,8 +31,7 @@ beforeEach(async () => {
 });
 
 const makeOpsChannel = (): Promise<{ id: string; secret: string }> =>
-  createChannel(context, {
-    accountId: context.accountId,
+  createChannel(context, systemActor(context.accountId), {
     name: 'ops',
     url: 'https://hooks.example',
     monitorIds: [],
@@ -50,7 +50,7 @@ describe('resealing', () => {
     for (let number = 0; number < 5; number += 1) monitors.push(await makeMonitor(context, SECRETS));
     const plain = await makeMonitor(context);
     const { id } = await makeOpsChannel();
-    const { secret } = await rotateChannelSecret(context, context.accountId, id);
+    const { secret } = await rotateChannelSecret(context, systemActor(context.accountId), id);
     const report = await resealSecrets({ ...context, secrets: rotated });
     // Three of each monitor; two of the channel, whose secret was rotated.
     expect(report).toEqual({
@@ -65,7 +65,7 @@ describe('resealing', () => {
     for (const before of [...monitors, plain]) {
       expect((await getMonitor(reading, context.accountId, before.id)).monitor).toEqual(before);
     }
-    expect(await revealChannelSecret(reading, context.accountId, id)).toBe(secret);
+    expect(await revealChannelSecret(reading, systemActor(context.accountId), id)).toBe(secret);
     const revisions = await context.db.execute(sql`select distinct revision from monitors`);
     expect(revisions.rows).toEqual([{ revision: 1 }]);
     const before = await stored();
@@ -160,9 +160,9 @@ describe('a missing key', () => {
     const monitor = await makeMonitor(context, SECRETS);
     const { id } = await makeOpsChannel();
     const without = { ...context, secrets: fresh };
-    const { secret } = await rotateChannelSecret(without, context.accountId, id);
-    expect(await revealChannelSecret(without, context.accountId, id)).toBe(secret);
-    await deleteMonitor(context.db, context.accountId, monitor.id);
+    const { secret } = await rotateChannelSecret(without, systemActor(context.accountId), id);
+    expect(await revealChannelSecret(without, systemActor(context.accountId), id)).toBe(secret);
+    await deleteMonitor(context.db, systemActor(context.accountId), monitor.id);
     expect(await countUnreadable(context.db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 1]]));
   });
 });

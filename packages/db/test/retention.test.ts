@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { countChannels, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import { deleteChannel } from '@tocsin/db/channels/write-channels';
 import { deleteFinished } from '@tocsin/db/database/delete-expired';
@@ -86,10 +87,10 @@ test('a deleted channel disappears at once and sends nothing; its deliveries are
   const running = await claimOne(context);
   await changeStatus(context, monitorId, 'UP');
   await createTestDelivery(db, accountId, channelId, 'default');
-  await deleteChannel(db, accountId, channelId);
+  await deleteChannel(db, systemActor(accountId), channelId);
   const notFound = { code: 'not_found' };
   await expect(getChannel(db, accountId, channelId)).rejects.toMatchObject(notFound);
-  await expect(deleteChannel(db, accountId, channelId)).rejects.toMatchObject(notFound);
+  await expect(deleteChannel(db, systemActor(accountId), channelId)).rejects.toMatchObject(notFound);
   await expect(getDelivery(db, accountId, running.id)).rejects.toMatchObject(notFound);
   expect(await listChannels(db, accountId)).toEqual([]);
   await recordOutcome(context, running, { kind: 'retry', delayMs: 0 });

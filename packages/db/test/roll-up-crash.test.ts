@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { readRollupState, rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -139,8 +140,8 @@ describe('a roll-up in the middle of an hour', () => {
     const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
     await waiter();
     // The slice of the last monitor has begun, and cannot see that the monitor is deleted.
-    await deleteMonitor(context.db, context.accountId, ids[0] ?? '');
-    await deleteMonitor(context.db, context.accountId, ids[2] ?? '');
+    await deleteMonitor(context.db, systemActor(context.accountId), ids[0] ?? '');
+    await deleteMonitor(context.db, systemActor(context.accountId), ids[2] ?? '');
     const purged = purgeDeletedMonitors(context.db);
     await untilWaiting(context, 2);
     await release();

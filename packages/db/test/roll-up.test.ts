@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { readRollupState, rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -181,7 +182,7 @@ describe('rolling up', () => {
       [1, 2].map(() => monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: null }])),
     );
     await rollUpAll();
-    await deleteMonitor(context.db, context.accountId, gone?.[0]?.monitorId ?? '');
+    await deleteMonitor(context.db, systemActor(context.accountId), gone?.[0]?.monitorId ?? '');
     await purgeDeletedMonitors(context.db);
     const left = await rollupsBefore(context, end);
     expect(left).toHaveLength(3);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { phaseMs } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { migrate } from '@tocsin/db/database/migrate';
 import { alignDefaultRegion, alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
@@ -28,7 +29,7 @@ function spansOf(id: string): Promise<Span[]> {
 }
 
 const update = (id: string, fields: Parameters<typeof updateMonitor>[3]): Promise<unknown> =>
-  updateMonitor(context, context.accountId, id, fields, 'default');
+  updateMonitor(context, systemActor(context.accountId), id, fields, 'default');
 
 /** `region/interval` of each span, `…` after those that run. */
 async function outline(id: string): Promise<string[]> {
@@ -116,13 +117,13 @@ describe('schedule spans', () => {
 
   test('an edit after a change of the default region moves the monitor too', async () => {
     const { id } = await makeMonitor(context);
-    await updateMonitor(context, context.accountId, id, { name: 'Other' }, 'other');
+    await updateMonitor(context, systemActor(context.accountId), id, { name: 'Other' }, 'other');
     expect(await outline(id)).toEqual(['default/60', 'other/60…']);
   });
 
   test('are deleted with their monitor', async () => {
     const { id } = await makeMonitor(context);
-    await deleteMonitor(context.db, context.accountId, id);
+    await deleteMonitor(context.db, systemActor(context.accountId), id);
     expect(await spansOf(id)).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { phaseMs } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
@@ -45,7 +46,7 @@ test('a shorter interval causes no gap', async () => {
     ({ id } = await makeMonitor(context, { interval: 3_600 }));
   }
   await gapOf(checkOf(id, { slot: slotOf(id, 3_600, 0) }));
-  await updateMonitor(context, context.accountId, id, { interval: 60 }, 'default');
+  await updateMonitor(context, systemActor(context.accountId), id, { interval: 60 }, 'default');
   const at = (index: number): CheckRecord => checkOf(id, { slot: slotOf(id, 60, index), revision: 2 });
   expect(await gapOf(at(100))).toBeNull();
   expect(await gapOf(at(102))).toEqual({ after: slotOf(id, 60, 100), slots: 1 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { statusChangeSchema } from '@tocsin/contracts/monitors/events';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listEvents, tailEvents } from '@tocsin/db/events/read-events';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -80,6 +81,6 @@ test('tailStatusChanges returns announced and silent changes with the reason, an
   ]);
   for (const change of changes) expect(statusChangeSchema.parse(change).monitorName).toBe('Shop');
   expect(await tailStatusChanges(context.db, stranger, ranges, 10)).toEqual([]);
-  await deleteMonitor(context.db, context.accountId, id);
+  await deleteMonitor(context.db, systemActor(context.accountId), id);
   expect(await tailStatusChanges(context.db, context.accountId, ranges, 10)).toEqual([]);
 });

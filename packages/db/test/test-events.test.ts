@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { channels } from '@tocsin/db/channels/table';
 import { deleteChannel, disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
@@ -86,7 +87,7 @@ describe('a test event', () => {
     const claimed = await claimDeliveries(context, { limit: 10 });
     expect(new Set(claimed.map((delivery) => delivery.test))).toEqual(new Set([false, true]));
     expect(claimed).toHaveLength(2);
-    await updateChannel(context.db, accountId, channelId, { enabled: false });
+    await updateChannel(context.db, systemActor(accountId), channelId, { enabled: false });
     expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
     await context.db
       .update(channels)
@@ -101,7 +102,7 @@ describe('a test event', () => {
     await abandonTestDelivery(context.db, id);
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     expect((await getDelivery(context.db, accountId, id)).state).toBe('failed');
-    await deleteChannel(context.db, accountId, channelId);
+    await deleteChannel(context.db, systemActor(accountId), channelId);
     expect(await findTestOutcome(context.db, id)).toBeUndefined();
     const missing = createTestDelivery(context.db, accountId, channelId, 'default');
     await expect(missing).rejects.toMatchObject({ code: 'not_found' });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Wave, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaveMembers, listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -21,7 +22,7 @@ async function membersOf(region: string, wave: Wave): Promise<string[]> {
 }
 
 const update = (id: string, fields: Parameters<typeof updateMonitor>[3]): Promise<unknown> =>
-  updateMonitor(context, context.accountId, id, fields, 'default');
+  updateMonitor(context, systemActor(context.accountId), id, fields, 'default');
 
 /** Two monitors of one wave: no more are made than needed for two of the 100 phases to be equal. */
 async function makePair(): Promise<readonly [string, string, Wave]> {
@@ -96,10 +97,10 @@ test('a monitor that changes regions is checked only in the new region', async (
 
 test('a deleted monitor belongs to no wave, and empty waves are not listed', async () => {
   const [one, other, wave] = await makePair();
-  await deleteMonitor(context.db, context.accountId, one);
+  await deleteMonitor(context.db, systemActor(context.accountId), one);
   expect(await membersOf('default', wave)).toEqual([other]);
   expect((await listWaves(context.db)).get('default')).toContainEqual(wave);
-  await deleteMonitor(context.db, context.accountId, other);
+  await deleteMonitor(context.db, systemActor(context.accountId), other);
   expect(await membersOf('default', wave)).toEqual([]);
   expect((await listWaves(context.db)).get('default') ?? []).not.toContainEqual(wave);
 });

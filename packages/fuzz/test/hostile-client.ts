@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { describe } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Account } from '@tocsin/fuzz/system/account';
@@ -107,7 +108,7 @@ export async function useApi(port: number, { keys }: Account): Promise<void> {
 export async function createLongList({ context }: FuzzSystem, { id }: Account): Promise<void> {
   const fields = { name: 'long', url: 'https://a.invalid', body: 'x'.repeat(60_000) };
   const input = createMonitorSchema.parse(fields);
-  for (let index = 0; index < 60; index += 1) await createMonitor(context, id, input, 'default');
+  for (let index = 0; index < 60; index += 1) await createMonitor(context, systemActor(id), input, 'default');
 }
 
 /** Routes that read a body: with a key, and without one. */

@@ -6,6 +6,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type DbContext, type OpenDatabase } from '@tocsin/db/database/open';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
@@ -68,7 +69,7 @@ export class System {
       onIdleError: () => undefined,
     });
     const { id: accountId } = await ensureAccount(database.db);
-    const { key: apiKey } = await createApiKey(database.db, { accountId, name: 'test' });
+    const { key: apiKey } = await createApiKey(database.db, systemActor(accountId), { name: 'test' });
     const secretsKey = randomBytes(32);
     const env = {
       DATABASE_URL: databaseUrl,
@@ -149,7 +150,7 @@ export class System {
 
   createChannel(url: string, monitorIds: readonly string[]): Promise<{ id: string; secret: string }> {
     const { accountId } = this.context;
-    return createChannel(this.context, { accountId, name: 'receiver', url, monitorIds });
+    return createChannel(this.context, systemActor(accountId), { name: 'receiver', url, monitorIds });
   }
 
   /** Kills the services and closes the database. */

@@ -3,6 +3,7 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Delivery, DeliveryDetail } from '@tocsin/contracts/deliveries/delivery';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
@@ -77,7 +78,7 @@ async function testOf(
 test('a test event is sent once and signed, even to a disabled channel and whatever its outcome', async () => {
   const { db, accountId } = system.context;
   const { id: channelId, secret } = await system.createChannel(receiver.url('/test'), []);
-  await updateChannel(db, accountId, channelId, { enabled: false });
+  await updateChannel(db, systemActor(accountId), channelId, { enabled: false });
   receiver.respond = (_, response) => {
     response.writeHead(503).end('closed');
   };

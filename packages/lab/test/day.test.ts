@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { attempts, deliveries } from '@tocsin/db/deliveries/table';
 import { events } from '@tocsin/db/events/table';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
@@ -132,7 +133,7 @@ async function isSeen(monitor: Watched, wanted: 'UP' | 'DOWN'): Promise<void> {
 /** Plans maintenance that starts now and lasts until `end` is called. */
 async function plan(monitors: readonly Watched[]): Promise<{ id: string; startsAt: number }> {
   const startsAt = new Date(Date.now() + 500);
-  const { id } = await createMaintenanceWindow(system.context.db, system.context.accountId, {
+  const { id } = await createMaintenanceWindow(system.context.db, systemActor(system.context.accountId), {
     name: 'Planned work',
     startsAt,
     endsAt: new Date(startsAt.getTime() + FAR_MS),
@@ -146,7 +147,7 @@ async function plan(monitors: readonly Watched[]): Promise<{ id: string; startsA
 /** Moves the end of a window to half a second from now. @returns the new end */
 async function end({ id }: { readonly id: string }): Promise<number> {
   const endsAt = new Date(Date.now() + 500);
-  await updateMaintenanceWindow(system.context.db, system.context.accountId, id, { endsAt });
+  await updateMaintenanceWindow(system.context.db, systemActor(system.context.accountId), id, { endsAt });
   return endsAt.getTime();
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { insertMonitors } from '@tocsin/db/monitors/create-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
@@ -79,13 +80,14 @@ async function createWaves(): Promise<[string[], string[]]> {
   const rest = [...byWave.values()].filter((ids) => !ids.includes(members[0] ?? '')).map(([id = '']) => id);
   const kept = rest.slice(0, 2);
   for (const id of [...byWave.values()].flat()) {
-    if (!members.includes(id) && !kept.includes(id)) await deleteMonitor(context.db, context.accountId, id);
+    if (!members.includes(id) && !kept.includes(id))
+      await deleteMonitor(context.db, systemActor(context.accountId), id);
   }
   return [members, kept];
 }
 
 async function edit(id: string, url: string): Promise<void> {
-  await updateMonitor(system.context, system.context.accountId, id, { url }, 'default');
+  await updateMonitor(system.context, systemActor(system.context.accountId), id, { url }, 'default');
 }
 
 interface PlannedCheck {

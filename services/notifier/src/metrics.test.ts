@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -31,8 +32,8 @@ afterAll(async () => {
 beforeEach(async () => {
   await database.pool.query('truncate channels, deliveries, status_changes cascade');
   const context = { db: database.db, secrets: new SecretBox([randomBytes(32)]) };
-  const input = { accountId, name: 'ops', url: 'https://hooks.example', monitorIds: [] };
-  const channels = [1, 2, 3, 4].map(() => createChannel(context, input));
+  const input = { name: 'ops', url: 'https://hooks.example', monitorIds: [] };
+  const channels = [1, 2, 3, 4].map(() => createChannel(context, systemActor(accountId), input));
   channelIds = (await Promise.all(channels)).map(({ id }) => id);
   // A scrape waits for Postgres however busy the machine is, until a test moves the clock on.
   holdTimeouts();

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -37,7 +38,7 @@ export async function runRollUp(bench: Bench): Promise<Measurement> {
   });
   const deleting = repeat(DELETE_EVERY_MS, running.signal, (turn) => {
     const id = deleted[turn];
-    return id === undefined ? null : deleteMonitor(db, system.context.accountId, id);
+    return id === undefined ? null : deleteMonitor(db, systemActor(system.context.accountId), id);
   });
   const transactions: number[] = [];
   const rollUpMs = await timeOf(async () => {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { CampaignRecord, NeighborFacts } from '../oracle/record.ts';
@@ -39,7 +40,7 @@ export async function createNeighbor(
       regions: REGIONS,
       ...(plan.kind === 'unreadable' && { headers: { 'X-Token': 'sealed' } }),
     });
-    const { monitor } = await createMonitor(context, accountId, input, REGIONS[0]);
+    const { monitor } = await createMonitor(context, systemActor(accountId), input, REGIONS[0]);
     monitors.push({ id: monitor.id, plan });
   }
   const areVisited = (): boolean => {

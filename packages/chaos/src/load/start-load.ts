@@ -1,3 +1,4 @@
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { findFreePort } from '@tocsin/embedded/ports';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
@@ -113,8 +114,7 @@ export async function startLoad(options: LoadOptions, teardown: Teardown): Promi
   const flapping = monitors
     .slice(0, flappingKeys.length)
     .map((monitor, number) => flappingMonitor(monitor, number, interval));
-  const { id, secret } = await createChannel(system.context, {
-    accountId: system.context.accountId,
+  const { id, secret } = await createChannel(system.context, systemActor(system.context.accountId), {
     name: CHANNEL,
     url: receivers.url(CHANNEL, '127.0.0.1'),
     monitorIds: ids.slice(0, flapping.length),

@@ -4,17 +4,42 @@ import { LIMITS } from '../limits.ts';
 
 const future = instant().refine((date) => date.getTime() > Date.now(), { error: 'must be in the future' });
 
+const scopes = z.enum(['read', 'write', 'read,write'], { error: 'must be read, write, or read,write' });
+
+const sources = z
+  .array(
+    label(LIMITS.externalIdCharacters).refine((source) => !source.slice(0, -1).includes('*'), {
+      error: 'must contain * only at its end',
+    }),
+    { error: 'must be an array of sources' },
+  )
+  .min(1, { error: 'must contain at least one source: null means all' })
+  .max(LIMITS.keySources, { error: `must contain at most ${LIMITS.keySources} sources` })
+  .refine((list) => new Set(list).size === list.length, { error: 'must not contain a source twice' })
+  .meta({ uniqueItems: true });
+
 export const createApiKeySchema = component('ApiKeyCreate', {
   name: label(LIMITS.nameCharacters).describe('What the key is for.'),
   expiresAt: future
     .nullish()
     .describe('When it expires, in the future, with an offset. Without it, the key never expires.'),
+  scopes: scopes.default('read,write').describe('What it may do, separated by commas.'),
+  sources: sources
+    .nullable()
+    .default(null)
+    .describe(
+      'The sources whose monitors, channels and maintenance windows it may change; a trailing `*` matches a prefix. Null: all.',
+    ),
 });
 
 export const apiKeySchema = component('ApiKey', 'An API key without the key itself.', {
   id: z.uuid(),
   name: z.string().describe('What the key is for.'),
   scopes: z.enum(['read', 'write', 'read,write']).describe('What it may do, separated by commas.'),
+  sources: z
+    .array(z.string())
+    .nullable()
+    .describe('The sources that it may change; a trailing `*` matches a prefix. Null: all.'),
   expiresAt: timestamp.nullable().describe('Null: it never expires.'),
   lastUsedAt: timestamp.nullable().describe('Null: never used. Updated within about a second.'),
   createdBy: z

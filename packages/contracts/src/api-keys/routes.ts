@@ -16,7 +16,8 @@ export const apiKeyRoutes = defineRoutes(common, {
   createApiKey: {
     endpoint: 'POST /api/dashboard/api-keys',
     summary: 'Create an API key',
-    description: 'The key has the scopes `read` and `write`. It is returned only in this response.',
+    description:
+      'Unless the request says otherwise, the key has the scopes `read` and `write`. It is returned only in this response.',
     body: createApiKeySchema,
     bodyExample: { name: 'Deployments', expiresAt: '2027-11-20T00:00:00Z' },
     status: 201,

@@ -19,6 +19,7 @@ describe('createMonitorSchema', () => {
       runbookUrl: null,
       externalId: null,
       source: null,
+      labels: {},
     });
   });
 

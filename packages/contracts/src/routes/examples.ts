@@ -143,6 +143,7 @@ export const API_KEY: ApiKey = {
   id: '019a9f18-5061-7273-8495-a6b7c8d9eaf0',
   name: 'Deployments',
   scopes: 'read,write',
+  sources: ['platform/*'],
   expiresAt: null,
   lastUsedAt: at('11:59:58.000'),
   createdBy: { id: USER.id, name: USER.name, email: USER.email, removed: false },

@@ -2,6 +2,7 @@ import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, tableOf, toWire } from '../database/sql.ts';
@@ -11,22 +12,22 @@ import { apiKeys, apiKeyTombstones } from './table.ts';
 type ApiKeyRow = typeof apiKeys.$inferSelect;
 
 function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
-  const { id, name, scopes, expiresAt, lastUsedAt, createdAt } = row;
+  const { id, name, scopes, sources, expiresAt, lastUsedAt, createdAt } = row;
   const { createdBy: creator, createdByName, createdByEmail: email } = row;
   const createdBy =
     creator === null ? null : { id: creator, name: createdByName ?? '', email, removed: creatorRemoved };
-  return { ...toWire({ id, name, scopes, expiresAt, lastUsedAt, createdAt }), createdBy };
+  return { ...toWire({ id, name, scopes, sources, expiresAt, lastUsedAt, createdAt }), createdBy };
 }
 
 /** The account that a request acts for, and its permissions. */
-export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'scopes'>>;
+export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'scopes' | 'sources'>>;
 
 /** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
 export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
   const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
-  const { id, accountId, scopes } = apiKeys;
+  const { id, accountId, name, scopes, sources } = apiKeys;
   const isKey = and(eq(apiKeys.hash, hash), isValid);
-  const [key] = await db.select({ id, accountId, scopes }).from(apiKeys).where(isKey);
+  const [key] = await db.select({ id, accountId, name, scopes, sources }).from(apiKeys).where(isKey);
   return key ?? null;
 }
 
@@ -42,38 +43,38 @@ export async function listApiKeys(db: Queryable, accountId: string): Promise<Api
 }
 
 export interface NewApiKey {
-  readonly accountId: string;
   readonly name: string;
   /** Default: both, as for a key that is created in the dashboard. */
   readonly scopes?: ApiKeyRow['scopes'];
+  /** Null or absent: all. */
+  readonly sources?: ApiKeyRow['sources'];
   /** Null or absent: never expires. */
   readonly expiresAt?: Date | null;
-  /** The id of the user who creates it; null or absent: none. */
-  readonly createdBy?: string | null;
 }
 
 /** Creates a key. The raw `key` cannot be read again. @throws AppError not_signed_in if the user has just been removed */
 export async function createApiKey(
   db: Queryable,
-  input: NewApiKey,
+  actor: Actor,
+  { name, scopes = 'read,write', sources = null, expiresAt = null }: NewApiKey,
 ): Promise<{ apiKey: ApiKey; key: string }> {
-  const { accountId, name, scopes = 'read,write', expiresAt = null } = input;
+  const { accountId } = actor;
   const key = generateApiKey();
   const row = await db.transaction(async (tx) => {
-    const creator = await lockCreator(tx, input);
-    const values = { accountId, name, hash: hashToken(key), scopes, expiresAt, ...creator };
+    const creator = await lockCreator(tx, actor);
+    const values = { accountId, name, hash: hashToken(key), scopes, sources, expiresAt, ...creator };
     return firstOf(await tx.insert(apiKeys).values(values).returning());
   });
   return { apiKey: toApiKey(row, false), key };
 }
 
 /** Until the transaction ends, the user cannot be removed: the removal then also deletes this key. */
-async function lockCreator(tx: Transaction, { accountId, createdBy }: NewApiKey) {
-  if (createdBy === undefined || createdBy === null) return {};
+async function lockCreator(tx: Transaction, { accountId, type, id }: Actor) {
+  if (type !== 'user' || id === null) return {};
   const [user] = await tx
     .select({ createdBy: users.id, createdByName: users.name, createdByEmail: users.email })
     .from(users)
-    .where(and(eq(users.id, createdBy), eq(users.accountId, accountId)))
+    .where(and(eq(users.id, id), eq(users.accountId, accountId)))
     .for('key share');
   if (!user) throw new AppError('not_signed_in', 'Sign in: the user was removed.');
   return user;
@@ -82,7 +83,7 @@ async function lockCreator(tx: Transaction, { accountId, createdBy }: NewApiKey)
 /** Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`. @returns `refused` if the key was deleted: a deletion is final */
 export async function ensureApiKey(
   db: Database,
-  { key, ...values }: Required<Pick<NewApiKey, 'accountId' | 'name' | 'scopes'>> & { readonly key: string },
+  { key, ...values }: Pick<ApiKeyRow, 'accountId' | 'name' | 'scopes'> & { readonly key: string },
 ): Promise<'created' | 'exists' | 'refused'> {
   const hash = hashToken(key);
   return db.transaction(async (tx) => {
@@ -108,7 +109,8 @@ export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, 
 }
 
 /** Deletes a key at once and for good. Its hash stays as a tombstone. @throws AppError not_found */
-export async function deleteApiKey(db: Database, accountId: string, id: string): Promise<void> {
+export async function deleteApiKey(db: Database, actor: Actor, id: string): Promise<void> {
+  const { accountId } = actor;
   await db.transaction(async (tx) => {
     const deleted = await deleteKeys(tx, and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)));
     if (deleted === 0) throw notFound('API key');

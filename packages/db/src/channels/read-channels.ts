@@ -1,6 +1,7 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import type { Actor } from '../audit-log/actor.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, DbContext, Queryable } from '../database/open.ts';
 import { queryOne, toWire } from '../database/sql.ts';
@@ -76,9 +77,10 @@ export async function countChannels(db: Database): Promise<z.output<typeof chann
 /** The current signing secret of a channel. @throws AppError not_found */
 export async function revealChannelSecret(
   { db, secrets }: DbContext,
-  accountId: string,
+  actor: Actor,
   id: string,
 ): Promise<string> {
+  const { accountId } = actor;
   const { sealedSecret } = await findChannelRow(db, accountId, id);
   return secrets.decrypt(sealedSecret);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import { eq, sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
 import { notFound } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
@@ -26,22 +27,22 @@ const LONGEST_PAUSE_HOURS = 10;
 export interface NewChannel extends Readonly<
   Pick<ChannelInput, 'name' | 'url'> & Partial<Pick<ChannelInput, 'allMonitors' | 'selector' | 'events'>>
 > {
-  readonly accountId: string;
   readonly monitorIds: readonly string[];
 }
 
 /** Creates a webhook channel. @throws AppError validation_failed if the account does not have all of the monitors */
 export async function createChannel(
   { db, secrets }: DbContext,
+  { accountId }: Actor,
   { monitorIds, ...fields }: NewChannel,
 ): Promise<{ id: string; secret: string }> {
   const secret = generateSecret();
   return db.transaction(async (tx) => {
-    if (fields.selector) await lockAssignments(tx, fields.accountId, 'exclusive');
-    const values = { ...fields, sealedSecret: secrets.encrypt(secret) };
+    if (fields.selector) await lockAssignments(tx, accountId, 'exclusive');
+    const values = { accountId, ...fields, sealedSecret: secrets.encrypt(secret) };
     const row = firstOf(await tx.insert(channels).values(values).returning());
     await assignMonitors(tx, row, monitorIds);
-    if (fields.selector) await matchOwner(tx, fields.accountId, 'channel', row.id);
+    if (fields.selector) await matchOwner(tx, accountId, 'channel', row.id);
     return { id: row.id, secret };
   });
 }
@@ -59,11 +60,12 @@ function generateSecret(): string {
  */
 export async function updateChannel(
   db: Database,
-  accountId: string,
+  actor: Actor,
   id: string,
   { monitorIds, ...update }: ChannelUpdate,
   holding: AbortSignal = AbortSignal.timeout(HOLD_WITHIN_MS),
 ): Promise<Channel> {
+  const { accountId } = actor;
   const { enabled, url } = update;
   if (enabled === true) {
     const before = await findChannelRow(db, accountId, id);
@@ -111,9 +113,10 @@ async function assignMonitors(
 /** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError not_found */
 export async function rotateChannelSecret(
   { db, secrets }: DbContext,
-  accountId: string,
+  actor: Actor,
   id: string,
 ): Promise<{ secret: string; previousSecretExpiresAt: Date }> {
+  const { accountId } = actor;
   const secret = generateSecret();
   const [rotated] = await db
     .update(channels)
@@ -130,7 +133,8 @@ export async function rotateChannelSecret(
 }
 
 /** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found */
-export async function deleteChannel(db: Database, accountId: string, id: string): Promise<void> {
+export async function deleteChannel(db: Database, actor: Actor, id: string): Promise<void> {
+  const { accountId } = actor;
   await db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
     await findChannelRow(tx, accountId, id, 'no key update');

@@ -13,6 +13,7 @@ import {
 } from '@tocsin/core/maintenance/occurrences';
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
 import { eq } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
@@ -67,9 +68,10 @@ function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScop
 /** Plans maintenance; the maintenance clock begins it. The input must pass `validateWindow`. */
 export async function createMaintenanceWindow(
   db: Database,
-  accountId: string,
+  actor: Actor,
   { monitorIds, ...input }: NewWindow,
 ): Promise<MaintenanceWindow> {
+  const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
     const occurrence = nextOccurrence(input, new Date(await readClock(tx)));
@@ -88,10 +90,11 @@ export async function createMaintenanceWindow(
  */
 export async function updateMaintenanceWindow(
   db: Database,
-  accountId: string,
+  actor: Actor,
   id: string,
   update: MaintenanceWindowUpdate,
 ): Promise<MaintenanceWindow> {
+  const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
     const before = await findWindowRow(tx, accountId, id, 'update');
@@ -146,11 +149,8 @@ function mergeScope(before: WindowScope, update: MaintenanceWindowUpdate): Windo
 }
 
 /** Ends the running occurrence of a window, if there is one; `settleMaintenance` then ends it for its monitors. @throws AppError not_found */
-export async function endMaintenance(
-  db: Database,
-  accountId: string,
-  id: string,
-): Promise<MaintenanceWindow> {
+export async function endMaintenance(db: Database, actor: Actor, id: string): Promise<MaintenanceWindow> {
+  const { accountId } = actor;
   return db.transaction(async (tx) => {
     const before = await findWindowRow(tx, accountId, id, 'update');
     const monitorIds = await readMonitorIds(tx, id);
@@ -168,11 +168,8 @@ export async function endMaintenance(
  * @returns the monitors it silenced until now, for `settleMaintenance`; none if it had not begun
  * @throws AppError not_found
  */
-export async function deleteMaintenanceWindow(
-  db: Database,
-  accountId: string,
-  id: string,
-): Promise<string[]> {
+export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: string): Promise<string[]> {
+  const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
     const stored = storedOccurrence(await findWindowRow(tx, accountId, id, 'update'));

@@ -1,6 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
@@ -33,11 +34,12 @@ export interface AppliedSet {
  */
 export async function applySet(
   context: DbContext,
-  accountId: string,
+  actor: Actor,
   set: MonitorSet,
   defaultRegion: string,
   versions: ReadonlySet<string> | null = null,
 ): Promise<AppliedSet> {
+  const { accountId } = actor;
   if (set.dryRun) {
     const plan = await planSet(context.db, context.secrets, accountId, set);
     const version = requirePlan(plan, versions);

@@ -1,5 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import type { Actor } from '../audit-log/actor.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
@@ -28,11 +29,12 @@ interface StoredMonitor {
  */
 export async function createMonitor(
   context: DbContext,
-  accountId: string,
+  actor: Actor,
   input: MonitorInput,
   defaultRegion: string,
   key?: string,
 ): Promise<Omit<WrittenMonitor, 'regions'> & { readonly regions: readonly string[] | null }> {
+  const { accountId } = actor;
   const { db, secrets } = context;
   const request = key === undefined ? null : { accountId, key, request: input, secrets };
   return db

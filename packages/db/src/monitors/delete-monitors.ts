@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
@@ -10,10 +11,11 @@ import { findMonitorRow, requireVersion } from './monitor-row.ts';
  */
 export async function deleteMonitor(
   db: Database,
-  accountId: string,
+  actor: Actor,
   id: string,
   versions: ReadonlySet<string> | null = null,
 ): Promise<void> {
+  const { accountId } = actor;
   await db.transaction(async (tx) => {
     requireVersion(await findMonitorRow(tx, accountId, id, 'update'), versions);
     await removeMonitors(tx, [id]);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
 import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import type { Actor } from '../audit-log/actor.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitors.ts';
@@ -22,12 +23,13 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
  */
 export async function updateMonitor(
   context: DbContext,
-  accountId: string,
+  actor: Actor,
   id: string,
   update: MonitorUpdate,
   defaultRegion: string,
   versions: ReadonlySet<string> | null = null,
 ): Promise<UpdatedMonitor> {
+  const { accountId } = actor;
   return context.db
     .transaction(async (tx) => {
       const before = await findMonitorRow(tx, accountId, id, 'no key update');

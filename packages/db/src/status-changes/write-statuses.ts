@@ -9,7 +9,7 @@ import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
 import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
-import { statusChanges } from './table.ts';
+import { type FrozenWebhookEvent, statusChanges } from './table.ts';
 
 /** A status change that was written. */
 export interface WrittenChange {
@@ -101,20 +101,17 @@ function toRow(
   channels: readonly AssignedChannel[],
 ) {
   const timestamps: number[] = [];
-  const webhookEvents = webhookEventsOf(change.to, change.announced, isIncidentOpen).map((event) => {
+  const webhookEvents: FrozenWebhookEvent[] = [];
+  for (const event of webhookEventsOf(change.to, change.announced, isIncidentOpen)) {
     const stamp = monitor.clock.next();
     timestamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));
+    const frozen = { event, payload, traceparent: change.traceparent };
     const receivers = channels.filter(({ events }) => events === null || events.includes(event));
-    // Only a filter makes the channels of an event others than those of the status change.
-    const isFiltered = receivers.length < channels.length;
-    return {
-      event,
-      payload,
-      traceparent: change.traceparent,
-      ...(isFiltered && { channelIds: receivers.map(({ channelId }) => channelId) }),
-    };
-  });
+    const channelIds = receivers.map(({ channelId }) => channelId);
+    // Only a filter makes the channels of an event differ from those of the status change.
+    webhookEvents.push(receivers.length < channels.length ? { ...frozen, channelIds } : frozen);
+  }
   const timestamp = new Date(timestamps[0] ?? monitor.clock.last);
   const due = channels.length > 0 && webhookEvents.some(({ channelIds }) => channelIds?.length !== 0);
   return {

@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
+import { type Actor, systemActor } from '../audit-log/actor.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { invitations } from './table.ts';
@@ -48,34 +49,38 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
   return rows.map(toWire);
 }
 
-/** Without an `email`, the person who has the link chooses one. Without a `createdBy`, it sets up an account without users. */
-export type NewInvitation = Readonly<Pick<InvitationRow, 'accountId' | 'role' | 'email' | 'createdBy'>>;
+/** Without an `email`, the person who has the link chooses one. */
+export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
- * Creates an invitation, whose link works for 7 days. Its token cannot be read again.
+ * Creates an invitation, whose link works for 7 days. Made by the system, it sets up an account without users. Its token cannot be read again.
  * @throws AppError conflict if a user of the same account has the address; users of other accounts are not revealed
  */
 export async function createInvitation(
   db: Queryable,
+  { accountId, type, id }: Actor,
   input: NewInvitation,
 ): Promise<{ invitation: Invitation; token: string }> {
   const email = input.email?.toLowerCase() ?? null;
   const user = email === null ? null : await findUserByEmail(db, email);
-  if (user?.accountId === input.accountId) {
+  if (user?.accountId === accountId) {
     throw new AppError('conflict', 'A user with this e-mail address already exists in this account.', {
       errors: [{ path: 'email', message: 'is a user already' }],
     });
   }
+  const createdBy = type === 'user' ? id : null;
   const token = generateInvitationToken();
   const tokenHash = hashToken(token);
   const rows = await db
     .insert(invitations)
     .values({
       ...input,
+      accountId,
       email,
+      createdBy,
       tokenHash,
       expiresAt: sql`now() + interval '7 days'`,
-      isSetup: input.createdBy === null,
+      isSetup: createdBy === null,
     })
     .returning(wireColumns);
   return { invitation: toWire(firstOf(rows)), token };
@@ -90,8 +95,8 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
       .delete(invitations)
       .where(and(eq(invitations.accountId, accountId), eq(invitations.isSetup, true), isUnused));
     if (await hasUsers(tx, accountId)) return null;
-    const input = { accountId, role: 'owner', email: null, createdBy: null } as const;
-    return (await createInvitation(tx, input)).token;
+    const input = { role: 'owner', email: null } as const;
+    return (await createInvitation(tx, systemActor(accountId), input)).token;
   });
 }
 
@@ -180,7 +185,8 @@ async function admit(
 }
 
 /** Withdraws an invitation: its link stops working at once. @throws AppError not_found, also if it was accepted */
-export async function deleteInvitation(db: Queryable, accountId: string, id: string): Promise<void> {
+export async function deleteInvitation(db: Queryable, actor: Actor, id: string): Promise<void> {
+  const { accountId } = actor;
   const deleted = await db
     .delete(invitations)
     .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isUnused));

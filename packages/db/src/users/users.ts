@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
 import { violatedUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -155,12 +156,8 @@ export async function deleteOpenInvitationsOf(
  * Changes the role of a user. An owner who becomes a member loses the invitations made as an owner: their links could undo the change.
  * @throws AppError not_found; conflict for the last owner
  */
-export async function setUserRole(
-  db: Database,
-  accountId: string,
-  id: string,
-  role: UserRole,
-): Promise<User> {
+export async function setUserRole(db: Database, actor: Actor, id: string, role: UserRole): Promise<User> {
+  const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
@@ -182,10 +179,11 @@ export async function setUserRole(
  */
 export async function deleteUser(
   db: Database,
-  accountId: string,
+  actor: Actor,
   id: string,
   { revokeApiKeys = true } = {},
 ): Promise<void> {
+  const { accountId } = actor;
   await db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));

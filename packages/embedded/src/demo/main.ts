@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { HttpTarget } from '../local-web/http-target.ts';
@@ -81,7 +82,12 @@ async function createDemoChannel(databaseUrl: string, secretsKey: string, url: s
   const secrets = new SecretBox([Buffer.from(secretsKey, 'base64')]);
   await useDatabase(databaseUrl, async ({ db }) => {
     const { id: accountId } = await ensureAccount(db);
-    await createChannel({ db, secrets }, { accountId, name: 'Demo', url, monitorIds: [], allMonitors: true });
+    await createChannel({ db, secrets }, systemActor(accountId), {
+      name: 'Demo',
+      url,
+      monitorIds: [],
+      allMonitors: true,
+    });
   });
 }
 

@@ -1,4 +1,5 @@
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { ensureAccount } from '@tocsin/db/users/users';
@@ -11,7 +12,7 @@ export async function createFirstApiKey(databaseUrl: string): Promise<string | n
     );
     if (rows[0]?.had === true) return null;
     const { id: accountId } = await ensureAccount(db);
-    return (await createApiKey(db, { accountId, name: 'First key' })).key;
+    return (await createApiKey(db, systemActor(accountId), { name: 'First key' })).key;
   });
 }
 

@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { checkOf } from '@tocsin/api/testing/monitors';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { createApiKey, deleteApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
@@ -35,22 +36,25 @@ export async function openAccount(system: FuzzSystem): Promise<Account> {
   const founder = await newUser(system, id, 'owner', 'founder');
   const client = new WireClient(system.api.port);
   const join = async (role: UserRole): Promise<{ id: string; cookie: string }> => {
-    const invitation = { accountId: id, role, createdBy: founder, email: null };
-    return acceptInvitation(client, (await createInvitation(context.db, invitation)).token);
+    const invitation = await createInvitation(context.db, userActor(id, founder, 'founder'), {
+      role,
+      email: null,
+    });
+    return acceptInvitation(client, invitation.token);
   };
   const [owner, member, former] = [await join('owner'), await join('member'), await join('member')];
   await database.pool.query('delete from sessions where user_id = $1', [former.id]);
   const [full, read, deleted] = [
-    await createApiKey(context.db, { accountId: id, name: 'full' }),
-    await createApiKey(context.db, { accountId: id, name: 'read', scopes: 'read' }),
-    await createApiKey(context.db, { accountId: id, name: 'deleted' }),
+    await createApiKey(context.db, systemActor(id), { name: 'full' }),
+    await createApiKey(context.db, systemActor(id), { name: 'read', scopes: 'read' }),
+    await createApiKey(context.db, systemActor(id), { name: 'deleted' }),
   ];
   // Used before it is deleted, so that a cache of keys knows it.
   const headers = { Authorization: `Bearer ${deleted.key}` };
   const { status } = await client.send({ method: 'GET', path: '/api/cli/monitors', headers });
   if (status !== 200) throw new Error(`a request with a new key had status ${status}`);
   client.close();
-  await deleteApiKey(context.db, id, deleted.apiKey.id);
+  await deleteApiKey(context.db, systemActor(id), deleted.apiKey.id);
   const tokens = [owner, member].map(({ cookie }) => cookie.split('=')[1] ?? '');
   return {
     id,

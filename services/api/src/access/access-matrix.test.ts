@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteUser } from '@tocsin/db/users/users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
@@ -49,10 +50,10 @@ beforeAll(async () => {
   otherUser = await signIn(api, { accountId: api.other.id });
   const expired = await api.newKey('read,write', new Date(Date.now() - 1));
   const deleted = await api.newKey('read,write');
-  await deleteApiKey(api.context.db, api.account.id, deleted.id);
+  await deleteApiKey(api.context.db, systemActor(api.account.id), deleted.id);
   const [signedOut, removed] = [await newSignedInUser(api), await newSignedInUser(api)];
   await browser(api).post('/api/auth/sign-out').set('Cookie', signedOut.cookie).send({});
-  await deleteUser(api.context.db, api.account.id, removed.id);
+  await deleteUser(api.context.db, systemActor(api.account.id), removed.id);
   const keys = { 'an expired key': api.as(expired.key), 'a deleted key': api.as(deleted.key) };
   nobodies.cli = { ...keys, 'no key': api.as(null), 'a session': owner };
   nobodies.dashboard = {

@@ -42,8 +42,16 @@ function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>):
     }
     lastUsed.note(found.id);
     const canWrite = found.scopes.split(',').some((scope) => scope.trim() === 'write');
-    const { id: apiKeyId, accountId } = found;
-    stateOf(res).caller = { accountId, apiKeyId, canWrite, userId: null, role: null, sessionId: null };
+    const { id, accountId, name, sources } = found;
+    const actor = {
+      accountId,
+      type: 'apiKey',
+      id,
+      name,
+      requestId: stateOf(res).requestId,
+      sources,
+    } as const;
+    stateOf(res).caller = { ...actor, canWrite, apiKeyId: id, userId: null, role: null, sessionId: null };
     next();
   };
 }
@@ -58,9 +66,11 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
     const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
     if (signedIn === null)
       throw new AppError('not_signed_in', 'There is no session, or it has ended. Sign in.');
-    const { accountId, userId, role, sessionId, cookies } = signedIn;
+    const { accountId, userId, name, role, sessionId, cookies } = signedIn;
     for (const cookie of cookies) res.append('Set-Cookie', cookie);
-    stateOf(res).caller = { accountId, apiKeyId: null, canWrite: true, userId, role, sessionId };
+    const { requestId } = stateOf(res);
+    const actor = { accountId, type: 'user', id: userId, name, requestId, sources: null } as const;
+    stateOf(res).caller = { ...actor, canWrite: true, apiKeyId: null, userId, role, sessionId };
     next();
   };
 }

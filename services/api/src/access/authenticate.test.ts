@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generateApiKey } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase } from '@tocsin/db/database/open';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
@@ -35,7 +36,7 @@ describe.each(ROUTES)('%s %s', (method, path) => {
   test('with an unknown, expired or deleted key: 401, before any other check', async () => {
     const expired = await api.newKey('read,write', new Date(Date.now() - 1));
     const deleted = await api.newKey('read,write');
-    await deleteApiKey(api.context.db, api.account.id, deleted.id);
+    await deleteApiKey(api.context.db, systemActor(api.account.id), deleted.id);
     for (const key of [generateApiKey(), expired.key, deleted.key]) {
       const request = api.as(key)[method](pathOf(path, 'no-id'));
       const response = await (method === 'get' ? request : request.type('text').send('{'));
@@ -110,7 +111,7 @@ describe('API keys', () => {
     const { id, key } = await api.newKey('read,write');
     const agent = api.as(key);
     expect((await agent.get(MONITORS)).status).toBe(200);
-    await deleteApiKey(api.context.db, api.account.id, id);
+    await deleteApiKey(api.context.db, systemActor(api.account.id), id);
     expect((await agent.get(MONITORS)).status).toBe(401);
   });
 

@@ -10,12 +10,11 @@ export const apiKeyApi = implement(apiKeyRoutes, ({ db }) => ({
     return { apiKeys: apiKeys.map((apiKey) => visibleTo(caller, apiKey)) };
   },
   createApiKey: async ({ caller, body, location }) => {
-    const { accountId, userId: createdBy } = caller;
-    const { name, expiresAt = null } = body;
-    const { apiKey, key } = await createApiKey(db, { accountId, name, expiresAt, createdBy });
+    const { expiresAt = null, ...fields } = body;
+    const { apiKey, key } = await createApiKey(db, caller, { ...fields, expiresAt });
     return { body: { apiKey: visibleTo(caller, apiKey), key }, headers: { Location: location(apiKey.id) } };
   },
-  deleteApiKey: async ({ caller, id }) => deleteApiKey(db, caller.accountId, id),
+  deleteApiKey: async ({ caller, id }) => deleteApiKey(db, caller, id),
 }));
 
 /** Members do not see the addresses of other users. */

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { deleteUser } from '@tocsin/db/users/users';
 import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { findUserByEmail } from '@tocsin/db/users/users';
@@ -49,7 +50,7 @@ describe('the user of the settings', () => {
     const { db } = api.context;
     const { id, accountId } = (await findUserByEmail(db, EMAIL)) ?? { id: '', accountId: '' };
     const { id: createdBy } = await newUser(api, { accountId });
-    await deleteUser(db, accountId, id);
+    await deleteUser(db, systemActor(accountId), id);
     let log = '';
     const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
     const settings = { BOOTSTRAP_ADMIN_EMAIL: EMAIL.toUpperCase(), BOOTSTRAP_ADMIN_PASSWORD: PASSWORD };
@@ -57,7 +58,10 @@ describe('the user of the settings', () => {
     expect(log.match(/"level":"warn"/g)).toHaveLength(1);
     expect(log).toContain('BOOTSTRAP_ADMIN_EMAIL was removed');
     expect(await signInWith(PASSWORD)).toBe(401);
-    const { token } = await createInvitation(db, { accountId, role: 'member', email: EMAIL, createdBy });
+    const { token } = await createInvitation(db, userActor(accountId, createdBy, 'Ada'), {
+      role: 'member',
+      email: EMAIL,
+    });
     await acceptInvitation(db, { token, name: 'Ada', email: null, passwordHash: 'hash' });
     await api.database.pool.query('delete from users where email = $1', [EMAIL]);
     await ensure(EMAIL, PASSWORD);

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createLogger, type Logger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
@@ -40,7 +41,7 @@ describe('the API keys of the settings', () => {
       'select id, account_id from api_keys where hash = $1',
       [hashToken(KEYS.BOOTSTRAP_API_KEY)],
     );
-    await deleteApiKey(api.context.db, rows[0]?.account_id ?? '', rows[0]?.id ?? '');
+    await deleteApiKey(api.context.db, systemActor(rows[0]?.account_id ?? ''), rows[0]?.id ?? '');
     log = '';
     await ensureApiKeys(api.context.db, KEYS, logger);
     expect(log.match(/"level":"warn"/g)).toHaveLength(1);

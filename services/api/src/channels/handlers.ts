@@ -39,9 +39,9 @@ export const channelApi = implement(channelRoutes, (context) => {
     listChannels: async ({ caller }) => ({ channels: await listChannels(db, caller.accountId) }),
     createChannel: {
       parseBody: (body, { caller }) => parseChannel(context, caller.accountId, createChannelSchema, body),
-      handle: async ({ caller: { accountId }, body, location }) => {
-        const { id, secret } = await createChannel(context, { accountId, ...body });
-        const channel = await getChannel(db, accountId, id);
+      handle: async ({ caller, body, location }) => {
+        const { id, secret } = await createChannel(context, caller, { ...body });
+        const channel = await getChannel(db, caller.accountId, id);
         return { body: { channel, secret }, headers: { Location: location(id) } };
       },
     },
@@ -53,15 +53,15 @@ export const channelApi = implement(channelRoutes, (context) => {
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
       handle: async ({ caller, id, body }) => ({
-        channel: await updateChannel(db, caller.accountId, id, body),
+        channel: await updateChannel(db, caller, id, body),
       }),
     },
-    deleteChannel: async ({ caller, id }) => deleteChannel(db, caller.accountId, id),
+    deleteChannel: async ({ caller, id }) => deleteChannel(db, caller, id),
     getChannelSecret: async ({ caller, id }) => ({
-      secret: await revealChannelSecret(context, caller.accountId, id),
+      secret: await revealChannelSecret(context, caller, id),
     }),
     rotateChannelSecret: async ({ caller, id }) => {
-      const { secret, previousSecretExpiresAt } = await rotateChannelSecret(context, caller.accountId, id);
+      const { secret, previousSecretExpiresAt } = await rotateChannelSecret(context, caller, id);
       return { secret, previousSecretExpiresAt: previousSecretExpiresAt.toISOString() };
     },
     testChannel: (request) => testChannel(context, request),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { userActor } from '@tocsin/db/audit-log/actor';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
 import { listPartitions } from '@tocsin/db/database/partitions';
@@ -211,8 +212,8 @@ describe('housekeeping', () => {
       ['old@example.com', 31],
       ['recent@example.com', 29],
     ] as const) {
-      const invitation = { accountId: api.account.id, role: 'member', email, createdBy: kept.id } as const;
-      await createInvitation(api.context.db, invitation);
+      const actor = userActor(api.account.id, kept.id, 'Kept');
+      await createInvitation(api.context.db, actor, { role: 'member', email });
       await pool.query(`update invitations set expires_at = now() - $1 * interval '1 day' where email = $2`, [
         days,
         email,

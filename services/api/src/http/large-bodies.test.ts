@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -21,7 +22,7 @@ async function serve(waitMs: number): Promise<Server> {
   app.use((req, res, next) => {
     const accountId = req.get('x-account') ?? '';
     const key = { apiKeyId: 'k', userId: null, role: null, sessionId: null };
-    stateOf(res).caller = { accountId, canWrite: true, ...key };
+    stateOf(res).caller = { ...systemActor(accountId), id: 'k', canWrite: true, ...key };
     next();
   });
   app.put('/slow', () => undefined);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
+import type { Actor } from '@tocsin/db/audit-log/actor';
 import type { RequestHandler, Response } from 'express';
 
-interface AnyCaller {
-  readonly accountId: string;
+interface AnyCaller extends Actor {
+  readonly id: string;
   readonly canWrite: boolean;
 }
 

@@ -25,6 +25,7 @@ interface SignedIn {
   readonly sessionId: string;
   readonly userId: string;
   readonly accountId: string;
+  readonly name: string;
   readonly role: UserRole;
   /** `Set-Cookie` values that keep the session alive, often none. */
   readonly cookies: readonly string[];
@@ -110,8 +111,8 @@ export function createIdentity(options: IdentityOptions): Identity {
       const found = await retryLookup(() => auth.api.getSession({ headers, returnHeaders: true }));
       if (found.response === null) return null;
       const { session, user } = found.response;
-      const { id: userId, accountId, role } = userFields.parse(user);
-      return { sessionId: session.id, userId, accountId, role, cookies: found.headers.getSetCookie() };
+      const { id: userId, accountId, name, role } = userFields.parse(user);
+      return { sessionId: session.id, userId, accountId, name, role, cookies: found.headers.getSetCookie() };
     },
     isSignedIn: async (req) => {
       const lookup = { headers: authHeaders(req), query: { disableRefresh: true } };
@@ -140,4 +141,9 @@ function tooManyAttempts(what: string, retryAfter: string): AppError {
 }
 
 /** better-auth does not type our columns. */
-const userFields = z.object({ id: z.string(), accountId: z.string(), role: z.enum(USER_ROLES) });
+const userFields = z.object({
+  id: z.string(),
+  accountId: z.string(),
+  name: z.string(),
+  role: z.enum(USER_ROLES),
+});

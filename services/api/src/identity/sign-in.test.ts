@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
@@ -115,7 +116,7 @@ describe('a session ends with the next request', () => {
     await signIn(api);
     const { agent, id } = await newSignedInUser(api);
     expect((await agent.get(ME)).status).toBe(200);
-    await deleteUser(api.context.db, api.account.id, id);
+    await deleteUser(api.context.db, systemActor(api.account.id), id);
     expect((await agent.get(ME)).status).toBe(401);
   });
 

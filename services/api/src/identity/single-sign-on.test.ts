@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
 import { type Claims, OIDC_CLIENT, type OidcProvider, startOidcProvider } from '../testing/oidc-provider.ts';
@@ -64,7 +65,10 @@ describe('single sign-on', () => {
   test('creates a user for an open invitation, once', async () => {
     const email = 'invited@example.com';
     const { id: createdBy } = await newUser(api);
-    await createInvitation(api.context.db, { accountId: api.account.id, role: 'member', email, createdBy });
+    await createInvitation(api.context.db, userActor(api.account.id, createdBy, 'Owner'), {
+      role: 'member',
+      email,
+    });
     const claims = { sub: 'person-2', email: 'Invited@Example.com', email_verified: true, name: 'Grace' };
     const { me } = await signInAs(claims);
     expect(me.body).toMatchObject({
@@ -88,7 +92,10 @@ describe('single sign-on', () => {
     expect([location, me.status]).toEqual([`${ORIGIN}/sign-in?error=signup_disabled`, 401]);
     const email = 'late@example.com';
     const { id: createdBy } = await newUser(api);
-    await createInvitation(api.context.db, { accountId: api.account.id, role: 'owner', email, createdBy });
+    await createInvitation(api.context.db, userActor(api.account.id, createdBy, 'Owner'), {
+      role: 'owner',
+      email,
+    });
     await api.database.pool.query('update invitations set expires_at = now() where email = $1', [email]);
     expect((await signInAs({ sub: 'person-4', email, email_verified: true })).me.status).toBe(401);
     expect(await userCount()).toBe((before ?? 0) + 1);
@@ -103,11 +110,9 @@ describe('single sign-on', () => {
     }
     const invited = 'unverified@example.com';
     const { id: createdBy } = await newUser(api);
-    await createInvitation(api.context.db, {
-      accountId: api.account.id,
+    await createInvitation(api.context.db, userActor(api.account.id, createdBy, 'Owner'), {
       role: 'owner',
       email: invited,
-      createdBy,
     });
     expect((await signInAs({ sub: 'person-6', email: invited, email_verified: false })).me.status).toBe(401);
   });
@@ -141,11 +146,9 @@ describe('single sign-on', () => {
     expect(me.status).toBe(401);
     const invited = `invited-${randomUUID()}@example.com`;
     const { id: createdBy } = await newUser(api);
-    await createInvitation(api.context.db, {
-      accountId: api.account.id,
+    await createInvitation(api.context.db, userActor(api.account.id, createdBy, 'Owner'), {
       role: 'owner',
       email: invited,
-      createdBy,
     });
     await signInAs({ sub: 'person-10', email: invited, email_verified: true, ...audience });
     const { rows } = await api.database.pool.query('select accepted_at from invitations where email = $1', [

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
@@ -62,7 +63,7 @@ describe('a stream ends with the next heartbeat', () => {
   test('when its user is removed', async () => {
     const user = await newSignedInUser(api);
     const reader = await open(user);
-    await deleteUser(api.context.db, api.account.id, user.id);
+    await deleteUser(api.context.db, systemActor(api.account.id), user.id);
     expect(await reader.over).toBe('ended');
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { eventSchema, statusChangeSchema } from '@tocsin/contracts/monitors/events';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { beginMaintenance } from '../testing/maintenance.ts';
@@ -90,7 +91,7 @@ describe('a stream', () => {
     const renamed = await recordCheck(api, monitor.id);
     await reader.sees(renamed);
     expect(reader.received.at(-1)?.data['monitorName']).toBe('After');
-    await deleteMonitor(api.context.db, api.account.id, monitor.id);
+    await deleteMonitor(api.context.db, systemActor(api.account.id), monitor.id);
     const other = await newMonitor(api);
     await reader.sees(await recordCheck(api, other.id));
   });

@@ -38,7 +38,7 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     createMaintenanceWindow: {
       parseBody: (body, { caller }) => parseCreate(db, caller.accountId, body),
       handle: async ({ caller, body, location }) => {
-        const maintenanceWindow = await createMaintenanceWindow(db, caller.accountId, body);
+        const maintenanceWindow = await createMaintenanceWindow(db, caller, body);
         return { body: { maintenanceWindow }, headers: { Location: location(maintenanceWindow.id) } };
       },
     },
@@ -53,14 +53,14 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     updateMaintenanceWindow: {
       parseBody: (body, { caller, id }) => parseUpdate(db, caller.accountId, id, body),
       handle: async ({ caller, id, body }) => ({
-        maintenanceWindow: await updateMaintenanceWindow(db, caller.accountId, id, body),
+        maintenanceWindow: await updateMaintenanceWindow(db, caller, id, body),
       }),
     },
     deleteMaintenanceWindow: async ({ caller, id }) => {
-      await settleAtOnce(context, await deleteMaintenanceWindow(db, caller.accountId, id));
+      await settleAtOnce(context, await deleteMaintenanceWindow(db, caller, id));
     },
     endMaintenance: async ({ caller, id }) => {
-      const maintenanceWindow = await endMaintenance(db, caller.accountId, id);
+      const maintenanceWindow = await endMaintenance(db, caller, id);
       await settleAtOnce(context, maintenanceWindow.monitorIds);
       return { maintenanceWindow };
     },

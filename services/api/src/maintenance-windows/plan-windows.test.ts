@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
@@ -15,7 +16,7 @@ afterAll(() => api.close());
 test('a window with an invalid rule is ended and logged', async () => {
   const { id: monitorId } = await newMonitor(api);
   const startsAt = new Date(Date.now() + 3_600_000);
-  const { id } = await createMaintenanceWindow(api.context.db, api.account.id, {
+  const { id } = await createMaintenanceWindow(api.context.db, systemActor(api.account.id), {
     name: 'Upgrade',
     startsAt,
     endsAt: new Date(startsAt.getTime() + 3_600_000),

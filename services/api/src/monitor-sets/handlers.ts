@@ -26,7 +26,7 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
       parseBody: (body) => parseSet(body, regions),
       handle: async ({ caller, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
-        const applied = await applySet(context, caller.accountId, body, defaultRegion, versions);
+        const applied = await applySet(context, caller, body, defaultRegion, versions);
         const { result, version, schedules, statusChangeIds } = applied;
         for (const schedule of schedules) {
           context.schedules.touch(schedule.monitorId, schedule.regions);

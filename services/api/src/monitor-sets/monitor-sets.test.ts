@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type MonitorSetResult, monitorSetResultSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
@@ -204,8 +205,7 @@ describe('a set', () => {
   test('with thresholds that cause status changes opens incidents and hints at the alerts', async () => {
     await apply('status', [entry('status-1', { failureThreshold: 3 }), entry('status-2')]);
     const [first, second] = await monitorsOf('status');
-    await createChannel(api.context, {
-      accountId: api.account.id,
+    await createChannel(api.context, systemActor(api.account.id), {
       name: 'ops',
       url: 'https://hooks.example',
       monitorIds: [first?.id ?? ''],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Monitor, monitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { accounts } from '@tocsin/db/users/table';
@@ -116,7 +117,7 @@ describe('create', () => {
 async function newAccountKey(): Promise<string> {
   const accountId = randomUUID();
   await api.context.db.insert(accounts).values({ id: accountId, name: 'Test' });
-  return (await createApiKey(api.context.db, { accountId, name: 'both' })).key;
+  return (await createApiKey(api.context.db, systemActor(accountId), { name: 'both' })).key;
 }
 
 describe('list', () => {

@@ -30,7 +30,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {
         const key = headers['Idempotency-Key'];
-        const created = await createMonitor(context, caller.accountId, body, defaultRegion, key);
+        const created = await createMonitor(context, caller, body, defaultRegion, key);
         const { monitor, version, regions } = created;
         if (regions !== null) schedules.touch(monitor.id, regions);
         return {
@@ -51,14 +51,14 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       parseBody: (body) => parseFields(updateMonitorSchema, body, findUnknownRegions(body, regions)),
       handle: async ({ caller, id, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
-        const updated = await updateMonitor(context, caller.accountId, id, body, defaultRegion, versions);
+        const updated = await updateMonitor(context, caller, id, body, defaultRegion, versions);
         if (updated.changed) schedules.touch(id, updated.regions);
         if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
         return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
       },
     },
     deleteMonitor: async ({ caller, id, headers }) =>
-      deleteMonitor(db, caller.accountId, id, versionsOf(headers['If-Match'])),
+      deleteMonitor(db, caller, id, versionsOf(headers['If-Match'])),
     triggerMonitor: (request) => triggerCheck(context, request),
     listMonitorEvents: async ({ caller, id, query }) => ({
       events: await listEvents(db, caller.accountId, id, query),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { AppError } from '@tocsin/contracts/errors';
 import type { Caller } from '../http/request-state.ts';
 import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
@@ -13,9 +14,25 @@ beforeEach(() => {
 afterEach(() => clock.restore());
 
 const program = (apiKeyId: string, accountId = 'acme'): Caller =>
-  ({ accountId, canWrite: true, apiKeyId, userId: null, role: null, sessionId: null }) as const;
+  ({
+    ...systemActor(accountId),
+    id: apiKeyId,
+    canWrite: true,
+    apiKeyId,
+    userId: null,
+    role: null,
+    sessionId: null,
+  }) as const;
 const person = (sessionId: string): Caller =>
-  ({ accountId: 'acme', canWrite: true, apiKeyId: null, userId: 'u', role: 'member', sessionId }) as const;
+  ({
+    ...systemActor('acme'),
+    id: 'u',
+    canWrite: true,
+    apiKeyId: null,
+    userId: 'u',
+    role: 'member',
+    sessionId,
+  }) as const;
 
 function refusalOf(caller: Caller): unknown {
   try {

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Event, eventSchema } from '@tocsin/contracts/monitors/events';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
@@ -264,7 +265,7 @@ describe('trigger', () => {
     slow.started = false;
     const pending = api.as().post(trigger(id)).then();
     await until('the check has begun', () => slow.started);
-    await deleteMonitor(api.context.db, api.account.id, id);
+    await deleteMonitor(api.context.db, systemActor(api.account.id), id);
     expect((await pending).status).toBe(404);
     slow.finish();
   });

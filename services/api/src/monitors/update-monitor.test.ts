@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
@@ -105,8 +106,7 @@ describe('update', () => {
 
   test('with a threshold that causes a status change hints at its alert', async () => {
     const { id } = await newMonitor(api, { failureThreshold: 3 });
-    await createChannel(api.context, {
-      accountId: api.account.id,
+    await createChannel(api.context, systemActor(api.account.id), {
       name: 'ops',
       url: 'https://hooks.example',
       monitorIds: [id],

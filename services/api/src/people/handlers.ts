@@ -18,19 +18,18 @@ export const peopleApi = implement(peopleRoutes, (context) => {
     },
     listUsers: async ({ caller }) => ({ users: await listUsers(db, caller.accountId) }),
     updateUser: async ({ caller, id, body }) => ({
-      user: await setUserRole(db, caller.accountId, id, body.role),
+      user: await setUserRole(db, caller, id, body.role),
     }),
     deleteUser: async ({ caller, id, query }) =>
-      deleteUser(db, caller.accountId, id, { revokeApiKeys: query.revokeApiKeys === 'true' }),
+      deleteUser(db, caller, id, { revokeApiKeys: query.revokeApiKeys === 'true' }),
     listInvitations: async ({ caller }) => ({ invitations: await listInvitations(db, caller.accountId) }),
     createInvitation: async ({ caller, body, location }) => {
-      const { accountId, userId: createdBy } = caller;
       const { role, email = null } = body;
-      const { invitation, token } = await createInvitation(db, { accountId, role, email, createdBy });
+      const { invitation, token } = await createInvitation(db, caller, { role, email });
       const url = `${settings.publicUrl}/invitation?token=${token}`;
       return { body: { invitation, token, url }, headers: { Location: location(invitation.id) } };
     },
-    deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller.accountId, id),
+    deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller, id),
     acceptInvitation: async ({ body: { token, name, email = null, password }, req }) => {
       // Hashing is slow on purpose: an invalid token must not cause it.
       await findOpenInvitation(db, token);

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -109,7 +110,13 @@ describe('a crash between commit and enqueue', () => {
     const { id } = await commitMonitor(api, { regions: ['a', 'b'] });
     const reconciler = reconcilerWith();
     await reconciler.run(never);
-    await updateMonitor(api.context, api.account.id, id, { interval: 30, regions: ['b', 'c'] }, 'default');
+    await updateMonitor(
+      api.context,
+      systemActor(api.account.id),
+      id,
+      { interval: 30, regions: ['b', 'c'] },
+      'default',
+    );
     await reconciler.run(never);
     expect(await ids('a')).toEqual([]);
     for (const region of ['b', 'c']) {
@@ -123,10 +130,10 @@ describe('a crash between commit and enqueue', () => {
     const wave = waveId(waveOf(one, 5));
     const reconciler = reconcilerWith();
     await reconciler.run(never);
-    await deleteMonitor(api.context.db, api.account.id, one);
+    await deleteMonitor(api.context.db, systemActor(api.account.id), one);
     await reconciler.run(never);
     expect(await ids('default')).toEqual([wave]);
-    await deleteMonitor(api.context.db, api.account.id, other);
+    await deleteMonitor(api.context.db, systemActor(api.account.id), other);
     await reconciler.run(never);
     expect(await ids('default')).toEqual([]);
     expect((await storedJobs(queue, 'default')).filter((job) => job.startsWith('repeat'))).toEqual([]);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -138,7 +139,7 @@ test('deleting one of two monitors of a wave does not affect the checks of the o
   const reconciler = reconcilerWith();
   await reconciler.run(never);
   const [before] = await storedSchedules(queue, 'default');
-  await deleteMonitor(api.context.db, api.account.id, one);
+  await deleteMonitor(api.context.db, systemActor(api.account.id), one);
   await reconciler.run(never);
   expect(await storedSchedules(queue, 'default')).toEqual([before]);
   const worker = startNoting(seen);
@@ -210,7 +211,7 @@ test.each(['before', 'after'] as const)(
       created,
     ]);
     await api.database.pool.query('delete from schedule_spans where monitor_id = $1', [created]);
-    await deleteMonitor(api.context.db, api.account.id, last);
+    await deleteMonitor(api.context.db, systemActor(api.account.id), last);
     const happens = async (): Promise<void> => {
       await api.database.pool.query(
         'insert into schedule_spans select * from json_populate_recordset(null::schedule_spans, $1)',
@@ -233,7 +234,7 @@ test('a monitor that moves to another interval leaves its wave to the others', a
   const reconciler = reconcilerWith();
   await reconciler.run(never);
   const [before] = await storedSchedules(queue, 'default');
-  await updateMonitor(api.context, api.account.id, moves, { interval: 3_600 }, 'default');
+  await updateMonitor(api.context, systemActor(api.account.id), moves, { interval: 3_600 }, 'default');
   await reconciler.run(never);
   const after = await storedSchedules(queue, 'default');
   expect(after.map(({ id }) => id)).toEqual([waveId(waveOf(moves, 3_600)), waveId(waveOf(stays, 5))]);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
@@ -124,13 +125,13 @@ const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][]
   ],
   [
     'an interval that is missing in the store',
-    (id) => updateMonitor(api.context, api.account.id, id, { interval: 30 }, 'default'),
+    (id) => updateMonitor(api.context, systemActor(api.account.id), id, { interval: 30 }, 'default'),
   ],
   [
     'a region that is missing in the store',
-    (id) => updateMonitor(api.context, api.account.id, id, { regions: ['eu'] }, 'default'),
+    (id) => updateMonitor(api.context, systemActor(api.account.id), id, { regions: ['eu'] }, 'default'),
   ],
-  ['a deleted monitor', (id) => deleteMonitor(api.context.db, api.account.id, id)],
+  ['a deleted monitor', (id) => deleteMonitor(api.context.db, systemActor(api.account.id), id)],
 ];
 
 /** Whether the store has exactly the waves of the monitors in Postgres, each with its next job. */

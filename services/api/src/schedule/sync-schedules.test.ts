@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { until } from '@tocsin/embedded/testing/until';
@@ -39,7 +40,7 @@ afterAll(async () => {
 });
 
 async function update(id: string, fields: MonitorUpdate): Promise<void> {
-  await updateMonitor(api.context, api.account.id, id, fields, 'default');
+  await updateMonitor(api.context, systemActor(api.account.id), id, fields, 'default');
 }
 
 /** Producers that run other work just before a scheduler is first written. */
@@ -172,7 +173,7 @@ describe('syncSchedules', () => {
   test('adds nothing for a deleted monitor or one of another region', async () => {
     const gone = await commitMonitor(api, { regions: ['gone'] });
     const elsewhere = await commitMonitor(api, { regions: ['elsewhere'] });
-    await deleteMonitor(api.context.db, api.account.id, gone.id);
+    await deleteMonitor(api.context.db, systemActor(api.account.id), gone.id);
     expect(await syncSchedules(stores, 'gone', [gone.id, elsewhere.id])).toBe(0);
     expect(await storedJobs(queue, 'gone')).toEqual([]);
     expect(await ids('gone')).toEqual([]);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown, newChannel } from './channels.ts';
@@ -39,18 +40,20 @@ type Make = (api: TestApi, owner: TestAgent, marker: string) => Promise<string>;
 const MAKE = {
   monitor: async (api, _owner, name) => (await newMonitor(api, { name, url: `https://${name}.example` })).id,
   apiKey: async (api, _owner, name) => {
-    const { apiKey } = await createApiKey(api.context.db, { accountId: api.account.id, name });
+    const { apiKey } = await createApiKey(api.context.db, systemActor(api.account.id), { name });
     return apiKey.id;
   },
   user: async (api, _owner, marker) => (await newUser(api, { email: `${marker}@example.com` })).id,
   invitation: async (api, _owner, marker) => {
     const { id: createdBy } = await newUser(api);
-    const { invitation } = await createInvitation(api.context.db, {
-      accountId: api.account.id,
-      role: 'member',
-      email: `${marker}@example.com`,
-      createdBy,
-    });
+    const { invitation } = await createInvitation(
+      api.context.db,
+      userActor(api.account.id, createdBy, 'Owner'),
+      {
+        role: 'member',
+        email: `${marker}@example.com`,
+      },
+    );
     return invitation.id;
   },
   channel: async (_api, owner, name) => {

@@ -1,5 +1,6 @@
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
@@ -32,7 +33,7 @@ export async function storedJobs(queue: TestQueue, region: string): Promise<stri
 /** Commits a monitor as if the api had crashed afterwards: nothing is in the store. */
 export async function commitMonitor(api: TestApi, fields: Record<string, unknown> = {}): Promise<Monitor> {
   const input = createMonitorSchema.parse({ name: 'Shop', url: 'https://shop.example', ...fields });
-  return (await createMonitor(api.context, api.account.id, input, 'default')).monitor;
+  return (await createMonitor(api.context, systemActor(api.account.id), input, 'default')).monitor;
 }
 
 /** Almost certainly enough to get the requested number in one of the hundred waves of the shortest interval. */
@@ -55,7 +56,7 @@ export async function commitWave(
   }
   if (!found) throw new Error('found no wave with enough monitors');
   for (const id of [...byWave.values()].flat()) {
-    if (!found.includes(id)) await deleteMonitor(api.context.db, api.account.id, id);
+    if (!found.includes(id)) await deleteMonitor(api.context.db, systemActor(api.account.id), id);
   }
   return found;
 }

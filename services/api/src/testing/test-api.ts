@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { accounts } from '@tocsin/db/users/table';
 import { createEgress } from '@tocsin/egress/create-egress';
@@ -143,8 +144,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     touched,
     as: (key = account.key) => agent(port, key),
     newKey: async (scopes, expiresAt = null) => {
-      const { apiKey, key } = await createApiKey(database.db, {
-        accountId: account.id,
+      const { apiKey, key } = await createApiKey(database.db, systemActor(account.id), {
         name: 'test',
         scopes: scopes as ApiKey['scopes'],
         expiresAt,
@@ -190,8 +190,8 @@ function lateIdentity(options: IdentityOptions): Identity {
 async function newAccount({ db }: OpenDatabase): Promise<TestAccount> {
   const id = randomUUID();
   await db.insert(accounts).values({ id, name: 'Test' });
-  const { key } = await createApiKey(db, { accountId: id, name: 'both' });
-  const { key: readKey } = await createApiKey(db, { accountId: id, name: 'read', scopes: 'read' });
+  const { key } = await createApiKey(db, systemActor(id), { name: 'both' });
+  const { key: readKey } = await createApiKey(db, systemActor(id), { name: 'read', scopes: 'read' });
   return { id, key, readKey };
 }
 

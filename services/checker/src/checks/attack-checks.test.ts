@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { firstCheckJobId } from '@tocsin/core/schedule/slots';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
@@ -87,7 +88,7 @@ async function monitorOf(url: string): Promise<string> {
     url: 'https://public.attack.test/',
     timeout: 60,
   });
-  return (await createMonitor(context, accountId, { ...input, url }, 'default')).monitor.id;
+  return (await createMonitor(context, systemActor(accountId), { ...input, url }, 'default')).monitor.id;
 }
 
 interface EventText {

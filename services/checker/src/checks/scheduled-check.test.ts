@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { phaseMs, waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
@@ -62,7 +63,7 @@ beforeEach(async () => {
   target.requests.clear();
   checks = scheduledChecks();
   const input = createMonitorSchema.parse({ name: 'Shop', url: target.url(), interval: 60, timeout: 60 });
-  monitorId = (await createMonitor(context, accountId, input, 'default')).monitor.id;
+  monitorId = (await createMonitor(context, systemActor(accountId), input, 'default')).monitor.id;
   const now = Date.now();
   slot = now - ((now - phaseMs(monitorId, INTERVAL_MS)) % INTERVAL_MS);
   // The checks start a second after their slot, however long the tests take.

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
@@ -100,7 +101,7 @@ test('hanging triggers do not keep further triggers from being taken', async () 
   const context = { db: open.db, secrets: new SecretBox([randomBytes(32)]) };
   const input = createMonitorSchema.parse({ name: 'Slow', url: 'https://slow.test/' });
   const accountId = (await ensureAccount(open.db)).id;
-  const { monitor } = await createMonitor(context, accountId, input, REGION);
+  const { monitor } = await createMonitor(context, systemActor(accountId), input, REGION);
   const row = await findMonitorRow(open.db, accountId, monitor.id);
   const queue = producers.queue('trigger', REGION);
   for (let added = 0; added < 300; added += 1) {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel, rotateChannelSecret } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
@@ -62,8 +63,7 @@ function verifies(secret: string, body: string, headers: Record<string, string>)
 describe('signatures through a rotation', () => {
   test('a receiver verifies with the secret it has, until the overlap ends', async () => {
     const context = { db: database.db, secrets };
-    const { id, secret: first } = await createChannel(context, {
-      accountId,
+    const { id, secret: first } = await createChannel(context, systemActor(accountId), {
       name: 'ops',
       url: receiver.url('/hook'),
       monitorIds: [],
@@ -72,7 +72,7 @@ describe('signatures through a rotation', () => {
     expect(before.headers['webhook-signature']?.split(' ')).toHaveLength(1);
     expect(verifies(first, before.body, before.headers)).toBe(true);
 
-    const { secret: second } = await rotateChannelSecret(context, accountId, id);
+    const { secret: second } = await rotateChannelSecret(context, systemActor(accountId), id);
     const during = await nextWebhook(id);
     expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2);
     expect([first, second].map((secret) => verifies(secret, during.body, during.headers))).toEqual([
@@ -80,7 +80,7 @@ describe('signatures through a rotation', () => {
       true,
     ]);
 
-    const { secret: third } = await rotateChannelSecret(context, accountId, id);
+    const { secret: third } = await rotateChannelSecret(context, systemActor(accountId), id);
     const again = await nextWebhook(id);
     const valid = [first, second, third].map((secret) => verifies(secret, again.body, again.headers));
     expect(valid).toEqual([false, true, true]);
@@ -95,9 +95,9 @@ describe('signatures through a rotation', () => {
 
   test('a changed id, timestamp or body is rejected with either secret', async () => {
     const context = { db: database.db, secrets };
-    const input = { accountId, name: 'ops', url: receiver.url('/hook'), monitorIds: [] };
-    const { id, secret: first } = await createChannel(context, input);
-    const { secret: second } = await rotateChannelSecret(context, accountId, id);
+    const input = { name: 'ops', url: receiver.url('/hook'), monitorIds: [] };
+    const { id, secret: first } = await createChannel(context, systemActor(accountId), input);
+    const { secret: second } = await rotateChannelSecret(context, systemActor(accountId), id);
     const { body, headers } = await nextWebhook(id);
     const later = String(Number(headers['webhook-timestamp']) + 1);
     const stranger = `whsec_${randomBytes(24).toString('base64')}`;
