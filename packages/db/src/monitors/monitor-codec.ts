@@ -1,3 +1,4 @@
+import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
 import type { FieldError } from '@tocsin/contracts/errors';
 import {
   createMonitorSchema,
@@ -71,7 +72,7 @@ export class UnreadableMonitorError extends Error {
 /** The input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and the error if there are any. */
 export function readInput(
   row: MonitorRow,
-  secrets: SecretBox,
+  secrets: Pick<SecretBox, 'decrypt'>,
 ): { readonly shown: MonitorInput; readonly error: UnreadableMonitorError | null } {
   let error: UnreadableMonitorError | null = null;
   const decrypt = (sealed: string): string => {
@@ -92,6 +93,11 @@ export function readInput(
     body: row.sealedBody === null ? null : decrypt(row.sealedBody),
   };
   return { shown: pick(values, FIELDS), error };
+}
+
+/** The input fields of a row, without header values and the body. */
+export function auditedMonitor(row: MonitorRow): MonitorInput {
+  return readInput(row, { decrypt: () => AUDITED_SECRET }).shown;
 }
 
 /** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */

@@ -1,0 +1,54 @@
+import { AppError } from '@tocsin/contracts/errors';
+import type { AuditEntry, AuditLogQuery } from '@tocsin/contracts/audit-log/audit-log';
+import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
+import type { Database } from '../database/open.ts';
+import { auditLog } from './table.ts';
+
+/** The columns of an entry's wire record. */
+const wireColumns = {
+  id: auditLog.id,
+  timestamp: sql<string>`to_char(${auditLog.timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
+  actor: auditLog.actor,
+  requestId: auditLog.requestId,
+  action: auditLog.action,
+  target: auditLog.target,
+  changes: auditLog.changes,
+};
+
+/**
+ * The account's entries in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
+ * @throws AppError validation_failed if `before` is not an entry of the account
+ */
+export async function listAuditEntries(
+  db: Database,
+  accountId: string,
+  { limit, since, before, action, actorId, targetId }: AuditLogQuery,
+): Promise<AuditEntry[]> {
+  const { timestamp } = auditLog;
+  const isWanted = and(
+    eq(auditLog.accountId, accountId),
+    since === undefined ? undefined : sql`${timestamp} > ${since}::timestamptz`,
+    await isEarlierThan(db, accountId, before),
+    action === undefined ? undefined : eq(auditLog.action, action),
+    actorId === undefined ? undefined : sql`${auditLog.actor} ->> 'id' = ${actorId}`,
+    targetId === undefined ? undefined : sql`${auditLog.target} ->> 'id' = ${targetId}`,
+  );
+  const query = db.select(wireColumns).from(auditLog).where(isWanted).limit(limit);
+  const rows = await query.orderBy(since === undefined ? desc(timestamp) : asc(timestamp));
+  const entries = rows.map((row) => ({ ...row, changes: [...row.changes] }));
+  return since === undefined ? entries.toReversed() : entries;
+}
+
+async function isEarlierThan(
+  db: Database,
+  accountId: string,
+  id: string | undefined,
+): Promise<SQL | undefined> {
+  if (id === undefined) return undefined;
+  const isCursor = and(eq(auditLog.id, id), eq(auditLog.accountId, accountId));
+  const [cursor] = await db.select({ timestamp: auditLog.timestamp }).from(auditLog).where(isCursor);
+  if (cursor) return sql`${auditLog.timestamp} < ${cursor.timestamp}::timestamptz`;
+  throw new AppError('validation_failed', 'These fields are invalid: before.', {
+    errors: [{ path: 'before', message: 'is not an entry of this account' }],
+  });
+}
