@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
@@ -17,13 +18,14 @@ export async function deleteMonitor(
 ): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'shared');
     requireVersion(await findMonitorRow(tx, accountId, id, 'update'), versions);
     await removeMonitors(tx, [id]);
   });
 }
 
 /**
- * Deletes monitors whose rows the transaction has locked; the only place that does. `purgeDeletedMonitors` later deletes their events,
+ * Deletes monitors whose rows the transaction has locked, after the assignments (`lockAssignments`); the only place that does. `purgeDeletedMonitors` later deletes their events,
  * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an alert that was due is still sent.
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<void> {

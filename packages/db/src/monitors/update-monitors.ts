@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
 import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
@@ -32,6 +33,8 @@ export async function updateMonitor(
   const { accountId } = actor;
   return context.db
     .transaction(async (tx) => {
+      if (update.labels !== undefined || update.source !== undefined)
+        await lockAssignments(tx, accountId, 'shared');
       const before = await findMonitorRow(tx, accountId, id, 'no key update');
       requireVersion(before, versions);
       const oldInput = readBefore(context, before, update);
