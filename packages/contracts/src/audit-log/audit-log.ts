@@ -68,7 +68,9 @@ export type AuditChange = z.infer<typeof changeSchema>;
 
 export const auditEntrySchema = component('AuditEntry', 'A change of configuration, or a sign-in.', {
   id: z.uuid(),
-  timestamp: z.iso.datetime({ precision: 6 }).describe('Strictly increasing in the account.'),
+  timestamp: z.iso
+    .datetime({ precision: 6 })
+    .describe('With microseconds, strictly increasing in the account.'),
   actor: actorSchema,
   requestId: z.string().nullable().describe('As in `X-Request-Id`; null without a request.'),
   action: z.string().describe('Such as `monitor.updated`. Later versions may add others.'),

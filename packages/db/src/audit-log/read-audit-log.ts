@@ -4,7 +4,7 @@ import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
 import { auditLog } from './table.ts';
 
-/** The columns of an entry's wire record. */
+/** The columns of an entry's wire record, in its order. */
 const wireColumns = {
   id: auditLog.id,
   timestamp: sql<string>`to_char(${auditLog.timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
@@ -35,8 +35,23 @@ export async function listAuditEntries(
   );
   const query = db.select(wireColumns).from(auditLog).where(isWanted).limit(limit);
   const rows = await query.orderBy(since === undefined ? desc(timestamp) : asc(timestamp));
-  const entries = rows.map((row) => ({ ...row, changes: [...row.changes] }));
+  const entries = rows.map(toEntry);
   return since === undefined ? entries.toReversed() : entries;
+}
+
+type EntryRow = Omit<typeof auditLog.$inferSelect, 'accountId'>;
+
+/** Postgres does not keep the order of keys in JSON. */
+function toEntry({ id, timestamp, actor, requestId, action, target, changes }: EntryRow): AuditEntry {
+  return {
+    id,
+    timestamp,
+    actor: { type: actor.type, id: actor.id, name: actor.name },
+    requestId,
+    action,
+    target: { type: target.type, id: target.id, name: target.name },
+    changes: changes.map(({ field, from, to }) => ({ field, from, to })),
+  };
 }
 
 async function isEarlierThan(

@@ -8,7 +8,7 @@ import { firstOf, queryColumn } from '../database/sql.ts';
 import type { Actor } from './actor.ts';
 
 /** Entries of one statement, and between two turns of the event loop. */
-const MAX_BATCH_SIZE = 1_000;
+const MAX_BATCH_SIZE = 250;
 
 /** What an actor did in a transaction. */
 export interface AuditRecord {
@@ -18,30 +18,49 @@ export interface AuditRecord {
   readonly changes: readonly AuditChange[];
 }
 
-/** The audited fields of a target, as the API shows them, with `AUDITED_SECRET` in place of secrets. */
-export type AuditedFields = Readonly<Record<string, unknown>>;
+/** What is audited of a target: its fields as the API shows them, with `AUDITED_SECRET` in place of secrets. */
+export interface Audited {
+  readonly id: string;
+  readonly name: string;
+}
 
 /**
- * The fields that differ; one that is missing counts as null.
- * @param before null if the target was created
- * @param after null if the target was deleted
- * @param secrets names of fields that differ although they look the same
+ * What happened to a target.
+ * @param before null if it was created
+ * @param after null if it was deleted
+ * @param secrets fields that changed although they look the same
+ * @returns nothing if no field changed
  */
+export function recordOf<Type extends 'monitor' | 'channel' | 'maintenanceWindow' | 'user'>(
+  type: Type,
+  before: Audited | null,
+  after: Audited | null,
+  secrets: readonly string[] = [],
+): AuditRecord[] {
+  const target = after ?? before;
+  const changes = changesOf(before, after, secrets);
+  if (target === null || changes.length === 0) return [];
+  const action = `${type}.${before === null ? 'created' : after === null ? 'deleted' : 'updated'}` as const;
+  return [{ action, target: { type, id: target.id, name: target.name }, changes }];
+}
+
+/** The fields that differ. One that is missing counts as null. */
 export function changesOf(
-  before: AuditedFields | null,
-  after: AuditedFields | null,
+  before: object | null,
+  after: object | null,
   secrets: readonly string[] = [],
 ): AuditChange[] {
-  const fields = Object.keys({ ...before, ...after });
-  return fields.flatMap((field) => {
-    const from = toJson(before?.[field]);
-    const to = toJson(after?.[field]);
-    return secrets.includes(field) || !isDeepStrictEqual(from, to) ? { field, from, to } : [];
+  const [from, to] = [fieldsOf(before), fieldsOf(after)];
+  return [...new Set([...from.keys(), ...to.keys()])].flatMap((field) => {
+    const change = { field, from: from.get(field) ?? null, to: to.get(field) ?? null };
+    return secrets.includes(field) || !isDeepStrictEqual(change.from, change.to) ? change : [];
   });
 }
 
-function toJson(value: unknown): AuditChange['from'] {
-  return (value instanceof Date ? value.toISOString() : (value ?? null)) as AuditChange['from'];
+/** As JSON, except the id. */
+function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from']> {
+  const { id: _, ...fields } = { id: null, ...target };
+  return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));
 }
 
 /**
@@ -51,25 +70,27 @@ function toJson(value: unknown): AuditChange['from'] {
 export async function recordAudit(
   tx: Transaction,
   { accountId, type, id, name, requestId }: Actor,
-  records: readonly AuditRecord[],
+  records: Iterable<AuditRecord>,
 ): Promise<void> {
-  if (records.length === 0) return;
-  const actor = JSON.stringify({ type, id, name });
-  const batches: string[] = [];
-  for (let from = 0; from < records.length; from += MAX_BATCH_SIZE) {
-    if (from > 0) await nextTurn();
-    const batch = records.slice(from, from + MAX_BATCH_SIZE);
-    batches.push(
-      JSON.stringify(batch.map((record, index) => ({ id: uuidv7(), position: from + index, ...record }))),
-    );
+  const batches: (AuditRecord & { readonly id: string; readonly position: number })[][] = [];
+  let count = 0;
+  for (const record of records) {
+    if (count % MAX_BATCH_SIZE === 0) {
+      batches.push([]);
+      await nextTurn();
+    }
+    batches.at(-1)?.push({ id: uuidv7(), position: count, ...record });
+    count += 1;
   }
-  const first = await advanceClock(tx, accountId, records.length);
+  if (count === 0) return;
+  const actor = JSON.stringify({ type, id, name });
+  const first = await advanceClock(tx, accountId, count);
   for (const batch of batches) {
     await tx.execute(sql`
       insert into audit_log (id, account_id, timestamp, actor, request_id, action, target, changes)
       select r.id, ${accountId}, ${first}::timestamptz + r.position * interval '1 microsecond', ${actor}::jsonb, ${requestId},
         r.action, r.target, r.changes
-      from jsonb_to_recordset(${batch}::jsonb) as r (
+      from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as r (
         id uuid, position int, action text, target jsonb, changes jsonb)`);
   }
 }
