@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
 import { notFound, violatedUniqueConstraint } from '../database/errors.ts';
@@ -161,7 +161,7 @@ export async function writeChannel(
   _actor: Actor,
   row: ChannelRow,
   { monitorIds, ...update }: ChannelUpdate,
-  rotation: Partial<ReturnType<typeof rotateTo>> = {},
+  rotation: Rotation | null = null,
 ): Promise<void> {
   const { id } = row;
   const { enabled, url } = update;
@@ -215,8 +215,14 @@ export async function rotateChannelSecret(
   return { secret, previousSecretExpiresAt: rotated.expiresAt };
 }
 
+interface Rotation {
+  readonly sealedSecret: string;
+  readonly sealedPreviousSecret: SQL;
+  readonly previousSecretExpiresAt: SQL;
+}
+
 /** The columns that give a channel another secret, and keep the current one valid for 24 hours. */
-export function rotateTo(secrets: SecretBox, secret: string) {
+export function rotateTo(secrets: SecretBox, secret: string): Rotation {
   return {
     sealedSecret: secrets.encrypt(secret),
     sealedPreviousSecret: sql`${channels.sealedSecret}`,

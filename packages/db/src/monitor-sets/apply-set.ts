@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
+import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { CHANNEL_EXTERNAL_ID_KEY, holdBeforeEnabling } from '../channels/write-channels.ts';
 import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
@@ -10,8 +11,9 @@ import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
+import { auditMonitor } from '../monitors/monitor-codec.ts';
 import { monitors } from '../monitors/table.ts';
-import { writeMonitors } from '../monitors/write-monitors.ts';
+import { type WrittenRow, writeMonitors } from '../monitors/write-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 import {
   changesAssignments,
@@ -93,7 +95,9 @@ export async function applySet(
         statusChange?.due ? statusChange.id : [],
       );
       const createdIds = created.map(({ row }) => row.id);
-      return { result: describePlan(plan, set, createdIds, channels), version, schedules, statusChangeIds };
+      const result = describePlan(plan, set, createdIds, channels);
+      await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created]));
+      return { result, version, schedules, statusChangeIds };
     })
     .catch((error: unknown) => {
       if (isLockTimeout(error)) throw busy(error);
@@ -109,6 +113,23 @@ const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {
   monitors_external_id_key: 'monitor',
   [CHANNEL_EXTERNAL_ID_KEY]: 'channel',
 };
+
+/** @param written the monitors that were updated, then those that were created */
+function* auditSet(
+  { source }: MonitorSet,
+  plan: SetPlan,
+  written: readonly Pick<WrittenRow, 'row'>[],
+): Iterable<AuditRecord> {
+  for (const row of plan.delete) yield* auditMonitor(row, null);
+  for (const [index, { row }] of written.entries()) {
+    const { before = null, changed = [] } = plan.update[index] ?? {};
+    yield* auditMonitor(before, row, changed);
+  }
+  const counts = { created: plan.create.length, updated: plan.update.length, deleted: plan.delete.length };
+  const changes = Object.entries(counts).flatMap(([field, to]) => (to > 0 ? { field, from: null, to } : []));
+  if (changes.length > 0)
+    yield { action: 'set.applied', target: { type: 'set', id: null, name: source }, changes };
+}
 
 /** @returns the version of the plan. @throws AppError precondition_failed */
 function requirePlan(

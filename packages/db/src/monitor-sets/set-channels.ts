@@ -144,7 +144,7 @@ export function channelVersion(plan: ChannelPlan): unknown {
   const found = channelsToChange(plan).map(
     ({ id, name, url, selector, events, allMonitors, enabled, sealedSecret, listed }) => [
       [id, name, url, selector, events, allMonitors, enabled, sealedSecret],
-      listed.toSorted(),
+      listed.map(String).toSorted((one, other) => (one < other ? -1 : 1)),
     ],
   );
   return [plan.create.map(({ externalId }) => externalId), plan.update.length, found];
@@ -209,7 +209,7 @@ export async function writeChannelPlan(
       changed.some((name) => field === (name === 'monitorExternalIds' ? 'monitorIds' : name));
     const { secret, ...fields } = toInput(entry);
     const update = Object.fromEntries(Object.entries(fields).filter(([field]) => isChanged(field)));
-    const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, secret) : {};
+    const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, secret) : null;
     await writeChannel(tx, actor, before, update, rotation);
     if (isChanged('selector')) selecting.push(before.id);
   }
