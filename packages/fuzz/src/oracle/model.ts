@@ -113,12 +113,19 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
     const shownId = String(shown['id']);
     const before = method === 'POST' ? {} : model.inputOf(kind, shownId);
     const written = method === 'GET' ? {} : (ROUTES[endpoint]?.body?.parse(sent) ?? {});
-    assertShows(model, endpoint, shown, { ...before, ...written });
+    assertShows(model, endpoint, shown, { ...before, ...shownFieldsOf(written) });
     model.add(kind, shownId, shown);
     const readable = `GET ${root}/${collection}/:id`;
     if (method !== 'GET' && ROUTES[readable] !== undefined) return { endpoint: readable, id: shownId };
   }
   return null;
+}
+
+/** The fields of a request that the response shows as they are. */
+function shownFieldsOf({ durationSeconds: _, externalIds = [], ...fields }: Fields): Fields {
+  // They become part of the monitorIds.
+  const { monitorIds: _ids, ...rest } = fields;
+  return (externalIds as readonly string[]).length > 0 ? rest : fields;
 }
 
 /** @throws Finding if a field differs; further fields of `actual` are ignored */
