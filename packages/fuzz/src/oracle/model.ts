@@ -122,10 +122,11 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
 }
 
 /** The fields of a request that the response shows as they are. */
-function shownFieldsOf({ durationSeconds: _, externalIds = [], ...fields }: Fields): Fields {
+function shownFieldsOf(written: Fields): Fields {
+  const hidden = new Set(['durationSeconds', 'externalIds']);
   // They become part of the monitorIds.
-  const { monitorIds: _ids, ...rest } = fields;
-  return (externalIds as readonly string[]).length > 0 ? rest : fields;
+  if ((written['externalIds'] as readonly string[] | undefined)?.length) hidden.add('monitorIds');
+  return Object.fromEntries(Object.entries(written).filter(([name]) => !hidden.has(name)));
 }
 
 /** @throws Finding if a field differs; further fields of `actual` are ignored */
