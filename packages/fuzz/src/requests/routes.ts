@@ -46,6 +46,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`GET ${D}/incidents`]: mayFail,
   'GET /api/cli/maintenance-windows': mayFail,
   'POST /api/cli/maintenance-windows': frequent,
+  [`GET ${D}/audit-log`]: mayFail,
   [`GET ${D}/maintenance-windows`]: mayFail,
   [`POST ${D}/maintenance-windows`]: frequent,
   [`PATCH ${D}/maintenance-windows/:id`]: frequent,
