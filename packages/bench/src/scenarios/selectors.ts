@@ -143,7 +143,7 @@ async function applyLabels(
   labelsOf: (index: number) => Record<string, string>,
 ): Promise<readonly string[]> {
   const monitors = Array.from({ length: count }, (_, index) => ({
-    externalId: `${String(index).padStart(5, '0')}`,
+    externalId: String(index).padStart(5, '0'),
     name: `Monitor ${index}`,
     url: exampleUrl(index),
     labels: labelsOf(index),
