@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { component } from '../fields.ts';
 
-/** Stands for a secret value in a change. */
-export const AUDITED_SECRET = '(secret)';
+export { HIDDEN_SECRET as AUDITED_SECRET } from '../fields.ts';
 
 const actorSchema = component('AuditActor', 'Who made a change.', {
   type: z.enum(['apiKey', 'user', 'system']),

@@ -1,4 +1,5 @@
 import type { FieldError } from '@tocsin/contracts/errors';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import {
   createMonitorSchema,
   type Monitor,
@@ -71,7 +72,7 @@ export class UnreadableMonitorError extends Error {
 /** The input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and the error if there are any. */
 export function readInput(
   row: MonitorRow,
-  secrets: SecretBox,
+  secrets: Pick<SecretBox, 'decrypt'>,
 ): { readonly shown: MonitorInput; readonly error: UnreadableMonitorError | null } {
   let error: UnreadableMonitorError | null = null;
   const decrypt = (sealed: string): string => {
@@ -101,6 +102,9 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   return shown;
 }
 
+/** In place of the keys: "decrypts" each value to a placeholder. */
+const HIDING = { decrypt: () => HIDDEN_SECRET };
+
 /** The fields that would replace an unreadable secret with "(unreadable)", as happens when a client sends back what it read. */
 export function placeholderErrors(
   row: MonitorRow,
@@ -114,11 +118,23 @@ export function placeholderErrors(
   return paths.map((path) => ({ path, message }));
 }
 
-/** The wire record of a monitor. An unreadable one is shown too: it must not make a whole list fail. */
-export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
+/** Who reads monitors. */
+export interface Viewer {
+  readonly accountId: string;
+  /** False: header values and bodies, which may be credentials, are hidden. */
+  readonly canWrite: boolean;
+}
+
+/** The wire record of a monitor, as the viewer may see it. An unreadable one is shown too: it must not make a whole list fail. */
+export function toMonitor(
+  row: MonitorRow,
+  secrets: SecretBox,
+  { canWrite }: Pick<Viewer, 'canWrite'>,
+): Monitor {
+  const { shown } = readInput(row, canWrite ? secrets : HIDING);
   return {
     id: row.id,
-    ...readInput(row, secrets).shown,
+    ...shown,
     status: row.status,
     statusSince: row.statusSince.toISOString(),
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,
