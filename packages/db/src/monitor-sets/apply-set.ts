@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
@@ -28,9 +28,10 @@ export interface AppliedSet {
 }
 
 /**
- * Makes the monitors of a source match a set, in one transaction. Unchanged monitors are not locked.
+ * Makes the monitors of a source match a set, in one transaction. Unchanged monitors are not locked. A dry run only reads, so any key may
+ * compare any source.
  * @param versions the current plan must have one of these, see `planVersion`; null: any
- * @throws AppError conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
+ * @throws AppError source_not_allowed, conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: DbContext,
@@ -45,6 +46,7 @@ export async function applySet(
     const version = requirePlan(plan, versions);
     return { result: describePlan(plan, set), version, schedules: [], statusChangeIds: [] };
   }
+  requireSource(actor, set.source);
   return context.db
     .transaction(async (tx) => {
       await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
@@ -7,7 +7,7 @@ import { findMonitorRow, requireVersion } from './monitor-row.ts';
 /**
  * Deletes a monitor, however long its history is: see `removeMonitors`.
  * @param versions the monitor must have one of these, see `versionOf`; null: any
- * @throws AppError not_found, precondition_failed
+ * @throws AppError not_found, source_not_allowed, precondition_failed
  */
 export async function deleteMonitor(
   db: Database,
@@ -17,7 +17,9 @@ export async function deleteMonitor(
 ): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
-    requireVersion(await findMonitorRow(tx, accountId, id, 'update'), versions);
+    const row = await findMonitorRow(tx, accountId, id, 'update');
+    requireSource(actor, row.source);
+    requireVersion(row, versions);
     await removeMonitors(tx, [id]);
   });
 }
