@@ -128,6 +128,7 @@ describe('API keys', () => {
     [{ name: 'a', sources: ['shop', '*/shop'] }, 'sources.1'],
     [{ name: 'a', sources: ['shop', ' shop '] }, 'sources'],
     [{ name: 'a', sources: Array.from({ length: 101 }, (_, index) => `shop-${index}`) }, 'sources'],
+    [{ name: 'a', scopes: 'read, write' }, 'scopes'],
   ])('%j: 400 with the field', async (body, path) => {
     const response = await agent.post(KEYS).send(body);
     expect(response.status).toBe(400);
