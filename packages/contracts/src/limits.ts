@@ -25,6 +25,7 @@ export const LIMITS = {
   apiBodyBytes: 256 * 1024,
   monitorSetBytes: 32 * 1024 * 1024,
   monitorSetSize: 10_000,
+  channelSetSize: 1_000,
   /** JSON values in a body. The largest set has fewer, even with every field, header and region in use. */
   bodyValues: 1_400_000,
   idempotencyKeyCharacters: 255,

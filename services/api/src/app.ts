@@ -5,7 +5,7 @@ import helmet from 'helmet';
 import { createGuards } from './access/access.ts';
 import { apiKeyApi } from './api-keys/handlers.ts';
 import { auditLogApi } from './audit-log/handlers.ts';
-import { channelApi } from './channels/handlers.ts';
+import { channelApi, cliChannelApi } from './channels/handlers.ts';
 import type { ApiContext } from './context.ts';
 import { serveApiReference } from './dashboard-files/api-reference.ts';
 import { serveDashboard } from './dashboard-files/serve-dashboard.ts';
@@ -50,6 +50,7 @@ const APIS = [
   monitorViewApi,
   monitorSetApi,
   streamApi,
+  cliChannelApi,
   channelApi,
   deliveryApi,
   incidentApi,

@@ -1,6 +1,6 @@
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { auditLogRoutes } from '../audit-log/routes.ts';
-import { channelRoutes } from '../channels/routes.ts';
+import { channelRoutes, cliChannelRoutes } from '../channels/routes.ts';
 import { deliveryRoutes } from '../deliveries/routes.ts';
 import { signInRoutes, singleSignOnRoutes } from '../identity/routes.ts';
 import { incidentRoutes } from '../incidents/routes.ts';
@@ -20,6 +20,7 @@ export const API_ROUTES = {
   ...dashboardMonitorRoutes,
   ...monitorViewRoutes,
   ...streamRoutes,
+  ...cliChannelRoutes,
   ...channelRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
