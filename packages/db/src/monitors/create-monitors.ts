@@ -2,8 +2,8 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { Actor } from '../audit-log/actor.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
-import type { DbContext } from '../database/open.ts';
-import { firstOf } from '../database/sql.ts';
+import type { Database, DbContext } from '../database/open.ts';
+import { firstOf, queryColumn } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
@@ -54,8 +54,8 @@ export async function createMonitor(
       }
       return created;
     })
-    .catch((error: unknown) => {
-      throw externalIdTaken(error, input.externalId) ?? error;
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(db, accountId, error, input.externalId)) ?? error;
     });
 }
 
@@ -72,11 +72,20 @@ export function toWritten(
   return { monitor: toMonitor(row, secrets), version: versionOf(row), regions };
 }
 
-/** The conflict if the unique constraint on externalId was violated, or null for any other error. */
-export function externalIdTaken(error: unknown, externalId: string | null | undefined): AppError | null {
+/** The conflict if the unique constraint on externalId was violated, or null for any other error. Call it after the transaction. */
+export async function externalIdTaken(
+  db: Database,
+  accountId: string,
+  error: unknown,
+  externalId: string | null | undefined,
+): Promise<AppError | null> {
   if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') return null;
+  // The other monitor may have been deleted in the meantime.
+  const [conflictingId] = await queryColumn(db)`
+    select id from monitors where account_id = ${accountId} and external_id = ${externalId}`;
   return new AppError('conflict', `Another monitor of this account has externalId "${externalId}".`, {
     errors: [{ path: 'externalId', message: 'is taken by another monitor of this account' }],
+    ...(conflictingId !== undefined && { conflictingId }),
     cause: error,
   });
 }

@@ -48,8 +48,8 @@ export async function updateMonitor(
       const written = firstOf(await writeMonitors(scope, [{ before, input, changed }]));
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
-    .catch((error: unknown) => {
-      throw externalIdTaken(error, update.externalId) ?? error;
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(context.db, accountId, error, update.externalId)) ?? error;
     });
 }
 

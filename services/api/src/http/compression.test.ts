@@ -2,13 +2,18 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
-import { newMonitor } from '../testing/monitors.ts';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard';
 /** Large enough to be compressed. */
 const LONG = '€'.repeat(255);
+const SET = Array.from({ length: 30 }, (_, index) => ({
+  name: LONG,
+  url: 'https://shop.example',
+  externalId: `shop-${index}`,
+}));
 
 let api: TestApi;
 let owner: TestAgent;
@@ -20,6 +25,7 @@ beforeAll(async () => {
     newMonitor(api, { name: LONG, headers: { Authorization: 'Bearer 1234' } }),
   );
   monitorIds = (await Promise.all(monitors)).map(({ id }) => id);
+  await newMonitor(api, { name: LONG, externalId: 'long' });
 });
 afterAll(() => api.close());
 
@@ -42,6 +48,24 @@ test.each(['/monitors', `/channels`])('%s is compressed and complete', async (pa
   expect(response.body).toEqual(plain.body);
 });
 
+test.each([
+  ['the list of monitors', () => api.as().get(MONITORS)],
+  ['a monitor by its externalId', () => api.as().get(`${MONITORS}/by-external-id/long`)],
+  ['a monitor with hidden values', () => api.as(api.account.readKey).get(`${MONITORS}/${monitorIds[0]}`)],
+  ['the result of a set', () => api.as().put(MONITORS).send({ source: 'new', monitors: SET, dryRun: true })],
+  [
+    'a problem',
+    () =>
+      api
+        .as()
+        .put(MONITORS)
+        .send({ source: 'new', monitors: SET.map(() => ({})) }),
+  ],
+])('for a key, %s is compressed', async (_what, request) => {
+  const response = await request().set('Accept-Encoding', 'gzip');
+  expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-store' });
+});
+
 test('responses with a secret are never compressed', async () => {
   const { channel } = await newChannel(owner, { name: 'Short', allMonitors: false, monitorIds: [] });
   const channelBody = { name: LONG, url: 'https://hooks.invalid/a', monitorIds };
@@ -52,6 +76,7 @@ test('responses with a secret are never compressed', async () => {
     [owner.post(`${DASHBOARD}/api-keys`).send({ name: LONG }), 'tocsin_live_'],
     [owner.post(`${DASHBOARD}/invitations`).send({ role: 'member' }), 'token='],
     [owner.get(`${DASHBOARD}/monitors/${monitorIds[0]}`), 'Bearer 1234'],
+    [api.as().get(`${MONITORS}/${monitorIds[0]}`), 'Bearer 1234'],
   ];
   for (const [request, secret] of requests) {
     const response = await receive(request);
