@@ -1,8 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 
 /**
@@ -19,8 +21,10 @@ export async function deleteMonitor(
   const { accountId } = actor;
   await db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'shared');
-    requireVersion(await findMonitorRow(tx, accountId, id, 'update'), versions);
+    const row = await findMonitorRow(tx, accountId, id, 'update');
+    requireVersion(row, versions);
     await removeMonitors(tx, [id]);
+    await recordAudit(tx, actor, auditMonitor(row, null));
   });
 }
 
