@@ -90,7 +90,9 @@ export async function runTail(bench: Bench): Promise<Measurement> {
   const [api] = stage.running('api');
   const counts = countRequests((await api?.metrics()) ?? '');
   const cpuPercent = (name: string): number => (usage.get(name)?.cpuMs ?? Number.NaN) / seconds / 10;
-  const delay = distributionOf(tail.events.map(({ timestamp, printedAt }) => printedAt - Date.parse(timestamp)));
+  const delay = distributionOf(
+    tail.events.map(({ timestamp, printedAt }) => printedAt - Date.parse(timestamp)),
+  );
   return {
     settings: { monitors, interval, seconds, checkers },
     figures: [
@@ -131,8 +133,9 @@ async function compare(system: System, tail: TailProcess) {
         missing,
         repeated: printed.length - ids.size,
         unknown: [...ids].filter((id) => !recorded.has(id)).length,
-        disordered: printed.filter(({ timestamp }, index) => timestamp < (printed[index - 1]?.timestamp ?? ''))
-          .length,
+        disordered: printed.filter(
+          ({ timestamp }, index) => timestamp < (printed[index - 1]?.timestamp ?? ''),
+        ).length,
       };
     }
     await wait(POLL_MS);
