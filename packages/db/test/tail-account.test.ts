@@ -107,7 +107,7 @@ async function recordSlowly(
   end: 'commit' | 'roll back' | 'kill',
 ): Promise<void> {
   const record = async (tx: Transaction): Promise<void> => {
-    await recordChecks(tx as unknown as Database, checks);
+    await recordChecks(tx, checks);
     await hold();
     if (end === 'roll back') throw new RolledBack();
     if (end === 'commit') return;
@@ -133,10 +133,10 @@ function randomFrom(seed: number): (below: number) => number {
 test('a tail gets each committed event once and in order, however the transactions of the writers end', async () => {
   const ids = await makeMonitors(12);
   const tail = await beginTail();
-  let writing = true;
+  const written = new AbortController();
   const follow = async (): Promise<void> => {
     const random = randomFrom(99);
-    while (writing) await tail.poll(1 + random(6));
+    while (!written.signal.aborted) await tail.poll(1 + random(6));
   };
   const write = async (seed: number): Promise<void> => {
     const random = randomFrom(seed);
@@ -158,7 +158,7 @@ test('a tail gets each committed event once and in order, however the transactio
     }
   };
   const following = follow();
-  await Promise.all([1, 2, 3, 4, 5].map(write)).finally(() => (writing = false));
+  await Promise.all([1, 2, 3, 4, 5].map(write)).finally(() => written.abort());
   await following;
   await tail.catchUp(7);
   const committed = await listCommitted();

@@ -9,11 +9,6 @@ import { openTestApi, type TestApi } from '../testing/test-api.ts';
 const DASHBOARD = '/api/dashboard';
 /** Large enough to be compressed. */
 const LONG = '€'.repeat(255);
-const SET = Array.from({ length: 30 }, (_, index) => ({
-  name: LONG,
-  url: 'https://shop.example',
-  externalId: `shop-${index}`,
-}));
 
 let api: TestApi;
 let owner: TestAgent;
@@ -52,15 +47,6 @@ test.each([
   ['the list of monitors', () => api.as().get(MONITORS)],
   ['a monitor by its externalId', () => api.as().get(`${MONITORS}/by-external-id/long`)],
   ['a monitor with hidden values', () => api.as(api.account.readKey).get(`${MONITORS}/${monitorIds[0]}`)],
-  ['the result of a set', () => api.as().put(MONITORS).send({ source: 'new', monitors: SET, dryRun: true })],
-  [
-    'a problem',
-    () =>
-      api
-        .as()
-        .put(MONITORS)
-        .send({ source: 'new', monitors: SET.map(() => ({})) }),
-  ],
 ])('for a key, %s is compressed', async (_what, request) => {
   const response = await request().set('Accept-Encoding', 'gzip');
   expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-store' });

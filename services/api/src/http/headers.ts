@@ -13,7 +13,7 @@ export const keepUncompressed: RequestHandler = (_req, res, next) => {
 
 /**
  * For the response that shows header values next to error details, which the target of the monitor chooses. A caller who may not write gets
- * placeholders in place of the values, and lists and sets have only text of people who may see the values: all of these are compressed.
+ * placeholders, and lists of monitors have only text of people who may see the values: both are compressed.
  */
 export const keepUncompressedForWriters: RequestHandler = (req, res, next) => {
   if (callerOf(res).canWrite) keepUncompressed(req, res, next);
