@@ -31,7 +31,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
   const { db, settings, schedules } = context;
   const { defaultRegion, regions } = settings;
   return {
-    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller.accountId) }),
+    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller) }),
     createMonitor: {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {
@@ -50,7 +50,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       },
     },
     getMonitor: async ({ caller, id }) => {
-      const { version, ...body } = await getMonitor(context, caller.accountId, id);
+      const { version, ...body } = await getMonitor(context, caller, id);
       return { body, headers: { ETag: etagOf(version) } };
     },
     updateMonitor: {
@@ -83,7 +83,7 @@ export const dashboardMonitorApi = implement(dashboardMonitorRoutes, (context) =
 
 export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
   getMonitorByExternalId: async ({ caller, path }) => {
-    const { monitor, version } = await getMonitorByExternalId(context, caller.accountId, path.externalId);
+    const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
     return { body: { monitor }, headers: { ETag: etagOf(version) } };
   },
   tailEvents: ({ caller, query }) => tailAccount(context.db, caller.accountId, query),

@@ -16,6 +16,9 @@ export interface Resource {
   readonly marker: string;
 }
 
+/** Part of the header values and bodies of monitors; no response to a key without the scope `write` may contain it. */
+export const SECRET = 's3cret-of-a-check';
+
 type Kind = keyof typeof MAKE;
 
 export interface AccessRow {
@@ -39,15 +42,20 @@ export async function makeResource(api: TestApi, owner: TestAgent, kind: Kind): 
 type Make = (api: TestApi, owner: TestAgent, marker: string) => Promise<string>;
 
 const MAKE = {
-  monitor: async (api, _owner, name) =>
-    (await newMonitor(api, { name, url: `https://${name}.example`, externalId: name })).id,
+  monitor: async (api, _owner, name) => {
+    const secrets = { method: 'POST', headers: { A: SECRET }, body: SECRET };
+    return (await newMonitor(api, { name, url: `https://${name}.example`, externalId: name, ...secrets })).id;
+  },
   event: async (api, owner, name) => {
     const id: string = await MAKE.monitor(api, owner, name);
     await recordCheck(api, id);
     // A tail returns an event a millisecond after its timestamp.
     const isPast =
       "select from monitors where id = $1 and last_timestamp < clock_timestamp() - interval '2 ms'";
-    await until('a millisecond to pass', async () => (await api.database.pool.query(isPast, [id])).rowCount);
+    await until(
+      'a millisecond to pass',
+      async () => (await api.database.pool.query(isPast, [id])).rowCount === 1,
+    );
     return id;
   },
   apiKey: async (api, _owner, name) => {
