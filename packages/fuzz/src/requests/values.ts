@@ -6,11 +6,11 @@ import * as fc from 'fast-check';
  * fields whose rules no JSON Schema states.
  */
 
-export type Kind = ResourceKind | 'token';
+export type Kind = ResourceKind | 'token' | 'externalId';
 /** Whose resource a reference names: the account's own, another account's, or one that the account has deleted. */
 export type Source = 'own' | 'other' | 'deleted';
 
-/** `@own:monitor:3` in a text: the id of a resource, counted from the newest. `:upper` writes it in capitals. */
+/** `@own:monitor:3` in a text: the id of a resource, or the percent-encoded `externalId` of a monitor, counted from the newest. `:upper` writes it in capitals. */
 export function referenceTo(kind: Kind): fc.Arbitrary<string> {
   const sources = mostly<Source>(fc.constant('own'), fc.constantFrom('other', 'deleted'));
   return fc.tuple(sources, fc.nat({ max: 5 })).map(([source, index]) => `@${source}:${kind}:${index}`);
@@ -166,6 +166,7 @@ const selector = fc.record(
   { matchLabels: labels, matchExpressions: fc.array(requirement, { maxLength: 2 }) },
   { requiredKeys: [] },
 );
+const externalId = oneOf('one two Ö', ' two ', '\ud83d');
 
 /** By the name of the field. */
 export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
@@ -184,7 +185,8 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   labels: mostly<unknown>(labels, manyLabels, anyJson),
   selector: mostly<unknown>(selector, fc.constant(null), anyJson),
   // Few of them, so that they collide.
-  externalId: oneOf('one two Ö', ' two ', '\ud83d'),
+  externalId,
+  externalIds: mostly<string[]>(fc.constant([]), fc.array(externalId, { maxLength: 3 })),
   source: oneOf('terraform one'),
   regions: mostly<string[]>(
     fc.constantFrom([], ['default'], ['default', 'eu-west-1'], ['eu-west-1']),
