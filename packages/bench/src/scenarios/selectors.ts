@@ -16,7 +16,7 @@ import type { Bench, Measurement } from './scenario.ts';
 
 /** Monitors of an account whose status changes, all in one batch. */
 const BATCH = 100;
-const ROUNDS = 100;
+const ROUNDS = 200;
 const WARM_UP_ROUNDS = 20;
 /** Channels that receive the status changes of a monitor. */
 const RECEIVERS = 3;
@@ -54,7 +54,8 @@ async function measureStatusChanges({ say }: Bench, system: System): Promise<Fig
   say('Recording status changes …');
   const durations = new Map(Object.keys(kinds).map((kind) => [kind, [] as number[]]));
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
-    for (const [kind, { ids }] of Object.entries(kinds)) {
+    const turns = Object.entries(kinds);
+    for (const [kind, { ids }] of round % 4 < 2 ? turns : turns.toReversed()) {
       const checks = ids.map((id) => checkOf(id, round % 2 === 0 ? 'DOWN' : 'UP'));
       const took = await timeOf(() => recordChecks(system.database.db, checks));
       if (round >= 0) durations.get(kind)?.push(took);
@@ -102,7 +103,7 @@ async function measureRelabelling({ say }: Bench, system: System, monitors: numb
       turn += 1;
       return applyLabels(system, accountId, monitors, (index) => ({
         team: 'shop',
-        app: `app-${(index + turn) % Math.max(count, 1)}`,
+        app: `app-${(index + turn) % Math.max(count, 20)}`,
       }));
     };
     await relabel();
