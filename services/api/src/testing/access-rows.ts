@@ -144,6 +144,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`GET ${D}/incidents`]: { kind: 'incident' },
   [`GET ${D}/incidents/:id`]: { kind: 'incident' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
+  'GET /api/cli/regions': { kind: 'monitor' },
   [`GET ${D}/regions`]: { kind: 'monitor' },
   [`GET ${D}/maintenance-windows`]: { kind: 'maintenanceWindow' },
   [`POST ${D}/maintenance-windows`]: {
