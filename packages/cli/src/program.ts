@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import { parseSelector, SelectorSyntaxError } from '@tocsin/contracts/labels/selector-syntax';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { apply, type ApplyFlags } from './commands/apply.ts';
@@ -6,8 +8,10 @@ import { listEvents } from './commands/events.ts';
 import { exportMonitors } from './commands/export.ts';
 import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './commands/import.ts';
 import { listMonitors } from './commands/monitors.ts';
+import { renameSource } from './commands/rename-source.ts';
 import { tail } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
+import { validateFiles, type ValidateFlags } from './commands/validate.ts';
 import { ApiClient } from './http/api-client.ts';
 import { readSettings, type ServerFlags } from './http/settings.ts';
 import type { ExitCode } from './terminal/cli-error.ts';
@@ -27,6 +31,7 @@ Exit codes:
   2  files and monitors differ, or a monitor is DOWN
 
 Examples:
+  tocsin validate monitors/
   tocsin apply -f monitors/ --dry-run
   tocsin trigger shop-front --wait 120
   tocsin tail -f`;
@@ -45,7 +50,7 @@ type ToAction = <Args extends unknown[]>(command: ApiCommand<Args>) => (...args:
 export function createProgram(terminal: Terminal, onExit: OnExit): Command {
   const program = new Command('tocsin')
     .description('Manage Tocsin monitors as code: apply files, show differences, run checks, follow results.')
-    .version(readVersion(), '--version', 'print the version')
+    .version(readVersion(), '-V, --version', 'print the version')
     .option('--server <url>', 'URL of Tocsin (TOCSIN_URL)')
     .option('--api-key-file <file>', 'file that contains the API key (TOCSIN_API_KEY_FILE)')
     .addHelpText('after', HELP)
@@ -74,6 +79,15 @@ export function createProgram(terminal: Terminal, onExit: OnExit): Command {
       onExit(await command(await connect(), terminal, ...args));
   addFileCommands(program, toAction);
   program
+    .command('validate')
+    .description('validate files without a server; unset variables are listed only')
+    .argument('[path...]', 'files, folders with files, or - for standard input (default: tocsin.yaml)')
+    .addOption(files())
+    .option('--source <name>', 'source of files that do not name one')
+    .action(async (paths: string[], flags: ValidateFlags) =>
+      onExit(await validateFiles(terminal, paths, flags)),
+    );
+  program
     .command('import')
     .description('convert the configuration of another tool to a file')
     .addArgument(new Argument('<tool>', 'the other tool').choices(TOOL_NAMES))
@@ -94,6 +108,16 @@ function readVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
+const files = (): Option =>
+  new Option(
+    '-f, --file <path...>',
+    'files, folders with files, or - for standard input (default: tocsin.yaml)',
+  );
+const labelSelector = (): Option =>
+  new Option('-l, --selector <selector>', 'monitors with these labels, such as app=shop,tier!=db').argParser(
+    parseLabelSelector,
+  );
+const yes = (): Option => new Option('-y, --yes', 'do not ask for confirmation');
 const json = (): Option => new Option('--json', 'print JSON');
 const secrets = (): Option => new Option('--secrets', 'write bodies and the values of headers into the file');
 const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
@@ -103,12 +127,21 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     program
       .command(name)
       .description(description)
-      .option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)')
+      .addOption(files())
       .option('--source <name>', 'source of files that do not name one')
-      .option('--prune', `${prune} monitors of the same source that are not in the files`);
+      .option('--prune', `${prune} monitors of the same source that are not in the files`)
+      .addOption(
+        new Option(
+          '--prune-sources <pattern...>',
+          `${prune} all monitors of these sources if no file names them; * at the end matches any rest`,
+        ).argParser(parsePattern),
+      )
+      .addOption(
+        count('--max-delete <count>', 'fail and change nothing if the plan deletes more monitors', 0),
+      );
   command('apply', 'make the monitors match the files', 'delete')
     .option('--dry-run', 'only show the changes; exit code 2 if there are any')
-    .option('-y, --yes', 'do not ask for confirmation')
+    .addOption(yes())
     .addOption(json())
     .action(toAction(apply));
   command('diff', 'show the changes that apply would make; exit code 2 if there are any', 'include')
@@ -122,6 +155,18 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .addOption(secrets())
     .addOption(output())
     .action(toAction(exportMonitors));
+  program
+    .command('rename-source')
+    .description('move all monitors of a source to another source; repeat it if it is interrupted')
+    .argument('<old>', 'current name')
+    .argument('<new>', 'new name')
+    .addOption(yes())
+    // Commander passes more than these arguments.
+    .action(
+      toAction((api, terminal, from: string, to: string, flags: { yes?: boolean }) =>
+        renameSource(api, terminal, from, to, flags),
+      ),
+    );
 }
 
 function addMonitorCommands(program: Command, toAction: ToAction): void {
@@ -135,6 +180,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
         .choices(MONITOR_STATUSES)
         .argParser(parseStatus),
     )
+    .addOption(labelSelector())
     .addOption(json())
     .action(toAction(listMonitors));
   program
@@ -158,7 +204,8 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
   program
     .command('trigger')
     .description('check monitors now; exit code 2 if one is DOWN')
-    .argument('<monitor...>', monitor)
+    .argument('[monitor...]', monitor)
+    .addOption(labelSelector())
     .option('--url <url>', 'check this URL instead, once, without changing the status')
     .addOption(count('--wait <seconds>', 'repeat until all monitors are UP, for at most this time', 0))
     .addOption(json())
@@ -166,6 +213,22 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .action(
       toAction((api, terminal, words: string[], flags: TriggerFlags) => trigger(api, terminal, words, flags)),
     );
+}
+
+/** Collects the values of an option. */
+function parsePattern(text: string, before: readonly string[] = []): readonly string[] {
+  const pattern = text.trim();
+  if (/^[^*]+\*?$|^\*$/.test(pattern)) return [...before, pattern];
+  throw new InvalidArgumentError('It must be the name of a source, or the start of one followed by *.');
+}
+
+function parseLabelSelector(text: string): Selector {
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
 }
 
 function parseStatus(text: string): string {
