@@ -102,7 +102,7 @@ test('--max-delete refuses a plan that deletes more, before anything is changed'
     const refused = await tocsin(folder, [...command, ...args, '--max-delete', '1']);
     expect([refused.code, refused.err.split('\n').at(-1)]).toEqual([
       1,
-      'tocsin: The plan deletes 2 monitors, more than --max-delete 1. Nothing was changed.',
+      'tocsin: The plan deletes 2 monitors and channels, more than --max-delete 1. Nothing was changed.',
     ]);
     if (command.includes('--json'))
       expect(JSON.parse(refused.out)).toMatchObject({ sets: [{ dryRun: true }, { dryRun: true }] });

@@ -72,12 +72,12 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
         `Warning: no monitor uses region ${plain(code)} yet. Make sure that a checker serves it.`,
       );
   }
-  const deletions = [...plans.values()].reduce((sum, { result }) => sum + result.deleted.length, 0);
+  const deletions = [...plans.values()].reduce((sum, { result }) => sum + deletionsOf(result), 0);
   const isRefused = deletions > maxDelete;
   if (json && (!applies || isRefused)) printJson(terminal, plans, unlisted, dryRun || isRefused);
   if (isRefused)
     throw new CliError(
-      `The plan deletes ${deletions} monitors, more than --max-delete ${maxDelete}. Nothing was changed.`,
+      `The plan deletes ${deletions} monitors and channels, more than --max-delete ${maxDelete}. Nothing was changed.`,
     );
   if (!applies) return changed.length > 0 ? EXIT.negative : EXIT.ok;
   if (asks && !(await terminal.confirm('Apply these changes?'))) {
@@ -93,6 +93,10 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
   }
   if (newRegions.length > 0) await warnAboutRegions(api, newRegions, terminal);
   return EXIT.ok;
+}
+
+function deletionsOf({ deleted, channels }: MonitorSetResult): number {
+  return deleted.length + (channels?.deleted.length ?? 0);
 }
 
 /** The sets of the files, and an empty one for each source to prune. `unlisted` is null if nobody asked for it. */
@@ -203,8 +207,14 @@ function printJson(
  * @throws CliError with the position in the files of each field that the API refuses
  */
 async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | null): Promise<Plan> {
-  const { source, monitors, prune } = set;
-  const request = { source, monitors: monitors.map(({ fields }) => fields), prune, dryRun };
+  const { source, monitors, prune, isUnlisted } = set;
+  const request = {
+    source,
+    monitors: monitors.map(({ fields }) => fields),
+    ...(isUnlisted && { channels: [] }),
+    prune,
+    dryRun,
+  };
   try {
     return { ...(await api.putSet(request, etag)), responseWasLost: false };
   } catch (error) {

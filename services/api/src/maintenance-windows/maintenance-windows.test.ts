@@ -76,6 +76,9 @@ describe('POST', () => {
     expect(maintenanceWindowSchema.parse(maintenanceWindow)).toEqual({
       ...body,
       id: expect.any(String),
+      selector: null,
+      allMonitors: false,
+      sources: null,
       rrule: null,
       timeZone: 'UTC',
       state: 'scheduled',
