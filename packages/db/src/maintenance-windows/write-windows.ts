@@ -14,7 +14,12 @@ import {
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
-import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
+import {
+  deleteWindowMatches,
+  listMonitorsOf,
+  lockAssignments,
+  matchOwner,
+} from '../assignments/assignments.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
@@ -135,7 +140,7 @@ export async function updateMaintenanceWindow(
     const name = update.name ?? before.name;
     const { selector, allMonitors } = scope;
     const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
-    // Labels that changed while the window was ended have not been compared.
+    // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
     return toMaintenanceWindow(after, await readMonitorIds(tx, id));
   });
@@ -185,10 +190,9 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const schedule = endOccurrence(mergeSchedule(before, {}), current, now);
     const plan = await replan(tx, before, schedule);
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
-    return {
-      maintenanceWindow: toMaintenanceWindow(after, monitorIds),
-      coveredIds: await readCoveredIds(tx, id),
-    };
+    const coveredIds = await readCoveredIds(tx, id);
+    if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
+    return { maintenanceWindow: toMaintenanceWindow(after, monitorIds), coveredIds };
   });
 }
 
