@@ -74,7 +74,7 @@ async function readConfiguration(): Promise<Configuration> {
   const found: [string, readonly ({ id: string } & Fields)[], readonly string[]][] = [
     [
       'monitor',
-      (await listMonitors(context, accountId)).map(({ headers, body, ...monitor }) => ({
+      (await listMonitors(context, { accountId, canWrite: true })).map(({ headers, body, ...monitor }) => ({
         ...monitor,
         body: hidden(body),
         headers: headers && Object.fromEntries(Object.keys(headers).map((name) => [name, '(secret)'])),
@@ -165,7 +165,7 @@ function faultOf(error: unknown): string {
   if (error instanceof AppError && error.status < 500) return error.code;
   if (error instanceof InjectedError) return 'rolled back';
   const { message, cause } = error as Error;
-  if (/terminat|not queryable/i.test(`${message} ${String(cause)}`)) return 'interrupted';
+  if (/terminat|not queryable|ECONNRESET|EPIPE/i.test(`${message} ${String(cause)}`)) return 'interrupted';
   throw error;
 }
 

@@ -1,4 +1,4 @@
-import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { and, isNull, sql } from 'drizzle-orm';
 import { systemActor } from '../audit-log/actor.ts';
 import {
@@ -31,7 +31,7 @@ export async function readAuditedChannels(
   return new Map(
     rows.map((row) => {
       const { failingSince: _, createdAt: _created, updatedAt: _updated, monitorIds, ...fields } = row;
-      return [row.id, { ...fields, ...(listsMonitors && { monitorIds }), secret: AUDITED_SECRET }];
+      return [row.id, { ...fields, ...(listsMonitors && { monitorIds }), secret: HIDDEN_SECRET }];
     }),
   );
 }
@@ -47,7 +47,7 @@ export function auditSecret(
   what: 'secretRevealed' | 'secretRotated',
   { id, name }: Pick<ChannelRow, 'id' | 'name'>,
 ): AuditRecord {
-  const rotation = { field: 'secret', from: AUDITED_SECRET, to: AUDITED_SECRET };
+  const rotation = { field: 'secret', from: HIDDEN_SECRET, to: HIDDEN_SECRET };
   const changes = what === 'secretRotated' ? [rotation] : [];
   return { action: `channel.${what}`, target: { type: 'channel', id, name }, changes };
 }
