@@ -20,11 +20,13 @@ import {
   lockAssignments,
   matchOwner,
 } from '../assignments/assignments.ts';
+import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
 import { readOutcomes } from './advance-windows.ts';
 import {
+  auditedWindow,
   currentOccurrence,
   findWindowRow,
   readCoveredIds,
@@ -79,7 +81,10 @@ export async function createMaintenanceWindow(
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
     await lockAssignments(tx, actor.accountId, 'exclusive');
-    return insertWindow(tx, actor, input, 'scheduled');
+    const created = await insertWindow(tx, actor, input, 'scheduled');
+    const audited = auditedWindow({ ...created, sources: input.sources ?? null });
+    await recordAudit(tx, actor, recordOf('maintenanceWindow', null, audited));
+    return created;
   });
 }
 
@@ -142,7 +147,11 @@ export async function updateMaintenanceWindow(
     const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
     // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
-    return toMaintenanceWindow(after, await readMonitorIds(tx, id));
+    const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id));
+    const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
+    const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);
+    await recordAudit(tx, actor, records);
+    return updated;
   });
 }
 
@@ -192,6 +201,12 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
     const coveredIds = await readCoveredIds(tx, id);
     if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
+    const changes = changesOf(
+      auditedWindow({ ...before, monitorIds }),
+      auditedWindow({ ...after, monitorIds }),
+    );
+    const target = { type: 'maintenanceWindow', id, name: before.name } as const;
+    await recordAudit(tx, actor, [{ action: 'maintenanceWindow.ended', target, changes }]);
     return { maintenanceWindow: toMaintenanceWindow(after, monitorIds), coveredIds };
   });
 }
@@ -209,9 +224,11 @@ export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: st
     await requireOwnWindow(tx, actor, row);
     const stored = storedOccurrence(row);
     const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
-    const monitorIds = hasBegun ? await readCoveredIds(tx, id) : [];
+    const coveredIds = hasBegun ? await readCoveredIds(tx, id) : [];
+    const audited = auditedWindow({ ...row, monitorIds: await readMonitorIds(tx, id) });
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
-    return monitorIds;
+    await recordAudit(tx, actor, recordOf('maintenanceWindow', audited, null));
+    return coveredIds;
   });
 }
 
