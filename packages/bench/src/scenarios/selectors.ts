@@ -10,7 +10,7 @@ import type { System } from '@tocsin/lab/system';
 import { distributionOf } from '../measure/percentiles.ts';
 import { timeOf } from '../measure/requests.ts';
 import { figure, type Figure } from '../report/figure.ts';
-import { openStage } from '../stage.ts';
+import { measureUsage, openStage, type Stage } from '../stage.ts';
 import { exampleUrl } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
@@ -26,12 +26,12 @@ const RELABELLED = 10_000;
 /** What selectors cost: status changes in an account with many channels, and relabelling many monitors. */
 export async function runSelectors(bench: Bench): Promise<Measurement> {
   const { monitors = RELABELLED } = bench.options;
-  const { system } = await openStage(bench);
+  const stage = await openStage(bench);
   return {
     settings: { monitors, channels: CHANNELS, receivers: RECEIVERS },
     figures: [
-      ...(await measureStatusChanges(bench, system)),
-      ...(await measureRelabelling(bench, system, monitors)),
+      ...(await measureStatusChanges(bench, stage.system)),
+      ...(await measureRelabelling(bench, stage, monitors)),
     ],
   };
 }
@@ -83,7 +83,8 @@ async function makeAccount(system: System, kind: 'few' | 'listed' | 'selectors')
   return ids;
 }
 
-async function measureRelabelling({ say }: Bench, system: System, monitors: number): Promise<Figure[]> {
+async function measureRelabelling({ say }: Bench, stage: Stage, monitors: number): Promise<Figure[]> {
+  const { system } = stage;
   const figures: Figure[] = [];
   const accountId = await addAccount(system, 'relabelling');
   let turn = 0;
@@ -108,14 +109,18 @@ async function measureRelabelling({ say }: Bench, system: System, monitors: numb
     };
     await relabel();
     await system.database.pool.query('analyze');
-    const durations = [await timeOf(relabel), await timeOf(relabel), await timeOf(relabel)];
+    const ownCpu = process.cpuUsage();
+    const { result: durations, usage } = await measureUsage(stage, async () => [
+      await timeOf(relabel),
+      await timeOf(relabel),
+      await timeOf(relabel),
+    ]);
+    const { user, system: kernel } = process.cpuUsage(ownCpu);
+    const cpuMs = (user + kernel) / 1_000 + (usage.get('postgres')?.cpuMs ?? Number.NaN);
+    const label = `relabel ${monitors} monitors, ${count} channels with selectors`;
     figures.push(
-      figure(
-        `relabel-${count}`,
-        `relabel ${monitors} monitors, ${count} channels with selectors`,
-        distributionOf(durations).p50,
-        'ms',
-      ),
+      figure(`relabel-${count}`, label, distributionOf(durations).p50, 'ms'),
+      figure(`relabel-${count}-cpu`, '  CPU of Node.js and PostgreSQL', cpuMs / durations.length, 'ms'),
     );
   }
   return figures;
