@@ -19,6 +19,7 @@ export const LIMITS = {
   labelNameCharacters: 63,
   selectorValues: 100,
   keySources: 100,
+  maintenanceDays: 30,
   emailCharacters: 254,
   passwordCharacters: { min: 8, max: 128 },
   apiBodyBytes: 256 * 1024,

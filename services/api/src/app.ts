@@ -18,7 +18,7 @@ import { createRouter, notFound } from './http/router.ts';
 import { signInApi, singleSignOnApi } from './identity/handlers.ts';
 import { incidentApi } from './incidents/handlers.ts';
 import { streamApi } from './live-stream/handlers.ts';
-import { maintenanceWindowApi } from './maintenance-windows/handlers.ts';
+import { cliMaintenanceWindowApi, maintenanceWindowApi } from './maintenance-windows/handlers.ts';
 import { monitorSetApi } from './monitor-sets/handlers.ts';
 import { dashboardMonitorApi, monitorApi, monitorViewApi } from './monitors/handlers.ts';
 import { peopleApi } from './people/handlers.ts';
@@ -54,6 +54,7 @@ const APIS = [
   channelApi,
   deliveryApi,
   incidentApi,
+  cliMaintenanceWindowApi,
   maintenanceWindowApi,
   regionApi,
   apiKeyApi,

@@ -5,7 +5,7 @@ import { deliveryRoutes } from '../deliveries/routes.ts';
 import { signInRoutes, singleSignOnRoutes } from '../identity/routes.ts';
 import { incidentRoutes } from '../incidents/routes.ts';
 import { streamRoutes } from '../live-stream/routes.ts';
-import { maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
+import { cliMaintenanceWindowRoutes, maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
 import { monitorSetRoutes } from '../monitor-sets/routes.ts';
 import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '../monitors/routes.ts';
 import { peopleRoutes } from '../people/routes.ts';
@@ -24,6 +24,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
+  ...cliMaintenanceWindowRoutes,
   ...maintenanceWindowRoutes,
   ...regionRoutes,
   ...apiKeyRoutes,

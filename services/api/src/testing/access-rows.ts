@@ -158,6 +158,15 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`GET ${D}/audit-log`]: { kind: 'monitor' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
   [`GET ${D}/regions`]: { kind: 'monitor' },
+  'GET /api/cli/maintenance-windows': { kind: 'maintenanceWindow' },
+  'POST /api/cli/maintenance-windows': {
+    kind: 'monitor',
+    body: ({ id }) => ({ name: 'New', durationSeconds: 60, monitorIds: [id] }),
+    statusForOther: 400,
+  },
+  'GET /api/cli/maintenance-windows/:id': { kind: 'maintenanceWindow' },
+  'DELETE /api/cli/maintenance-windows/:id': { kind: 'maintenanceWindow' },
+  'POST /api/cli/maintenance-windows/:id/end': { kind: 'maintenanceWindow' },
   [`GET ${D}/maintenance-windows`]: { kind: 'maintenanceWindow' },
   [`POST ${D}/maintenance-windows`]: {
     kind: 'monitor',
