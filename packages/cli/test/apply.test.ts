@@ -199,6 +199,45 @@ test('an exported file changes nothing, and --adopt includes monitors without a 
   expect(sets[0]?.unchanged).toContainEqual({ id: free.id, externalId: 'free-bird-1' });
 });
 
+test('an exported file has the required fields and labels, whatever their values', async () => {
+  const fields = { externalId: 'bare', source: 'bare', name: '-', url: 'https://example.com' };
+  await newMonitor(api, { ...fields, labels: { app: 'shop' } });
+  const { out } = await tocsin(await folderWith(), ['export', '--source', 'bare']);
+  expect(out.split('\n').slice(1)).toEqual([
+    'source: bare',
+    'monitors:',
+    '  - externalId: bare',
+    "    name: '-'",
+    '    url: https://example.com',
+    '    labels:',
+    '      app: shop',
+  ]);
+});
+
+test('labels are shown in a plan, and select monitors', async () => {
+  const file = (labels: string): string =>
+    fileOf('tag', entry('tag-a', `, labels: { ${labels} }`), entry('tag-b'));
+  const folder = await folderWith({ 'tocsin.yaml': file('app: shop, tier: web') });
+  expect((await tocsin(folder, ['apply'])).code).toBe(0);
+  await writeFile(join(folder, 'tocsin.yaml'), file('app: shop, tier: api, team: a'));
+  expect((await tocsin(folder, ['diff'])).out.split('\n')[1]).toBe(
+    '  ~ tag-a  labels -tier=web +team=a +tier=api',
+  );
+  for (const [selector, keys] of [
+    ['app=shop,tier in (web,api)', ['tag-a']],
+    ['!app', ['tag-b']],
+  ] as const) {
+    const args = ['monitors', '--source', 'tag', '-l', selector, '--json'];
+    const { monitors } = JSON.parse((await tocsin(folder, args)).out) as {
+      monitors: { externalId: string }[];
+    };
+    expect(monitors.map(({ externalId }) => externalId)).toEqual(keys);
+  }
+  expect((await tocsin(folder, ['monitors', '-l', 'tier=web'])).out).toMatch(
+    / {2}https:\/\/tag-a\.example {2}app=shop,tier=web$/,
+  );
+});
+
 test('no monitor makes an exported file read other environment variables', async () => {
   const placeholder = 'a$${AWS_SECRET_ACCESS_KEY} ${AWS_SECRET_ACCESS_KEY} $';
   const monitors = [
@@ -237,7 +276,7 @@ test('monitors and events are listed as text and as JSON', async () => {
   await recordCheck(api, monitor.id, true);
   const folder = await folderWith();
   const list = await tocsin(folder, ['monitors', '--source', 'seen']);
-  expect(list.out).toMatch(/^STATUS {2}EXTERNAL ID {2}SOURCE {2}NAME +INTERVAL {2}URL\nDOWN {4}seen/);
+  expect(list.out).toMatch(/^STATUS {2}EXTERNAL ID {2}SOURCE {2}NAME +INTERVAL {2}URL +LABELS\nDOWN {4}seen/);
   expect(list.out).not.toContain('\u001b');
   const json = JSON.parse((await tocsin(folder, ['monitors', '--source', 'seen', '--json'])).out) as object;
   expect(json).toEqual({ monitors: [expect.objectContaining({ id: monitor.id, status: 'DOWN' })] });
@@ -292,7 +331,10 @@ test.each([
   [['events', 'seen', '-n', '501'], /Without --since, -n must be at most 500/],
   [['monitors', '--status', 'broken'], /must be one of PENDING, UP/],
   [['--server', 'http://me:hush@localhost:1', 'monitors'], /must not contain a user name or password/],
-  [['trigger'], /missing required argument 'monitor'/],
+  [['trigger'], /Name the monitors to check, or select them with -l/],
+  [['monitors', '-l', 'app in shop'], /The selector has an unexpected "shop"/],
+  [['trigger', '-l', 'app=none'], /No monitor has these labels/],
+  [['diff', '--prune-sources', 'a*b'], /the start of one followed by \*/],
   [['--server', 'localhost', 'monitors'], /must be a URL such as/],
 ])('%j: a clear error', async (args, message) => {
   await newMonitor(api, { externalId: 'seen', source: 'errors' }).catch(() => undefined);

@@ -27,7 +27,7 @@ export async function importMonitors(
 ): Promise<ExitCode> {
   const translate: (content: unknown) => Translation[] = TOOLS[tool];
   const hasVariables = tool === 'gatus';
-  const translations = translate(await readContent(tool, file, terminal.cwd));
+  const translations = translate(await readContent(tool, file, terminal));
   const { monitors, remarks } = validateTranslations(translations, hasVariables ? withStandIns : null);
   const { text, variables } = writeMonitors(source, monitors, { withSecrets: secrets, hasVariables });
   await writeOutput(text, output, terminal);
@@ -39,8 +39,8 @@ export async function importMonitors(
   return EXIT.ok;
 }
 
-async function readContent(tool: Tool, file: string, cwd: string): Promise<unknown> {
-  const text = await readText(file, cwd);
+async function readContent(tool: Tool, file: string, terminal: Terminal): Promise<unknown> {
+  const text = await readText(file, terminal);
   if (tool === 'gatus') return parseYaml(file, text).value;
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, MONITOR_DEFAULTS } from '@tocsin/contracts/monitors/monitor';
 import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
 import { CliError } from '../terminal/cli-error.ts';
@@ -45,7 +45,7 @@ export function writeMonitors(
     const { headers, body, ...rest } = fields;
     const shownHeaders = Object.entries((headers ?? {}) as Readonly<Record<string, string>>).map(
       ([name, value]): [string, string] => {
-        const isPublic = PUBLIC_HEADERS.has(name.toLowerCase());
+        const isPublic = PUBLIC_HEADERS.has(name.toLowerCase()) && value !== REDACTED;
         return [name, isPublic ? toText(value) : hide(externalId, ['headers', name], value)];
       },
     );
@@ -66,6 +66,13 @@ export function writeMonitors(
   };
 }
 
+/** What a key without the scope `write` reads in place of a body and of the values of headers. */
+const REDACTED = '(secret)';
+
+export function hasRedactedValue({ headers, body }: Fields): boolean {
+  return body === REDACTED || Object.values((headers ?? {}) as Fields).includes(REDACTED);
+}
+
 /** Lists the variables that must be set to apply the file. */
 export function noteVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
   if (variables.size === 0) return;
@@ -74,16 +81,15 @@ export function noteVariables(variables: WrittenFile['variables'], { note }: Pic
   );
 }
 
-const DEFAULTS: Fields = createMonitorSchema.parse({ name: '-', url: 'https://example.com' });
-
-/** In the order of the documentation. */
+/** In the order of the documentation, always with the required fields. */
 function nonDefaultFields(fields: Fields): Record<string, unknown> {
+  const defaults: Fields = MONITOR_DEFAULTS;
   const names = Object.keys(createMonitorSchema.shape).filter(
     (name) =>
       name !== 'externalId' &&
       name !== 'source' &&
       fields[name] !== undefined &&
-      JSON.stringify(fields[name]) !== JSON.stringify(DEFAULTS[name]),
+      JSON.stringify(fields[name]) !== JSON.stringify(defaults[name]),
   );
   return Object.fromEntries(names.map((name) => [name, fields[name]]));
 }

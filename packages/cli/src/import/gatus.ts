@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mapTexts } from '../files/interpolate.ts';
+import { mapTexts, urlStandIn } from '../files/interpolate.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import {
   bodyFor,
@@ -196,14 +196,9 @@ function toTocsinVariables(text: string): string {
   );
 }
 
-/**
- * A URL with stand-ins for its variables, for validation. A variable at the start is a scheme or begins with one; a variable after a
- * colon is a port.
- */
+/** A URL with stand-ins for its variables, for validation. */
 export function withStandIns(url: string): string {
-  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) => {
-    if (found === '$${') return found;
-    if (offset === 0) return url.startsWith('://', found.length) ? 'https' : 'https://variable.invalid';
-    return url[offset - 1] === ':' ? '443' : 'variable';
-  });
+  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) =>
+    found === '$${' ? found : urlStandIn(url, found, offset),
+  );
 }
