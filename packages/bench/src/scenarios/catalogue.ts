@@ -5,6 +5,7 @@ import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
+import { runSelectors } from './selectors.ts';
 
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
 
@@ -70,4 +71,10 @@ export const SCENARIOS: readonly Scenario[] = [
     run: runHistory,
   },
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
+  {
+    name: 'selectors',
+    about: 'status changes with 1,000 channels, and 10,000 monitors that are relabelled',
+    bars: { 'relabel-20': { atMost: 3_000 } },
+    run: runSelectors,
+  },
 ];

@@ -172,6 +172,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
     access === 'owner' && 'owner_required',
     route.resource !== undefined && 'not_found',
     (body !== undefined || query !== undefined) && 'validation_failed',
+    (access === 'write key' || route.requiresWriteScope !== undefined) && 'source_not_allowed',
     ...(route.errors ?? []),
     'internal',
     (access !== 'anyone' || body !== undefined) && 'unavailable',

@@ -45,6 +45,7 @@ describe('the errors of a route', () => {
       'forbidden',
       'not_found',
       'validation_failed',
+      'source_not_allowed',
       'precondition_failed',
       'conflict',
       'internal',
@@ -60,9 +61,10 @@ describe('the errors of a route', () => {
     expect(errors('GET /healthz')).toEqual(['internal']);
   });
 
-  test('include forbidden only if a key may lack the scope', () => {
-    expect(errors('POST /api/cli/monitors/:id/trigger')).toContain('forbidden');
-    expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain('forbidden');
+  test.each(['forbidden', 'source_not_allowed'])('include %s only if a key may write', (code) => {
+    expect(errors('POST /api/cli/monitors/:id/trigger')).toContain(code);
+    expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain(code);
+    expect(errors('GET /api/cli/monitors')).not.toContain(code);
     expect(errors('POST /api/dashboard/monitors/:id/trigger')).toContain('untrusted_origin');
   });
 });

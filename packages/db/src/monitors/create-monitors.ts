@@ -1,6 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
@@ -26,7 +26,7 @@ interface StoredMonitor {
  * Creates a monitor with status PENDING and its regions, in one transaction.
  * @param key an Idempotency-Key: a repeated request gets the monitor as it was when it was created
  * @returns `regions` is null if an earlier request with the same key created the monitor
- * @throws AppError conflict if the account already has the externalId; request_in_flight, idempotency_key_reused
+ * @throws AppError source_not_allowed, conflict if the account already has the externalId, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
   context: DbContext,
@@ -37,6 +37,7 @@ export async function createMonitor(
 ): Promise<Omit<WrittenMonitor, 'regions'> & { readonly regions: readonly string[] | null }> {
   const { accountId } = actor;
   const { db, secrets } = context;
+  requireSource(actor, input.source);
   const request = key === undefined ? null : { accountId, key, request: input, secrets };
   return db
     .transaction(async (tx) => {
@@ -67,11 +68,12 @@ export function insertMonitors(scope: WriteScope, inputs: readonly MonitorInput[
   return writeMonitors(scope, writes);
 }
 
+/** Who writes a monitor may see its secrets, too. */
 export function toWritten(
   { secrets }: Pick<DbContext, 'secrets'>,
   { row, regions }: Pick<WrittenRow, 'row' | 'regions'>,
 ): WrittenMonitor {
-  return { monitor: toMonitor(row, secrets), version: versionOf(row), regions };
+  return { monitor: toMonitor(row, secrets, { canWrite: true }), version: versionOf(row), regions };
 }
 
 /** The conflict if the unique constraint on externalId was violated, or null for any other error. */

@@ -130,7 +130,8 @@ function idsFor({ resource: kind }: Route): fc.Arbitrary<string> {
   return mostly(referenceTo(kind), upperCase, oddId);
 }
 
-function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
+/** Requests to one route. */
+export function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
   const { body } = route;
   return fc.record({
     route: fc.constant(name),

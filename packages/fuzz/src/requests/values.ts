@@ -147,6 +147,8 @@ const manyHeaders = fc
   .constantFrom(49, 50, 51)
   .map((count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 'v'])));
 
+const externalId = oneOf('one two Ö', ' two ', '\ud83d');
+
 /** By the name of the field. */
 export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   startsAt: timestamps(1, 20),
@@ -162,7 +164,8 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   token: mostly(referenceTo('token'), hostileText),
   headers: mostly<object>(headers, manyHeaders),
   // Few of them, so that they collide.
-  externalId: oneOf('one two Ö', ' two ', '\ud83d'),
+  externalId,
+  externalIds: mostly<string[]>(fc.constant([]), fc.array(externalId, { maxLength: 3 })),
   source: oneOf('terraform one'),
   monitorExternalIds: fc.uniqueArray(mostly(oneOf('one two Ö'), hostileText), { maxLength: 3 }),
   regions: mostly<string[]>(

@@ -8,7 +8,7 @@ import { deleteUser } from '@tocsin/db/users/users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { ACCESS_ROWS, type AccessRow, makeResource, type Resource } from '../testing/access-rows.ts';
+import { ACCESS_ROWS, type AccessRow, makeResource, type Resource, SECRET } from '../testing/access-rows.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { listRoutes } from '../testing/list-routes.ts';
@@ -21,6 +21,8 @@ let queue: TestQueue;
 let checker: JobWorker;
 let owner: TestAgent;
 let member: TestAgent;
+/** A key with both scopes that may change only a source that no resource has. */
+let bound: TestAgent;
 let otherUser: TestAgent;
 /** The cookie of an owner. */
 let cookie: string;
@@ -48,6 +50,7 @@ beforeAll(async () => {
   ({ agent: owner, cookie } = await newSignedInUser(api));
   member = await signIn(api, { role: 'member' });
   otherUser = await signIn(api, { accountId: api.other.id });
+  bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
   const expired = await api.newKey('read,write', new Date(Date.now() - 1));
   const deleted = await api.newKey('read,write');
   await deleteApiKey(api.context.db, systemActor(api.account.id), deleted.id);
@@ -94,6 +97,14 @@ function readBeginning(
     done(null, incoming.text);
     incoming.destroy();
   });
+}
+
+/** A hash of the configuration that keys may change. */
+async function hashConfiguration(): Promise<unknown> {
+  const tables = ['monitors', 'channels', 'channel_monitors', 'maintenance_windows'];
+  const all = [...tables, 'maintenance_window_monitors', 'triggers', 'idempotency_keys'];
+  const hashes = all.map((table) => `select md5(string_agg(t::text, '' order by t::text)) from ${table} t`);
+  return (await api.database.pool.query(hashes.join(' union all '))).rows;
 }
 
 function expectNoData({ text }: Received, { id, marker }: Resource): void {
@@ -158,10 +169,24 @@ describe.each(rows)('%s', (route, row) => {
     else expect(response.text).not.toContain(resource.marker);
   });
 
+  const writesIn = (given: Resource): boolean =>
+    access === 'write key' || (requiresWriteScope?.({ ...row.body?.(given) }) ?? false);
+
+  test('for a key bound to another source: success if it reads, else 403, and nothing is written', async () => {
+    if (!isCli) return;
+    const before = await hashConfiguration();
+    const response = await ask(bound, route, row, resource);
+    if (!writesIn(resource)) expect(response.status).toBe(ok);
+    else {
+      expect(JSON.parse(response.text)).toMatchObject({ type: 'urn:tocsin:problem:source-not-allowed' });
+      expect(await hashConfiguration()).toEqual(before);
+    }
+  });
+
   test('for the account itself: success', async () => {
     const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
-    const writes = requiresWriteScope?.({ ...row.body?.(resource) }) ?? false;
-    const allowed = (access === 'key' && !writes) || access === 'member';
+    if (isCli) expect(lesser.text).not.toContain(SECRET);
+    const allowed = isCli ? !writesIn(resource) : access === 'member';
     if (!allowed) {
       expect(lesser.status).toBe(403);
       expectNoData(lesser, resource);

@@ -25,7 +25,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
   const { db, settings, schedules } = context;
   const { defaultRegion, regions } = settings;
   return {
-    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller.accountId) }),
+    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller) }),
     createMonitor: {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {
@@ -44,7 +44,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       },
     },
     getMonitor: async ({ caller, id }) => {
-      const { version, ...body } = await getMonitor(context, caller.accountId, id);
+      const { version, ...body } = await getMonitor(context, caller, id);
       return { body, headers: { ETag: etagOf(version) } };
     },
     updateMonitor: {

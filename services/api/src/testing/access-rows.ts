@@ -15,6 +15,9 @@ export interface Resource {
   readonly marker: string;
 }
 
+/** Part of the header values and bodies of monitors; no response to a key without the scope `write` may contain it. */
+export const SECRET = 's3cret-of-a-check';
+
 type Kind = keyof typeof MAKE;
 
 export interface AccessRow {
@@ -38,7 +41,10 @@ export async function makeResource(api: TestApi, owner: TestAgent, kind: Kind): 
 type Make = (api: TestApi, owner: TestAgent, marker: string) => Promise<string>;
 
 const MAKE = {
-  monitor: async (api, _owner, name) => (await newMonitor(api, { name, url: `https://${name}.example` })).id,
+  monitor: async (api, _owner, name) => {
+    const fields = { url: `https://${name}.example`, method: 'POST', headers: { A: SECRET }, body: SECRET };
+    return (await newMonitor(api, { name, ...fields })).id;
+  },
   apiKey: async (api, _owner, name) => {
     const { apiKey } = await createApiKey(api.context.db, systemActor(api.account.id), { name });
     return apiKey.id;
