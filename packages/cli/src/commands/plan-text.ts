@@ -29,7 +29,9 @@ export function planText(
   return [
     colors.bold(plain(`source ${result.source}`)) + (isUnlisted ? ', which is in no file' : ''),
     ...partLines('monitor', result, monitors, before, colors),
-    ...(result.channels ? partLines('channel', result.channels, channels ?? [], before, colors) : []),
+    ...(hasChannels(result.channels)
+      ? partLines('channel', result.channels, channels ?? [], before, colors)
+      : []),
   ].join('\n');
 }
 
@@ -70,12 +72,17 @@ function partLines(
 
 type Counted = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', readonly unknown[]>>;
 
-/** The applied changes: a line for the monitors, and one for the channels if there are any in the files. */
+/** Whether the source or the set has any channel. */
+function hasChannels(channels: ChannelSetResult | undefined): channels is ChannelSetResult {
+  return channels !== undefined && Object.values(channels).some(({ length }) => length > 0);
+}
+
+/** The applied changes: a line for the monitors, and one for the channels if there are any. */
 export function resultText({ source, channels, ...monitors }: MonitorSetResult): string {
   const countsOf = ({ created, updated, deleted, unchanged }: Counted): string =>
     `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
   const lines = [`source ${source}: ${countsOf(monitors)}`];
-  if (channels) lines.push(`channels of ${source}: ${countsOf(channels)}`);
+  if (hasChannels(channels)) lines.push(`channels of ${source}: ${countsOf(channels)}`);
   return lines.map(plain).join('\n');
 }
 
