@@ -6,6 +6,7 @@ import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
 import { runSelectors } from './selectors.ts';
+import { runTail } from './tail.ts';
 
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
 
@@ -69,6 +70,18 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'requests with 10,000,000 events over 90 days; 100,000,000 need 34 GB of disk and some minutes',
     bars: { 'events-p99': { atMost: 10 } },
     run: runHistory,
+  },
+  {
+    name: 'tail',
+    about: '`tocsin tail -f` of 5,000 monitors at 100 checks per second with 1,200 requests a minute',
+    bars: {
+      missing: { atMost: 0 },
+      repeated: { atMost: 0 },
+      unknown: { atMost: 0 },
+      disordered: { atMost: 0 },
+      limited: { atMost: 0 },
+    },
+    run: runTail,
   },
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
   {

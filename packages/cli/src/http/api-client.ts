@@ -10,7 +10,7 @@ import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monit
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
-import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import type { monitorLookupRoutes, monitorRoutes } from '@tocsin/contracts/monitors/routes';
 import type { Region, regionRoutes } from '@tocsin/contracts/regions/routes';
 import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import { got, HTTPError, RequestError, type Got } from 'got';
@@ -30,6 +30,7 @@ export interface ApiClientOptions {
 }
 
 type Routes = typeof monitorRoutes &
+  typeof monitorLookupRoutes &
   typeof monitorSetRoutes &
   typeof regionRoutes &
   typeof cliMaintenanceWindowRoutes &
@@ -102,6 +103,11 @@ export class ApiClient {
   async listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
     const query = { limit: String(limit), ...(since !== undefined && { since }) };
     return (await this.#api()('GET /api/cli/monitors/:id/events', { id, query })).events;
+  }
+
+  /** The first events of all monitors after a cursor; without one, no events and the cursor of now. */
+  async tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
+    return this.#api()('GET /api/cli/events', { query: { limit: String(limit), since } });
   }
 
   /** @param ifMatch the etag of a dry run: the plan that may be applied; null: any plan */

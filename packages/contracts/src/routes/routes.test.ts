@@ -10,14 +10,15 @@ test('every route has its own endpoint', () => {
 });
 
 test.each(Object.entries(routes))(
-  '%s: examples match their schemas, and a path with :id declares its resource',
+  '%s: examples match their schemas, and the parameters of the path are declared',
   (_endpoint, route) => {
-    const { body, bodyExample, response, responseExample, resource } = route;
+    const { body, bodyExample, response, responseExample, resource, path } = route;
     if (bodyExample !== undefined) expect(body?.safeParse(bodyExample).error).toBeUndefined();
     if (responseExample !== undefined && response instanceof z.ZodType) {
       expect(response.safeParse(responseExample).error).toBeUndefined();
     }
-    expect(resource !== undefined).toBe(pathOf(route).includes('/:id'));
+    const declared = [...(resource === undefined ? [] : ['id']), ...Object.keys(path?.shape ?? {})];
+    expect(declared).toEqual([...pathOf(route).matchAll(/:(\w+)/g)].map(([, name]) => name));
   },
 );
 

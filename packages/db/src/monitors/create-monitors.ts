@@ -3,8 +3,8 @@ import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
-import type { DbContext } from '../database/open.ts';
-import { firstOf } from '../database/sql.ts';
+import type { Database, DbContext } from '../database/open.ts';
+import { firstOf, queryColumn } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
@@ -57,8 +57,8 @@ export async function createMonitor(
       await recordAudit(tx, actor, auditMonitor(null, written.row));
       return created;
     })
-    .catch((error: unknown) => {
-      throw externalIdTaken(error, input.externalId) ?? error;
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(db, accountId, error, input.externalId)) ?? error;
     });
 }
 
@@ -76,11 +76,20 @@ export function toWritten(
   return { monitor: toMonitor(row, secrets, { canWrite: true }), version: versionOf(row), regions };
 }
 
-/** The conflict if the unique constraint on externalId was violated, or null for any other error. */
-export function externalIdTaken(error: unknown, externalId: string | null | undefined): AppError | null {
+/** The conflict if the unique constraint on externalId was violated, or null for any other error. Call it after the transaction. */
+export async function externalIdTaken(
+  db: Database,
+  accountId: string,
+  error: unknown,
+  externalId: string | null | undefined,
+): Promise<AppError | null> {
   if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') return null;
+  // The other monitor may have been deleted in the meantime.
+  const [conflictingId] = await queryColumn(db)`
+    select id from monitors where account_id = ${accountId} and external_id = ${externalId}`;
   return new AppError('conflict', `Another monitor of this account has externalId "${externalId}".`, {
     errors: [{ path: 'externalId', message: 'is taken by another monitor of this account' }],
+    ...(conflictingId !== undefined && { conflictingId }),
     cause: error,
   });
 }

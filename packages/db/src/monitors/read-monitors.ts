@@ -1,7 +1,8 @@
+import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { desc, eq } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
 import { recentEvents } from '../events/read-events.ts';
 import { toMonitor, type Viewer } from './monitor-codec.ts';
@@ -17,6 +18,18 @@ export async function getMonitor(
   const row = await findMonitorRow(context.db, viewer.accountId, id);
   const events = await recentEvents(context.db, row, LIMITS.recentEvents);
   return { monitor: toMonitor(row, context.secrets, viewer), events, version: versionOf(row) };
+}
+
+/** A monitor without its events. @throws AppError not_found */
+export async function getMonitorByExternalId(
+  context: DbContext,
+  viewer: Viewer,
+  externalId: string,
+): Promise<{ monitor: Monitor; version: string }> {
+  const isThis = and(eq(monitors.accountId, viewer.accountId), eq(monitors.externalId, externalId));
+  const [row] = await context.db.select().from(monitors).where(isThis);
+  if (row === undefined) throw new AppError('not_found', 'There is no monitor with this externalId.');
+  return { monitor: toMonitor(row, context.secrets, viewer), version: versionOf(row) };
 }
 
 /** Every monitor of the account, by creation date, then id, descending. */

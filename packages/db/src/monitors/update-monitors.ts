@@ -52,8 +52,8 @@ export async function updateMonitor(
       await recordAudit(tx, actor, auditMonitor(before, written.row, changed));
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
-    .catch((error: unknown) => {
-      throw externalIdTaken(error, update.externalId) ?? error;
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(context.db, accountId, error, update.externalId)) ?? error;
     });
 }
 

@@ -50,8 +50,16 @@ export class Model {
 
   /** One of them, counted from the newest; a new id if there is none. */
   pick(kind: Kind, index: number, deleted = false): string {
-    const ids = this.ids(kind, deleted);
+    const ids = kind === 'externalId' ? this.#externalIds(deleted) : this.ids(kind, deleted);
     return ids.at(-1 - (index % Math.max(ids.length, 1))) ?? randomUUID();
+  }
+
+  /** Of monitors, percent-encoded. */
+  #externalIds(deleted: boolean): string[] {
+    return this.ids('monitor', deleted).flatMap((id) => {
+      const externalId = this.#resources.get(`monitor ${id}`)?.fields?.['externalId'];
+      return typeof externalId === 'string' ? encodeURIComponent(externalId) : [];
+    });
   }
 
   /** The last known fields that users write. */

@@ -6,11 +6,11 @@ import * as fc from 'fast-check';
  * fields whose rules no JSON Schema states.
  */
 
-export type Kind = ResourceKind | 'token';
+export type Kind = ResourceKind | 'token' | 'externalId';
 /** Whose resource a reference names: the account's own, another account's, or one that the account has deleted. */
 export type Source = 'own' | 'other' | 'deleted';
 
-/** `@own:monitor:3` in a text: the id of a resource, counted from the newest. `:upper` writes it in capitals. */
+/** `@own:monitor:3` in a text: the id of a resource, or the percent-encoded `externalId` of a monitor, counted from the newest. `:upper` writes it in capitals. */
 export function referenceTo(kind: Kind): fc.Arbitrary<string> {
   const sources = mostly<Source>(fc.constant('own'), fc.constantFrom('other', 'deleted'));
   return fc.tuple(sources, fc.nat({ max: 5 })).map(([source, index]) => `@${source}:${kind}:${index}`);

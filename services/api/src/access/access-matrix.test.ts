@@ -80,7 +80,8 @@ interface Received {
 
 async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Resource): Promise<Received> {
   const [method = '', pattern = ''] = route.split(' ');
-  const path = pattern.replace(':id', resource.id) + (row.query?.(resource) ?? '');
+  const parameters = pattern.replace(':id', resource.id).replace(':externalId', resource.marker);
+  const path = parameters + (row.query?.(resource) ?? '');
   const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
   if (row.isEndless) return request.buffer(true).parse(readBeginning);
   return row.body === undefined ? request : request.send(row.body(resource));
@@ -143,7 +144,7 @@ const rows = Object.entries(ACCESS_ROWS);
 
 describe.each(rows)('%s', (route, row) => {
   const isCli = route.includes('/api/cli');
-  const hasId = route.includes(':id');
+  const hasParameter = route.includes('/:');
   const { access, requiresWriteScope, ...declared } = routeAt(route);
   const ok = statusOf(declared);
   let resource: Resource;
@@ -161,7 +162,7 @@ describe.each(rows)('%s', (route, row) => {
   });
 
   test('for another account: 404 without data', async () => {
-    const statusForOther = row.statusForOther ?? (hasId ? 404 : ok);
+    const statusForOther = row.statusForOther ?? (hasParameter ? 404 : ok);
     const response = await ask(isCli ? api.as(api.other.key) : otherUser, route, row, resource);
     expect(response.status).toBe(statusForOther);
     // The message of an error may repeat the input.
@@ -196,7 +197,9 @@ describe.each(rows)('%s', (route, row) => {
     const response = await ask(isCli ? api.as() : owner, route, row, again);
     expect(response.status).toBe(ok);
     // So that its absence from a response to another account means something.
-    if (/^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks)?$/.test(route))
+    if (
+      /^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route)
+    )
       expect(response.text).toContain(again.id);
   });
 
