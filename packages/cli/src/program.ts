@@ -203,6 +203,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .command('tail')
     .description('print the latest results, and with -f each new one')
     .argument('[monitor...]', `${monitor} (default: all monitors)`)
+    .addOption(labelSelector())
     .option('-f, --follow', 'follow new results until Ctrl-C')
     .addOption(count('-n, --limit <count>', 'number of results to start with', 0, 10))
     .option('--since <timestamp>', 'start with all results after this time')

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
 import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { folderWith, type Ran, runIn } from './fake-terminal.ts';
 
 let api: TestApi;
@@ -230,6 +232,44 @@ test('an exported file has the required fields and labels, whatever their values
     '    labels:',
     '      app: shop',
   ]);
+});
+
+test('an export with a read key has variables for what the key cannot read', async () => {
+  const headers = { Accept: 'text/html', 'X-Key': 's3cret' };
+  await newMonitor(api, { externalId: 'dim', source: 'dim', headers });
+  const folder = await folderWith();
+  const env = { TOCSIN_URL: `http://127.0.0.1:${api.port}`, TOCSIN_API_KEY: api.account.readKey };
+  const args = ['export', '--source', 'dim'];
+  const ran = await runIn(folder, args, env);
+  expect([ran.code, ran.err]).toEqual([
+    0,
+    expect.stringContaining('This key cannot read bodies and values of headers.'),
+  ]);
+  expect(ran.out).toMatch(/ Accept: \$\{TOCSIN_SECRET_DIM_ACCEPT_\w+\}$/m);
+  expect(ran.out).toMatch(/ X-Key: \$\{TOCSIN_SECRET_DIM_X_KEY_\w+\}$/m);
+  expect(await runIn(folder, [...args, '--secrets'], env)).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('--secrets needs a key with the scope write'),
+  });
+});
+
+test('apply with a read key, or for a source of another team, says which key is needed', async () => {
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('bound', entry('bound-a')) });
+  const { apiKey, key } = await createApiKey(api.context.db, systemActor(api.account.id), {
+    name: 'team',
+    sources: ['team/*'],
+  });
+  const url = { TOCSIN_URL: `http://127.0.0.1:${api.port}` };
+  const read = await runIn(folder, ['apply'], { ...url, TOCSIN_API_KEY: api.account.readKey });
+  expect([read.code, read.err]).toEqual([
+    1,
+    expect.stringMatching(/TOCSIN_API_KEY needs the scope write\.$/),
+  ]);
+  const bound = await runIn(folder, ['apply'], { ...url, TOCSIN_API_KEY: key });
+  expect([bound.code, bound.err]).toEqual([1, expect.stringContaining('source "bound"')]);
+  expect([apiKey.sources, bound.err.includes('scope write')]).toEqual([['team/*'], false]);
+  expect(await keysOf('bound')).toEqual([]);
 });
 
 test('labels are shown in a plan, and select monitors', async () => {

@@ -1,6 +1,6 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { hasRedactedValue, keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
+import { hasHiddenSecret, keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
@@ -41,8 +41,8 @@ export async function exportMonitors(
   const monitors = [...owned, ...adopted]
     .flatMap(({ externalId, ...fields }) => (externalId === null ? [] : [{ externalId, fields }]))
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
-  const isRedacted = monitors.some(({ fields }) => hasRedactedValue(fields));
-  if (isRedacted && secrets)
+  const hidesSecrets = monitors.some(({ fields }) => hasHiddenSecret(fields));
+  if (hidesSecrets && secrets)
     throw new CliError(
       'This key cannot read bodies and values of headers, so --secrets needs a key with the scope write.',
     );
@@ -51,7 +51,7 @@ export async function exportMonitors(
   const options = { withSecrets: secrets, channels, schemaOf: api.url };
   const { text, variables } = writeMonitors(source, monitors, options);
   await writeOutput(text, flags.output, terminal);
-  if (isRedacted)
+  if (hidesSecrets)
     terminal.note('This key cannot read bodies and values of headers. Take the values from elsewhere.');
   noteVariables(variables, terminal);
   return EXIT.ok;

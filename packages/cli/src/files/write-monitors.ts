@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { createMonitorSchema, MONITOR_DEFAULTS } from '@tocsin/contracts/monitors/monitor';
 import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
@@ -47,7 +48,7 @@ export function writeMonitors(
     const { headers, body, ...rest } = fields;
     const shownHeaders = Object.entries((headers ?? {}) as Readonly<Record<string, string>>).map(
       ([name, value]): [string, string] => {
-        const isPublic = PUBLIC_HEADERS.has(name.toLowerCase()) && value !== REDACTED;
+        const isPublic = PUBLIC_HEADERS.has(name.toLowerCase()) && value !== HIDDEN_SECRET;
         return [name, isPublic ? toText(value) : hide(externalId, ['headers', name], value)];
       },
     );
@@ -72,11 +73,9 @@ export function writeMonitors(
   };
 }
 
-/** What a key without the scope `write` reads in place of a body and of the values of headers. */
-const REDACTED = '(secret)';
-
-export function hasRedactedValue({ headers, body }: Fields): boolean {
-  return body === REDACTED || Object.values((headers ?? {}) as Fields).includes(REDACTED);
+/** Whether the key may not read the body, or the values of the headers. */
+export function hasHiddenSecret({ headers, body }: Fields): boolean {
+  return body === HIDDEN_SECRET || Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET);
 }
 
 /** Lists the variables that must be set to apply the file. */
