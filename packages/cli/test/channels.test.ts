@@ -5,7 +5,7 @@ import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ChannelSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { systemActor } from '@tocsin/db/audit-log/actor';
-import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
+import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { parse } from 'yaml';
 import { clientOf, json, lost } from './fake-api.ts';
 import { fakeTerminal, folderWith, type Ran, runIn } from './fake-terminal.ts';

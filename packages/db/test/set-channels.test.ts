@@ -9,7 +9,8 @@ import {
 } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
-import { findChannelRow, listChannels, revealChannelSecret } from '@tocsin/db/channels/read-channels';
+import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
+import { findChannelRow, listChannels } from '@tocsin/db/channels/read-channels';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { type AppliedSet, applySet } from '@tocsin/db/monitor-sets/apply-set';
