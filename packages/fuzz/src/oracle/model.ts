@@ -152,15 +152,17 @@ function assertShows(model: Model, what: string, actual: Fields, expected: Field
 
 /** The fields of a monitor as a caller sees them. */
 function visible(fields: Fields, showsSecrets: boolean): Fields {
-  if (showsSecrets) return fields;
-  const { headers, body } = fields;
-  const names = Object.keys(headers ?? {});
-  return {
-    ...fields,
-    ...(headers !== null &&
-      headers !== undefined && { headers: Object.fromEntries(names.map((name) => [name, HIDDEN_SECRET])) }),
-    ...(typeof body === 'string' && { body: HIDDEN_SECRET }),
-  };
+  const shown = Object.entries(fields).map(([name, value]) => [
+    name,
+    showsSecrets ? value : hidden(name, value),
+  ]);
+  return Object.fromEntries(shown) as Fields;
+}
+
+function hidden(name: string, value: unknown): unknown {
+  if (value === null || (name !== 'headers' && name !== 'body')) return value;
+  if (name === 'body') return HIDDEN_SECRET;
+  return Object.fromEntries(Object.keys(value as object).map((header) => [header, HIDDEN_SECRET]));
 }
 
 /** As the api shows it: instants as text, ids of monitors sorted and without deleted ones. */

@@ -38,6 +38,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`PUT ${D}/monitors/:id`]: important,
   [`POST ${D}/monitors/:id/trigger`]: rare,
   [`GET ${D}/monitors/:id/stats`]: rare,
+  'GET /api/cli/regions': rare,
   [`GET ${D}/regions`]: rare,
   [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
   [`POST ${D}/channels`]: frequent,
