@@ -9,7 +9,8 @@ import {
 } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
-import { findChannelRow, listChannels, revealChannelSecret } from '@tocsin/db/channels/read-channels';
+import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
+import { findChannelRow, listChannels } from '@tocsin/db/channels/read-channels';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { type AppliedSet, applySet } from '@tocsin/db/monitor-sets/apply-set';
@@ -129,11 +130,9 @@ describe('the channels of a set', () => {
     });
 
     const pruned = await applyChannels([], { monitors, prune: true });
-    expect(pruned.deleted.map(({ externalId }) => externalId).toSorted()).toEqual([
-      'all',
-      'on-call',
-      'orders',
-    ]);
+    expect(new Set(pruned.deleted.map(({ externalId }) => externalId))).toEqual(
+      new Set(['all', 'on-call', 'orders']),
+    );
     expect(await stateOf()).toEqual([]);
     // The key is free again.
     expect((await applyChannels([channel('all')])).created).toHaveLength(1);
@@ -297,9 +296,8 @@ describe('with other requests', () => {
 
   test('sets of one source that create the same channels at once create them once', async () => {
     const entries = ['a', 'b', 'c'].map((key) => channel(key, { selector: {} }));
-    const results = await Promise.all(
-      [1, 2, 3].map((_) => applyChannels(entries, { monitors: [monitor('front')] })),
-    );
+    const once = (): Promise<ChannelSetResult> => applyChannels(entries, { monitors: [monitor('front')] });
+    const results = await Promise.all([once(), once(), once()]);
     expect(results.flatMap(({ created }) => created)).toHaveLength(3);
     expect(await stateOf()).toMatchObject([
       { key: 'a', monitors: ['front'] },

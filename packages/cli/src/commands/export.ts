@@ -70,25 +70,28 @@ function channelsOf(
     note(`Skipped channels without an externalId: ${owned.length - keyed.length}.`);
   return keyed
     .toSorted((one, other) => ((one.externalId ?? '') < (other.externalId ?? '') ? -1 : 1))
-    .map(({ externalId, name, url, selector, monitorIds, allMonitors, events, enabled, disabledReason }) => {
+    .map((channel) => {
+      const { externalId, name, url, monitorIds, selector, allMonitors, events, enabled } = channel;
       const listed = monitorIds.flatMap((id) => keys.get(id) ?? []);
-      if (listed.length < monitorIds.length)
+      const unnamed = monitorIds.length - listed.length;
+      if (unnamed > 0)
         note(
           plain(
-            `Channel ${externalId} also lists monitors without an externalId, which the file cannot name: ${monitorIds.length - listed.length}.`,
+            `Channel ${externalId} also lists monitors without an externalId, which are left out: ${unnamed}.`,
           ),
         );
-      return {
+      const fields = {
         externalId,
         name,
         url,
-        ...(selector && { selector }),
-        ...(listed.length > 0 && { monitorExternalIds: listed }),
-        ...(allMonitors && { allMonitors }),
-        ...(events && { events }),
+        selector,
+        monitorExternalIds: listed.length > 0 ? listed : null,
+        allMonitors: allMonitors || null,
+        events,
         // Without the field, a channel that Tocsin disabled keeps its state.
-        ...(!enabled && disabledReason === null && { enabled }),
+        enabled: enabled || channel.disabledReason !== null ? null : enabled,
       };
+      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
     });
 }
 

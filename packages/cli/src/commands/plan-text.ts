@@ -1,6 +1,5 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { type Labels, labelTexts } from '@tocsin/contracts/labels/labels';
-import type { Selector } from '@tocsin/contracts/labels/selector';
 import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
@@ -77,10 +76,11 @@ function hasChannels(channels: ChannelSetResult | undefined): channels is Channe
   return channels !== undefined && Object.values(channels).some(({ length }) => length > 0);
 }
 
+const countsOf = ({ created, updated, deleted, unchanged }: Counted): string =>
+  `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
+
 /** The applied changes: a line for the monitors, and one for the channels if there are any. */
 export function resultText({ source, channels, ...monitors }: MonitorSetResult): string {
-  const countsOf = ({ created, updated, deleted, unchanged }: Counted): string =>
-    `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
   const lines = [`source ${source}: ${countsOf(monitors)}`];
   if (hasChannels(channels)) lines.push(`channels of ${source}: ${countsOf(channels)}`);
   return lines.map(plain).join('\n');
@@ -123,7 +123,7 @@ function labelChanges(before: Labels, after: Labels): string {
 }
 
 function selectorText(value: unknown): string | null {
-  return valueText(value ? formatSelector(value as Selector) || 'every monitor' : 'none');
+  return valueText(value ? formatSelector(value) || 'every monitor' : 'none');
 }
 
 /** Null if the text is too long. */

@@ -3,7 +3,7 @@ import { type Channel, channelSchema } from '@tocsin/contracts/channels/channel'
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Problem } from '@tocsin/contracts/errors';
 import { systemActor } from '@tocsin/db/audit-log/actor';
-import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
+import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { RECEIVER } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
