@@ -185,6 +185,7 @@ test('rename-source tries again after a concurrent change, and accepts its own l
     json({ monitor: of(id, source), events: [] }, { etag: '"1"' });
   const { client, seen } = await clientOf([
     json({ monitors: [of('a', 'old'), of('b', 'old'), of('c', 'old')] }),
+    json({ channels: [] }),
     read('a', 'old'),
     otherVersion,
     read('a', 'old'),
@@ -210,6 +211,7 @@ test('an interrupted rename-source says how far it got, and moves the rest when 
   const of = (id: string): object => ({ ...monitorOf(id, null), source: 'old' });
   const { client } = await clientOf([
     json({ monitors: [of('a'), of('b')] }),
+    json({ channels: [] }),
     json({ monitor: of('a'), events: [] }, { etag: '"1"' }),
     json({ monitor: of('a') }),
     (_, res) => res.writeHead(403).end(JSON.stringify({ status: 403, detail: 'No.', instance: 'r' })),

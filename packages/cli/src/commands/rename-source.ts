@@ -9,10 +9,13 @@ import { plain } from '../terminal/text.ts';
 /** How often a monitor is read again because it keeps changing. */
 const MAX_ATTEMPTS = 5;
 
-type Api = Pick<ApiClient, 'listMonitors' | 'getMonitor' | 'updateMonitor'>;
+type Api = Pick<
+  ApiClient,
+  'listMonitors' | 'listChannels' | 'getMonitor' | 'updateMonitor' | 'updateChannel'
+>;
 
 /**
- * Moves every monitor of a source to another one. An interrupted command can be repeated: it moves the rest. Until the end, an `apply`
+ * Moves every channel and monitor of a source to another one. An interrupted command can be repeated: it moves the rest. Until the end, an `apply`
  * for either source fails or changes nothing of the other.
  * @throws CliError if no monitor has the source
  */
@@ -32,11 +35,15 @@ export async function renameSource(
   const others = all.filter(({ source }) => source === next).length;
   if (monitors.length === 0) throw new CliError(`There are no monitors of source "${old}".`);
   if (others > 0) terminal.note(plain(`Source "${next}" has monitors already: ${others}.`));
-  const question = plain(`Move ${monitors.length} monitors from source "${old}" to "${next}"?`);
+  const channels = (await api.listChannels()).filter(({ source }) => source === old);
+  const andChannels = channels.length > 0 ? ` and ${channels.length} channels` : '';
+  const question = plain(`Move ${monitors.length} monitors${andChannels} from source "${old}" to "${next}"?`);
   if (terminal.isInteractive && !yes && !(await terminal.confirm(question))) {
     terminal.note('Nothing was changed.');
     return EXIT.failed;
   }
+  // Before the monitors: if the command is interrupted, those that remain keep it repeatable.
+  for (const { id } of channels) await api.updateChannel(id, { source: next });
   let moved = 0;
   try {
     await withProgress(terminal, 'Moving …', monitors.length, async (update) => {
@@ -49,7 +56,11 @@ export async function renameSource(
     terminal.note(plain(`Moved: ${moved} of ${monitors.length}. Run the command again to move the rest.`));
     throw error;
   }
-  terminal.print(plain(`Moved to source "${next}": ${moved}. Change \`source\` in the files, too.`));
+  terminal.print(
+    plain(
+      `Moved to source "${next}": ${moved}${andChannels && ` monitors${andChannels}`}. Change \`source\` in the files, too.`,
+    ),
+  );
   return EXIT.ok;
 }
 

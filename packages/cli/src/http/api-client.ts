@@ -4,7 +4,7 @@ import type {
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { cliMaintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
-import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { Channel, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import type { cliChannelRoutes } from '@tocsin/contracts/channels/routes';
 import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
@@ -72,6 +72,10 @@ export class ApiClient {
 
   async listChannels(): Promise<Channel[]> {
     return (await this.#api()('GET /api/cli/channels')).channels;
+  }
+
+  async updateChannel(id: string, body: ChannelUpdate): Promise<Channel> {
+    return (await this.#api()('PATCH /api/cli/channels/:id', { id, body })).channel;
   }
 
   async listRegions(): Promise<Region[]> {
@@ -168,7 +172,7 @@ function createGot(options: ApiClientOptions): Got {
     signal,
     retry: {
       limit: RETRIES,
-      methods: ['GET', 'PUT', 'POST'],
+      methods: ['GET', 'PUT', 'PATCH', 'POST'],
       statusCodes: [409, 429, 502, 503],
       maxRetryAfter: MAX_RETRY_AFTER_MS,
       calculateDelay: ({ attemptCount, computedValue, retryAfter, error }) => {
