@@ -14,8 +14,13 @@ import {
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
+import {
+  deleteWindowMatches,
+  listMonitorsOf,
+  lockAssignments,
+  matchOwner,
+} from '../assignments/assignments.ts';
 import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
-import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
@@ -140,7 +145,7 @@ export async function updateMaintenanceWindow(
     const name = update.name ?? before.name;
     const { selector, allMonitors } = scope;
     const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
-    // Labels that changed while the window was ended have not been compared.
+    // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
     const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id));
     const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
@@ -195,6 +200,7 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const plan = await replan(tx, before, schedule);
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
     const coveredIds = await readCoveredIds(tx, id);
+    if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
     const changes = changesOf(
       auditedWindow({ ...before, monitorIds }),
       auditedWindow({ ...after, monitorIds }),
