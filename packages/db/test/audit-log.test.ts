@@ -222,10 +222,9 @@ test(
     expect(entries.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
     expect(withoutNulls(fold(entries))).toEqual(withoutNulls(await readConfiguration()));
 
-    const text = rows.map((row) => row.text).join('\n');
-    expect(text).toContain('"Authorization": "(secret)"');
-    expect([MARK, ...returned].filter((secret) => text.includes(secret))).toEqual([]);
-    if (process.env['AUDIT_OPERATIONS']) console.log({ entries: entries.length, faults });
+    const text = rows.map((row) => row.text.toLowerCase()).join('\n');
+    expect(text).toContain('"authorization": "(secret)"');
+    expect([MARK, ...returned].filter((secret) => text.includes(secret.toLowerCase()))).toEqual([]);
   },
   60_000 + OPERATIONS * 1_000,
 );
