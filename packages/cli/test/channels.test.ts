@@ -228,8 +228,6 @@ test('rename-source moves channels, too', async () => {
   const folder = await folderWith({ 'old.yaml': file('old-name'), 'new.yaml': file('new-name') });
   expect((await tocsin(folder, ['apply', '-f', 'old.yaml'])).code).toBe(0);
   const { out } = await tocsin(folder, ['rename-source', 'old-name', 'new-name']);
-  expect(out).toBe(
-    'Moved to source "new-name": 1 monitors and 1 channels. Change `source` in the files, too.',
-  );
+  expect(out).toBe('Moved to source "new-name": 2. Change `source` in the files, too.');
   expect((await tocsin(folder, ['diff', '-f', 'new.yaml'])).code).toBe(0);
 });
