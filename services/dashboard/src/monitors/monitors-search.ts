@@ -14,6 +14,8 @@ export const monitorsSearchSchema = z.object({
   q: text,
   status: z.enum(MONITOR_STATUSES).optional().catch(undefined),
   region: text,
+  /** A label selector in kubectl's syntax. */
+  selector: text,
   order: z.enum(MONITOR_ORDERS).optional().catch(undefined),
 });
 export type MonitorsSearch = z.infer<typeof monitorsSearchSchema>;
