@@ -39,6 +39,13 @@ export function parseTimestamp(text: string): Date | null {
   return instant < EARLIEST || instant > LATEST ? null : new Date(instant);
 }
 
+/** Parses a timestamp as `parseTimestamp` does, but keeps microseconds: UTC with six digits. */
+export function parseMicroseconds(text: string): string | null {
+  const date = parseTimestamp(text);
+  const fraction = ISO_8601.exec(text)?.[4] ?? '';
+  return date && date.toISOString().replace('Z', `${fraction.slice(3, 6).padEnd(3, '0')}Z`);
+}
+
 function offsetMinutes(offset: string): number | null {
   if (offset.toUpperCase() === 'Z') return 0;
   const digits = offset.replaceAll(/\D/g, '').padEnd(4, '0');

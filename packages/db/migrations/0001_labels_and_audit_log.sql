@@ -30,4 +30,6 @@ ALTER TABLE "monitors" ADD COLUMN "labels" jsonb DEFAULT '{}'::jsonb NOT NULL;--
 ALTER TABLE "audit_clocks" ADD CONSTRAINT "audit_clocks_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "audit_log_account_idx" ON "audit_log" USING btree ("account_id","timestamp");--> statement-breakpoint
+CREATE INDEX "audit_log_target_idx" ON "audit_log" USING btree ("account_id",("target" ->> 'id'),"timestamp");--> statement-breakpoint
+CREATE INDEX "audit_log_timestamp_idx" ON "audit_log" USING brin ("timestamp");--> statement-breakpoint
 CREATE UNIQUE INDEX "channels_external_id_key" ON "channels" USING btree ("account_id","external_id") WHERE "channels"."external_id" is not null and "channels"."deleted_at" is null;

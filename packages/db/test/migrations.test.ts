@@ -3,7 +3,7 @@ import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { type Migration, readMigrations } from '@tocsin/db/database/read-migrations';
 
 /** Tables with a few rows for each person. Every other may be large, or every recorded check writes to it. */
-const SMALL = new Set(['accounts', 'api_keys', 'invitations', 'user_logins', 'users']);
+const SMALL = new Set(['accounts', 'api_keys', 'channels', 'invitations', 'user_logins', 'users']);
 
 /**
  * What the previous release has and can do without, each with the reason. Nothing else is dropped: its services still run during the

@@ -4,6 +4,7 @@ import type { Express } from 'express';
 import helmet from 'helmet';
 import { createGuards } from './access/access.ts';
 import { apiKeyApi } from './api-keys/handlers.ts';
+import { auditLogApi } from './audit-log/handlers.ts';
 import { channelApi } from './channels/handlers.ts';
 import type { ApiContext } from './context.ts';
 import { serveApiReference } from './dashboard-files/api-reference.ts';
@@ -56,6 +57,7 @@ const APIS = [
   regionApi,
   apiKeyApi,
   peopleApi,
+  auditLogApi,
   serviceApi,
   signInApi,
 ];

@@ -1,8 +1,39 @@
 import { z } from 'zod';
-import { component } from '../fields.ts';
+import { component, oneOf, pageBefore, pageLimit, parseMicroseconds, storableText } from '../fields.ts';
+import { LIMITS } from '../limits.ts';
 
 /** Stands for a secret value in a change. */
 export const AUDITED_SECRET = '(secret)';
+
+/** What an entry can record. */
+export const AUDIT_ACTIONS = [
+  'monitor.created',
+  'monitor.updated',
+  'monitor.deleted',
+  'set.applied',
+  'channel.created',
+  'channel.updated',
+  'channel.deleted',
+  'channel.disabled',
+  'channel.secretRevealed',
+  'channel.secretRotated',
+  'maintenanceWindow.created',
+  'maintenanceWindow.updated',
+  'maintenanceWindow.ended',
+  'maintenanceWindow.deleted',
+  'apiKey.created',
+  'apiKey.deleted',
+  'user.created',
+  'user.updated',
+  'user.deleted',
+  'user.passwordChanged',
+  'invitation.created',
+  'invitation.accepted',
+  'invitation.deleted',
+  'session.created',
+  'session.failed',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 const actorSchema = component('AuditActor', 'Who made a change.', {
   type: z.enum(['apiKey', 'user', 'system']),
@@ -23,7 +54,7 @@ const targetSchema = component('AuditTarget', 'What was changed.', {
     'region',
     'session',
   ]),
-  id: z.string().nullable().describe('Null for a set, which its source names.'),
+  id: z.string().nullable().describe('Null for a set, whose name is its source.'),
   name: z.string().describe('Its name at that time.'),
 });
 export type AuditTarget = z.infer<typeof targetSchema>;
@@ -37,11 +68,49 @@ export type AuditChange = z.infer<typeof changeSchema>;
 
 export const auditEntrySchema = component('AuditEntry', 'A change of configuration, or a sign-in.', {
   id: z.uuid(),
-  timestamp: z.iso.datetime({ precision: 6 }).describe('Strictly increasing in the account.'),
+  timestamp: z.iso
+    .datetime({ precision: 6 })
+    .describe('With microseconds, strictly increasing in the account.'),
   actor: actorSchema,
   requestId: z.string().nullable().describe('As in `X-Request-Id`; null without a request.'),
-  action: z.string().describe('Such as `monitor.updated`.'),
+  action: z.string().describe('Such as `monitor.updated`. Later versions may add others.'),
   target: targetSchema,
   changes: z.array(changeSchema),
 });
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
+
+/** An ISO 8601 timestamp with an offset, as UTC with six digits. */
+const sinceSchema = z
+  .string({ error: 'must be given only once' })
+  .transform((text, context) => {
+    const time = parseMicroseconds(text);
+    if (time !== null) return time;
+    const message =
+      'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000000Z (write + as %2B in a query)';
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  })
+  .optional()
+  .meta({
+    format: 'date-time',
+    description:
+      'Only later entries: an ISO 8601 timestamp with an offset. To tail, pass the `timestamp` of your last entry with all its digits.',
+  });
+
+export const auditLogQuerySchema = z.object({ limit: pageLimit, since: sinceSchema });
+
+function idFilter(what: string): z.ZodOptional<z.ZodType<string, string>> {
+  const error = `must be the id of ${what}`;
+  return storableText
+    .max(LIMITS.nameCharacters, { error })
+    .optional()
+    .describe(`Only entries of this ${what}.`);
+}
+
+export const dashboardAuditLogQuerySchema = auditLogQuerySchema.extend({
+  before: pageBefore.describe('Only earlier entries: the id of the earliest entry that you have.'),
+  action: oneOf(AUDIT_ACTIONS).optional().describe('Only entries with this action.'),
+  actorId: idFilter('actor'),
+  targetId: idFilter('target'),
+});
+export type AuditLogQuery = z.infer<typeof dashboardAuditLogQuerySchema>;

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../api-keys/api-key.ts';
+import type { AuditEntry } from '../audit-log/audit-log.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { Attempt, Delivery } from '../deliveries/delivery.ts';
 import type { WebhookPayload } from '../deliveries/webhook.ts';
@@ -156,4 +157,17 @@ export const INVITATION: Invitation = {
   email: 'ada@shop.example',
   expiresAt: '2026-11-27T09:00:00.000Z',
   createdAt: at('09:00:00.000'),
+};
+
+export const AUDIT_ENTRY: AuditEntry = {
+  id: '019a9f1b-b6c7-78d9-8aeb-fc0d1e2f3041',
+  timestamp: at('12:30:00.204618'),
+  actor: { type: 'apiKey', id: API_KEY.id, name: API_KEY.name },
+  requestId: '6b2f0c9e-8d41-4b7a-9f35-2c1e0a7d5b84',
+  action: 'monitor.updated',
+  target: { type: 'monitor', id: MONITOR.id, name: MONITOR.name },
+  changes: [
+    { field: 'interval', from: 60, to: 30 },
+    { field: 'headers', from: { 'X-Probe': '(secret)' }, to: { 'X-Probe': '(secret)' } },
+  ],
 };

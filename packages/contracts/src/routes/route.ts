@@ -16,6 +16,7 @@ export const TAGS = {
   Regions: 'Where checks run, and whether any checker serves them.',
   'API keys': 'Keys for programs.',
   People: 'Users of the account and invitations.',
+  'Audit log': 'Who changed what, and when. Entries cannot be changed or deleted.',
   'Signing in':
     'Sessions of the dashboard. Responses and errors come from [better-auth](https://better-auth.com). Only the parts that the dashboard uses are listed.',
   Operation: 'For operators of Tocsin: probes and metrics.',

@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from '../api-keys/routes.ts';
+import { auditLogRoutes } from '../audit-log/routes.ts';
 import { channelRoutes } from '../channels/routes.ts';
 import { deliveryRoutes } from '../deliveries/routes.ts';
 import { signInRoutes, singleSignOnRoutes } from '../identity/routes.ts';
@@ -26,6 +27,7 @@ export const API_ROUTES = {
   ...regionRoutes,
   ...apiKeyRoutes,
   ...peopleRoutes,
+  ...auditLogRoutes,
   ...serviceRoutes,
 };
 

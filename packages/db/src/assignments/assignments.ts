@@ -5,7 +5,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
+import { arrayOf, query, tableOf } from '../database/sql.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 
 /* Which monitors a channel or a maintenance window has by its selector (ADR 17). */
@@ -35,8 +35,9 @@ const pairRow = z.object({ ownerId: z.string(), monitorId: z.string() });
 type Pair = z.output<typeof pairRow>;
 
 /**
- * Locks the assignments of an account until the transaction ends. `shared`: to create, relabel or delete monitors, before the first is
- * deleted. `exclusive`: to change what is selected, before any row is locked. So neither misses what the other writes.
+ * Locks the assignments of an account until the transaction ends. Every transaction that changes them does so before it locks a row.
+ * `shared`: to create, relabel or delete monitors, whose rows it then locks. `exclusive`: to change what a channel or a window is
+ * assigned to. So neither misses what the other writes, and no two deadlock.
  */
 export async function lockAssignments(
   tx: Transaction,
@@ -117,23 +118,15 @@ async function replaceMatches(tx: Transaction, kind: Kind, scope: SQL, wanted: r
     select a.${owner} as owner_id, a.monitor_id from ${table} a where ${scope} and a.matched`;
   const added = difference(wanted, current);
   const removed = difference(current, wanted);
-  if (added.length === 0 && removed.length === 0) return;
-  // A monitor is locked before its assignments, as when it is deleted.
-  const ids = [...new Set([...added, ...removed].map(({ monitorId }) => monitorId))];
-  const found = new Set(
-    await queryColumn(tx)`
-      select id from monitors where id = any(${arrayOf('uuid', ids)}) order by id for key share`,
-  );
   const pairsOf = (pairs: readonly Pair[]): SQL =>
     tableOf('u', pairs, {
       owner_id: ['uuid', ({ ownerId }) => ownerId],
       monitor_id: ['uuid', ({ monitorId }) => monitorId],
     });
-  const inserted = added.filter(({ monitorId }) => found.has(monitorId));
-  if (inserted.length > 0) {
+  if (added.length > 0) {
     await tx.execute(sql`
       insert into ${table} (${owner}, monitor_id, listed, matched)
-      select u.owner_id, u.monitor_id, false, true from ${pairsOf(inserted)}
+      select u.owner_id, u.monitor_id, false, true from ${pairsOf(added)}
       on conflict (${owner}, monitor_id) do update set matched = true`);
   }
   if (removed.length > 0) {
@@ -151,10 +144,7 @@ function difference(pairs: readonly Pair[], others: readonly Pair[]): Pair[] {
   return pairs.filter((pair) => !keys.has(keyOf(pair)));
 }
 
-/**
- * Makes these the monitors that a channel or a window lists by their ids. Monitors are locked before assignments, as when a monitor is
- * deleted; one that was deleted meanwhile is left out.
- */
+/** Makes these the monitors that a channel or a window lists by their ids; unknown ones are left out. Requires the exclusive lock. */
 export async function listMonitorsOf(
   tx: Transaction,
   accountId: string,
@@ -165,8 +155,6 @@ export async function listMonitorsOf(
   const { table, owner } = TABLES[kind];
   const ids = arrayOf('uuid', monitorIds);
   const isUnlisted = sql`${owner} = ${id} and listed and monitor_id <> all(${ids})`;
-  await tx.execute(sql`
-    select from monitors where account_id = ${accountId} and id = any(${ids}) order by id for key share`);
   await tx.execute(sql`delete from ${table} where ${isUnlisted} and not matched`);
   await tx.execute(sql`update ${table} set listed = false where ${isUnlisted}`);
   await tx.execute(sql`

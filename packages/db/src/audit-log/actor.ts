@@ -1,4 +1,6 @@
 import type { AuditActor } from '@tocsin/contracts/audit-log/audit-log';
+import { AppError } from '@tocsin/contracts/errors';
+import { isSourceAllowed } from '@tocsin/core/access/sources';
 
 /** Who changes the configuration of an account. */
 export interface Actor extends Readonly<AuditActor> {
@@ -17,4 +19,19 @@ export function userActor(accountId: string, id: string, name: string): Actor {
 /** Tocsin itself, which changes the configuration at startup and in the background. */
 export function systemActor(accountId: string): Actor {
   return { accountId, type: 'system', id: null, name: 'Tocsin', requestId: null, sources: null };
+}
+
+/**
+ * Call it in the transaction of the change, with the source of the locked row, and with the new source too if it changes.
+ * @param source of the monitor, channel or window that the actor wants to create, change or delete; null: it has none
+ * @throws AppError source_not_allowed
+ */
+export function requireSource({ sources }: Actor, source: string | null): void {
+  if (sources === null || isSourceAllowed(sources, source)) return;
+  const what = source === null ? 'resources without a source' : `resources of the source "${source}"`;
+  const allowed = sources.map((each) => `"${each}"`).join(', ');
+  throw new AppError(
+    'source_not_allowed',
+    `This API key may not change ${what}. It may change resources of these sources: ${allowed}.`,
+  );
 }

@@ -1,4 +1,5 @@
 import type { AuditActor, AuditChange, AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
+import { sql } from 'drizzle-orm';
 import { index, pgTable } from 'drizzle-orm/pg-core';
 import { ownerId, primaryId } from '../database/sql.ts';
 import { accountId, accounts } from '../users/table.ts';
@@ -18,7 +19,12 @@ export const auditLog = pgTable(
     /** Without secrets. */
     changes: t.jsonb('changes').$type<readonly AuditChange[]>().notNull(),
   }),
-  (table) => [index('audit_log_account_idx').on(table.accountId, table.timestamp)],
+  (table) => [
+    index('audit_log_account_idx').on(table.accountId, table.timestamp),
+    index('audit_log_target_idx').on(table.accountId, sql`(${table.target} ->> 'id')`, table.timestamp),
+    // To find expired entries: small, since the rows are in about the order of their timestamps.
+    index('audit_log_timestamp_idx').using('brin', table.timestamp),
+  ],
 );
 
 /** The timestamp of each account's last entry. Its row lock orders the transactions that write entries. */

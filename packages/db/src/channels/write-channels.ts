@@ -38,7 +38,7 @@ export async function createChannel(
 ): Promise<{ id: string; secret: string }> {
   const secret = generateSecret();
   return db.transaction(async (tx) => {
-    if (fields.selector) await lockAssignments(tx, accountId, 'exclusive');
+    await lockAssignments(tx, accountId, 'exclusive');
     const values = { accountId, ...fields, sealedSecret: secrets.encrypt(secret) };
     const row = firstOf(await tx.insert(channels).values(values).returning());
     await assignMonitors(tx, row, monitorIds);
@@ -73,7 +73,7 @@ export async function updateChannel(
     if (!before.enabled) await holdAllIfDisabled(db, id, holding);
   }
   return db.transaction(async (tx) => {
-    if (update.selector !== undefined) await lockAssignments(tx, accountId, 'exclusive');
+    if (monitorIds || update.selector !== undefined) await lockAssignments(tx, accountId, 'exclusive');
     const row = await findChannelRow(tx, accountId, id, 'no key update');
     // What was due while the channel was disabled is sent only after a redelivery.
     if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
@@ -103,7 +103,7 @@ async function assignMonitors(
   monitorIds: readonly string[],
 ): Promise<void> {
   const ids = [...new Set(monitorIds)];
-  const errors = await validateMonitorIds(tx, accountId, ids, 'key share');
+  const errors = await validateMonitorIds(tx, accountId, ids);
   if (errors.length > 0) {
     throw new AppError('validation_failed', 'These fields are invalid: monitorIds.', { errors });
   }

@@ -74,3 +74,8 @@ export function deleteOldIdempotencyKeys(db: Database, signal?: AbortSignal): Pr
   const isOld = sql`created_at < now() - make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
   return deleteInBatches(db, 'idempotency_keys', isOld, signal);
 }
+
+/** Deletes entries of the audit log after 13 months. @returns how many */
+export function deleteOldAuditEntries(db: Database, signal?: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'audit_log', sql`timestamp < now() - interval '13 months'`, signal);
+}

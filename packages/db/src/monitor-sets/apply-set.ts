@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
+import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
@@ -9,8 +10,9 @@ import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
+import { auditMonitor } from '../monitors/monitor-codec.ts';
 import { monitors } from '../monitors/table.ts';
-import { writeMonitors } from '../monitors/write-monitors.ts';
+import { type WrittenRow, writeMonitors } from '../monitors/write-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
 /** How many times the set is compared while other requests keep changing its monitors. */
@@ -69,6 +71,7 @@ export async function applySet(
         set,
         created.map(({ row }) => row.id),
       );
+      await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created]));
       return { result, version, schedules, statusChangeIds };
     })
     .catch((error: unknown) => {
@@ -77,6 +80,23 @@ export async function applySet(
       const message = 'Another monitor has just taken an externalId of this set. Try again.';
       throw new AppError('conflict', message, { cause: error });
     });
+}
+
+/** @param written the monitors that were updated, then those that were created */
+function* auditSet(
+  { source }: MonitorSet,
+  plan: SetPlan,
+  written: readonly Pick<WrittenRow, 'row'>[],
+): Iterable<AuditRecord> {
+  for (const row of plan.delete) yield* auditMonitor(row, null);
+  for (const [index, { row }] of written.entries()) {
+    const { before = null, changed = [] } = plan.update[index] ?? {};
+    yield* auditMonitor(before, row, changed);
+  }
+  const counts = { created: plan.create.length, updated: plan.update.length, deleted: plan.delete.length };
+  const changes = Object.entries(counts).flatMap(([field, to]) => (to > 0 ? { field, from: null, to } : []));
+  if (changes.length > 0)
+    yield { action: 'set.applied', target: { type: 'set', id: null, name: source }, changes };
 }
 
 /** @returns the version of the plan. @throws AppError precondition_failed */

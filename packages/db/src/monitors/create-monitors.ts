@@ -1,11 +1,12 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
-import { toMonitor } from './monitor-codec.ts';
+import { auditMonitor, toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
 import { writeMonitors, type WriteScope, type WrittenRow } from './write-monitors.ts';
 
@@ -52,6 +53,7 @@ export async function createMonitor(
         const stored: StoredMonitor = { given, version: created.version };
         await storeResult(tx, request, stored);
       }
+      await recordAudit(tx, actor, auditMonitor(null, written.row));
       return created;
     })
     .catch((error: unknown) => {

@@ -1,7 +1,10 @@
 import { sql } from 'drizzle-orm';
+import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 
 /**
@@ -17,13 +20,16 @@ export async function deleteMonitor(
 ): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
-    requireVersion(await findMonitorRow(tx, accountId, id, 'update'), versions);
+    await lockAssignments(tx, accountId, 'shared');
+    const row = await findMonitorRow(tx, accountId, id, 'update');
+    requireVersion(row, versions);
     await removeMonitors(tx, [id]);
+    await recordAudit(tx, actor, auditMonitor(row, null));
   });
 }
 
 /**
- * Deletes monitors whose rows the transaction has locked; the only place that does. `purgeDeletedMonitors` later deletes their events,
+ * Deletes monitors whose rows the transaction has locked, after the assignments (`lockAssignments`); the only place that does. `purgeDeletedMonitors` later deletes their events,
  * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an alert that was due is still sent.
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<void> {

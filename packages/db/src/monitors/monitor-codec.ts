@@ -1,3 +1,4 @@
+import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
 import type { FieldError } from '@tocsin/contracts/errors';
 import {
   createMonitorSchema,
@@ -7,6 +8,7 @@ import {
 } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { type Audited, type AuditRecord, recordOf } from '../audit-log/record-audit.ts';
 import { laterThan } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
@@ -71,7 +73,7 @@ export class UnreadableMonitorError extends Error {
 /** The input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and the error if there are any. */
 export function readInput(
   row: MonitorRow,
-  secrets: SecretBox,
+  secrets: Pick<SecretBox, 'decrypt'>,
 ): { readonly shown: MonitorInput; readonly error: UnreadableMonitorError | null } {
   let error: UnreadableMonitorError | null = null;
   const decrypt = (sealed: string): string => {
@@ -92,6 +94,24 @@ export function readInput(
     body: row.sealedBody === null ? null : decrypt(row.sealedBody),
   };
   return { shown: pick(values, FIELDS), error };
+}
+
+/**
+ * The record of what happened to a monitor, without header values and bodies.
+ * @param before null if it was created
+ * @param after null if it was deleted
+ * @param changed the fields whose values differ, if both are given
+ */
+export function auditMonitor(
+  before: MonitorRow | null,
+  after: MonitorRow | null,
+  changed: readonly string[] = [],
+): AuditRecord[] {
+  return recordOf('monitor', before && toAudited(before), after && toAudited(after), changed);
+}
+
+function toAudited(row: MonitorRow): Audited {
+  return { id: row.id, ...readInput(row, { decrypt: () => AUDITED_SECRET }).shown };
 }
 
 /** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */

@@ -1,5 +1,5 @@
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
@@ -35,27 +35,25 @@ export function requireVersion(row: MonitorRow, versions: ReadonlySet<string> | 
   );
 }
 
-/** The ids that belong to no monitor of the account. @param lock keeps the others from being deleted until the transaction ends */
+/** The ids that belong to no monitor of the account. */
 export async function findUnknownMonitors(
   db: Queryable,
   accountId: string,
   monitorIds: readonly string[],
-  lock?: 'key share',
 ): Promise<string[]> {
   if (monitorIds.length === 0) return [];
   const known = new Set(
     await queryColumn(db)`
-      select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})
-      order by id ${lock === undefined ? sql`` : sql`for key share`}`,
+      select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})`,
   );
   return monitorIds.filter((id) => !known.has(id));
 }
 
 /** The errors of the field `monitorIds`, see `findUnknownMonitors`. */
 export async function validateMonitorIds(
-  ...[db, accountId, monitorIds, lock]: Parameters<typeof findUnknownMonitors>
+  ...[db, accountId, monitorIds]: Parameters<typeof findUnknownMonitors>
 ): Promise<FieldError[]> {
-  const unknown = await findUnknownMonitors(db, accountId, monitorIds, lock);
+  const unknown = await findUnknownMonitors(db, accountId, monitorIds);
   const message = 'is not a monitor of this account';
   return unknown.map((id) => ({ path: `monitorIds.${monitorIds.indexOf(id)}`, message }));
 }

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
 import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitors.ts';
-import { placeholderErrors, readInput } from './monitor-codec.ts';
+import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 import type { MonitorRow } from './table.ts';
 import { effectiveRegions, writeMonitors, type WrittenRow } from './write-monitors.ts';
@@ -32,6 +34,8 @@ export async function updateMonitor(
   const { accountId } = actor;
   return context.db
     .transaction(async (tx) => {
+      if (update.labels !== undefined || update.source !== undefined)
+        await lockAssignments(tx, accountId, 'shared');
       const before = await findMonitorRow(tx, accountId, id, 'no key update');
       requireVersion(before, versions);
       const oldInput = readBefore(context, before, update);
@@ -43,6 +47,7 @@ export async function updateMonitor(
       }
       const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
       const written = firstOf(await writeMonitors(scope, [{ before, input, changed }]));
+      await recordAudit(tx, actor, auditMonitor(before, written.row, changed));
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
     .catch((error: unknown) => {

@@ -44,6 +44,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`POST ${D}/channels/:id/test`]: rare,
   [`GET ${D}/channels/:id/deliveries`]: mayFail,
   [`GET ${D}/incidents`]: mayFail,
+  [`GET ${D}/audit-log`]: mayFail,
   [`GET ${D}/maintenance-windows`]: mayFail,
   [`POST ${D}/maintenance-windows`]: frequent,
   [`PATCH ${D}/maintenance-windows/:id`]: frequent,

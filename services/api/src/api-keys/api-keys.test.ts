@@ -37,6 +37,7 @@ describe('API keys', () => {
       id: expect.any(String),
       name: 'CI',
       scopes: 'read,write',
+      sources: null,
       expiresAt: null,
       lastUsedAt: null,
       createdBy: { id: user.id, name: 'Test user', email: null, removed: false },
@@ -92,7 +93,7 @@ describe('API keys', () => {
     [{ name: 'a', expiresAt: 4_070_908_800 }, 'expiresAt'],
     [{ name: 'a', expiresAt: '0000-01-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'a', expiresAt: '9999-12-31T23:59:59-23:59' }, 'expiresAt'],
-    [{ name: 'a', scopes: 'read' }, 'scopes'],
+    [{ name: 'a', scopes: 'read, write' }, 'scopes'],
   ])('%j: 400 with the field', async (body, path) => {
     const response = await agent.post(KEYS).send(body);
     expect(response.status).toBe(400);

@@ -2,6 +2,7 @@ import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
   deleteExpiredSignIns,
   deleteFinished,
+  deleteOldAuditEntries,
   deleteOldIdempotencyKeys,
   deleteOldTriggers,
 } from '@tocsin/db/database/delete-expired';
@@ -90,6 +91,7 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
     byAge('delete expired sessions', () => deleteExpiredSignIns(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
+    byAge('delete old audit entries', () => deleteOldAuditEntries(db, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
     // Last, so that no other task waits for a partition in use.
     byAge('drop expired events', async (now) =>

@@ -78,9 +78,14 @@ async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]):
   }
 }
 
+/** What a new window covers unless its fields say otherwise. */
+const EMPTY_SCOPE = { monitorIds: [], selector: null, allMonitors: false };
+
 /** Validates the rules between the fields of a new window, as far as the fields are valid. @throws AppError validation_failed */
 async function parseCreate(db: Database, accountId: string, body: RawBody): Promise<MaintenanceWindowInput> {
-  const errors = await validateWindow(db, accountId, validFields(body));
+  const absent = Object.entries(EMPTY_SCOPE).filter(([field]) => body[field] === undefined);
+  const fields = { ...Object.fromEntries(absent), ...validFields(body) };
+  const errors = await validateWindow(db, accountId, fields);
   return parseFields(createMaintenanceWindowSchema, body, errors);
 }
 

@@ -76,6 +76,8 @@ describe('POST', () => {
     expect(maintenanceWindowSchema.parse(maintenanceWindow)).toEqual({
       ...body,
       id: expect.any(String),
+      selector: null,
+      allMonitors: false,
       rrule: null,
       timeZone: 'UTC',
       state: 'scheduled',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { LIMITS } from '@tocsin/contracts/limits';
 import { type MonitorSetResult, monitorSetResultSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { systemActor } from '@tocsin/db/audit-log/actor';
@@ -309,11 +310,14 @@ describe('an invalid set', () => {
 
   test('with too many values is refused before it is parsed, or with one error if one field has them', async () => {
     const body = (monitors: string): string => `{"source":"bomb","monitors":${monitors}}`;
-    for (const text of [body(`[${'{},'.repeat(1_000_000)}{}]`), '{"a":'.padEnd(2_000_000, '[')]) {
+    for (const text of [
+      body(`[${'{},'.repeat(LIMITS.bodyValues)}{}]`),
+      '{"a":'.padEnd(2 * LIMITS.bodyValues, '['),
+    ]) {
       const { status, body: response } = await send(text);
       expect([status, (response as { detail: string }).detail]).toEqual([
         413,
-        'The body must contain at most 1000000 values.',
+        `The body must contain at most ${LIMITS.bodyValues} values.`,
       ]);
     }
     // Commas and brackets in strings do not count.

@@ -35,6 +35,7 @@ describe('create', () => {
       timeout: 10,
       method: 'GET',
       headers: null,
+      labels: {},
       body: null,
       assertions: null,
       failureThreshold: 1,

@@ -143,6 +143,8 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery' },
   [`GET ${D}/incidents`]: { kind: 'incident' },
   [`GET ${D}/incidents/:id`]: { kind: 'incident' },
+  'GET /api/cli/audit-log': { kind: 'monitor' },
+  [`GET ${D}/audit-log`]: { kind: 'monitor' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
   [`GET ${D}/regions`]: { kind: 'monitor' },
   [`GET ${D}/maintenance-windows`]: { kind: 'maintenanceWindow' },

@@ -14,7 +14,7 @@ export function monitorFields(monitor: Monitor): [MonitorField, FieldValue][] {
   const fields = Object.keys(createMonitorSchema.shape) as MonitorField[];
   return fields
     .map((field): [MonitorField, FieldValue] => [field, monitor[field]])
-    .filter(([, value]) => value !== null);
+    .filter(([field, value]) => value !== null && (field !== 'labels' || Object.keys(value).length > 0));
 }
 
 /** The fields that differ from their defaults. */

@@ -1,0 +1,107 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditAction, AuditChange, AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
+import { sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../database/open.ts';
+import { firstOf, queryColumn } from '../database/sql.ts';
+import type { Actor } from './actor.ts';
+
+/** Entries of one statement, and between two turns of the event loop. */
+const MAX_BATCH_SIZE = 250;
+
+/** What an actor did in a transaction. */
+export interface AuditRecord {
+  readonly action: AuditAction;
+  readonly target: AuditTarget;
+  /** Without secrets, see `AUDITED_SECRET`. */
+  readonly changes: readonly AuditChange[];
+}
+
+/** What is audited of a target: its fields as the API shows them, with `AUDITED_SECRET` in place of secrets. */
+export interface Audited {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * What happened to a target.
+ * @param before null if it was created
+ * @param after null if it was deleted
+ * @param secrets fields that changed although they look the same
+ * @returns nothing if no field changed
+ */
+export function recordOf<Type extends 'monitor' | 'channel' | 'maintenanceWindow' | 'user'>(
+  type: Type,
+  before: Audited | null,
+  after: Audited | null,
+  secrets: readonly string[] = [],
+): AuditRecord[] {
+  const target = after ?? before;
+  const changes = changesOf(before, after, secrets);
+  if (target === null || changes.length === 0) return [];
+  const action = `${type}.${before === null ? 'created' : after === null ? 'deleted' : 'updated'}` as const;
+  return [{ action, target: { type, id: target.id, name: target.name }, changes }];
+}
+
+/** The fields that differ. One that is missing counts as null. */
+export function changesOf(
+  before: object | null,
+  after: object | null,
+  secrets: readonly string[] = [],
+): AuditChange[] {
+  const [from, to] = [fieldsOf(before), fieldsOf(after)];
+  return [...new Set([...from.keys(), ...to.keys()])].flatMap((field) => {
+    const change = { field, from: from.get(field) ?? null, to: to.get(field) ?? null };
+    return secrets.includes(field) || !isDeepStrictEqual(change.from, change.to) ? change : [];
+  });
+}
+
+/** As JSON, except the id. */
+function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from']> {
+  const { id: _, ...fields } = { id: null, ...target };
+  return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));
+}
+
+/**
+ * Records what the actor did. Call it last in the transaction that does it: until the commit, other transactions of the account that
+ * record wait for it, so that timestamps increase in the order of commits, and nothing after it may wait for a lock.
+ */
+export async function recordAudit(
+  tx: Transaction,
+  { accountId, type, id, name, requestId }: Actor,
+  records: Iterable<AuditRecord>,
+): Promise<void> {
+  const batches: (AuditRecord & { readonly id: string; readonly position: number })[][] = [];
+  let count = 0;
+  for (const record of records) {
+    if (count % MAX_BATCH_SIZE === 0) {
+      batches.push([]);
+      await nextTurn();
+    }
+    batches.at(-1)?.push({ id: uuidv7(), position: count, ...record });
+    count += 1;
+  }
+  if (count === 0) return;
+  const actor = JSON.stringify({ type, id, name });
+  const first = await advanceClock(tx, accountId, count);
+  for (const batch of batches) {
+    await tx.execute(sql`
+      insert into audit_log (id, account_id, timestamp, actor, request_id, action, target, changes)
+      select r.id, ${accountId}, ${first}::timestamptz + r.position * interval '1 microsecond', ${actor}::jsonb, ${requestId},
+        r.action, r.target, r.changes
+      from jsonb_to_recordset(${JSON.stringify(batch)}::jsonb) as r (
+        id uuid, position int, action text, target jsonb, changes jsonb)`);
+  }
+}
+
+/** Reserves a microsecond for each entry, and locks the clock of the account. @returns the first one */
+async function advanceClock(tx: Transaction, accountId: string, count: number): Promise<string> {
+  const rest = sql`${count - 1}::int * interval '1 microsecond'`;
+  const rows = await queryColumn(tx)`
+    insert into audit_clocks as c (account_id, last_timestamp) values (${accountId}, clock_timestamp() + ${rest})
+    on conflict (account_id) do update
+    set last_timestamp = greatest(clock_timestamp(), c.last_timestamp + interval '1 microsecond') + ${rest}
+    returning (last_timestamp - ${rest})::text`;
+  return firstOf(rows);
+}
