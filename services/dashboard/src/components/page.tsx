@@ -1,6 +1,6 @@
-import { Alert, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
-import { type Icon, IconCode } from '@tabler/icons-react';
+import type { Icon } from '@tabler/icons-react';
 import type { RouterEvents } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import classes from './page.module.css';
@@ -79,20 +79,6 @@ export function Panel({ title, actions, children }: PanelProps): ReactNode {
       )}
       {children}
     </Paper>
-  );
-}
-
-interface ManagedAsCodeProps {
-  readonly what: 'channel' | 'monitor';
-  readonly source: string;
-}
-
-/** A notice that edits are overwritten. */
-export function ManagedAsCode({ what, source }: ManagedAsCodeProps): ReactNode {
-  return (
-    <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760}>
-      This {what} belongs to the source “{source}”. Applying the source again overwrites your changes.
-    </Alert>
   );
 }
 

@@ -24,7 +24,8 @@ export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: Label
         const value = labels[key] ?? '';
         const text = `${key}=${value}`;
         return (
-          <li key={key}>
+          // Long labels shrink before short ones.
+          <li key={key} style={{ flexShrink: text.length ** 2 }}>
             <Link
               to="/"
               search={{ ...search, selector: withLabel(search.selector ?? '', key, value) }}

@@ -85,7 +85,7 @@ export function withLength(values: WindowValues, lengthMs: number): WindowValues
 
 /** Errors of the form's own fields and of the request body. The server checks the rest. */
 export function findErrors(values: WindowValues): FieldError[] {
-  const { startsAt, endsAt, timeZone, repeat, every, ends, until, count, rrule, monitorIds } = values;
+  const { startsAt, endsAt, timeZone, repeat, every, ends, until, count, rrule } = values;
   const hasInterval = repeat !== 'once' && repeat !== 'custom';
   const length = lengthOf(values);
   const own = {
@@ -94,7 +94,7 @@ export function findErrors(values: WindowValues): FieldError[] {
     rrule: repeat === 'custom' && rrule.trim() === '' && 'Enter a rule, such as FREQ=WEEKLY;BYDAY=SA.',
     every: hasInterval && !isIntegerUpTo(every, 1_000) && 'must be from 1 to 1,000',
     until: hasInterval && ends === 'until' && !/^\d{4}-\d{2}-\d{2}$/.test(until) && 'Enter the last day.',
-    monitorIds: monitorIds.length === 0 && 'Select at least one monitor.',
+    monitorIds: !coversAny(values) && 'Select at least one monitor, or enter a label selector.',
     count: hasInterval && ends === 'count' && !isIntegerUpTo(count, 366) && 'must be from 1 to 366',
   };
   return [
@@ -102,6 +102,10 @@ export function findErrors(values: WindowValues): FieldError[] {
     ...findSelectorErrors(values),
     ...bodyErrors(createMaintenanceWindowSchema, toBody(values)),
   ];
+}
+
+function coversAny({ monitorIds, allMonitors, selector }: WindowValues): boolean {
+  return allMonitors || monitorIds.length > 0 || selector.trim() !== '';
 }
 
 function timeError(local: string, zone: string): string | false {

@@ -1,6 +1,6 @@
 import { Button, CloseButton, Group, NativeSelect, Stack, TextInput, UnstyledButton } from '@mantine/core';
 import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
-import { IconSearch, IconTag } from '@tabler/icons-react';
+import { IconSearch } from '@tabler/icons-react';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { StatusBadge } from '../../components/text.tsx';
@@ -70,13 +70,11 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
           }
           data={MONITOR_ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         />
-      </Group>
-      <Group justify="space-between" gap="xs">
-        <StatusFilter counts={counts} value={search.status} onChange={(status) => onChange({ status })} />
-        <Button variant="default" size="xs" aria-pressed={isSelecting} onClick={onSelecting}>
-          {isSelecting ? 'Stop selecting' : 'Select'}
+        <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
+          {isSelecting ? 'Done' : 'Select'}
         </Button>
       </Group>
+      <StatusFilter counts={counts} value={search.status} onChange={(status) => onChange({ status })} />
     </Stack>
   );
 }
@@ -139,12 +137,11 @@ function SelectorField({ value, onChange }: SearchFieldProps): ReactNode {
   return (
     <TextInput
       className={classes['selector'] ?? ''}
-      classNames={{ error: classes['error'] ?? '' }}
+      classNames={{ wrapper: classes['input'] ?? '', error: classes['error'] ?? '' }}
       aria-label="Filter by labels"
       placeholder="Labels: app=shop,tier in (web,api),!old"
       spellCheck={false}
       autoCapitalize="none"
-      leftSection={<IconTag size={16} aria-hidden />}
       rightSection={text !== '' && <CloseButton aria-label="Clear labels" onClick={() => type('')} />}
       value={text}
       error={readSelector(value).error}
