@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { createProgram } from './program.ts';
-import { CliError, EXIT, type ExitCode } from './terminal/cli-error.ts';
+import { CliError, EXIT } from './terminal/cli-error.ts';
 import { processTerminal } from './terminal/process-terminal.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { plain } from './terminal/text.ts';
@@ -12,7 +12,9 @@ export async function main(args: readonly string[]): Promise<void> {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
+      // While `runCommand` has a listener, the signal is for its command.
+      if (process.listenerCount(signal) > 1) return;
       stop.abort();
       // The exit code of a process that the signal ends, even if something hangs.
       process.exit(code);
@@ -22,10 +24,10 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** Runs one command. Never rejects: errors are written to stderr. @param args without `node` and the script */
-export async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  let code: ExitCode = EXIT.ok;
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code: number = EXIT.ok;
   try {
-    const program = createProgram(terminal, (exit) => {
+    const program = createProgram(args, terminal, (exit) => {
       code = exit;
     });
     await program.parseAsync(args, { from: 'user' });
@@ -35,7 +37,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-function reportError(error: unknown, { note, signal, env }: Terminal): ExitCode {
+function reportError(error: unknown, { note, signal, env }: Terminal): number {
   // Commander has printed the error already, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
   if (signal.aborted) return EXIT.failed;

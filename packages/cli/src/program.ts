@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
+import { type Selector } from '@tocsin/contracts/labels/selector';
+import { parseSelector, SelectorSyntaxError } from '@tocsin/contracts/labels/selector-syntax';
+import { LIMITS } from '@tocsin/contracts/limits';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { apply, type ApplyFlags } from './commands/apply.ts';
 import { listEvents } from './commands/events.ts';
 import { exportMonitors } from './commands/export.ts';
 import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './commands/import.ts';
+import { maintain, type MaintainFlags } from './commands/maintain.ts';
 import { listMonitors } from './commands/monitors.ts';
 import { tail } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
 import { ApiClient } from './http/api-client.ts';
 import { readSettings, type ServerFlags } from './http/settings.ts';
-import type { ExitCode } from './terminal/cli-error.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { plain } from './terminal/text.ts';
 
@@ -25,24 +28,30 @@ Exit codes:
   0  success
   1  failure
   2  files and monitors differ, or a monitor is DOWN
+  maintain exits with the code of its command.
 
 Examples:
   tocsin apply -f monitors/ --dry-run
+  tocsin maintain -l app=shop --for 10m -- ./deploy.sh
   tocsin trigger shop-front --wait 120
   tocsin tail -f`;
 
-type OnExit = (code: ExitCode) => void;
+type OnExit = (code: number) => void;
 /** A command that calls the API. Its `Args` are the arguments and flags of its command line. */
 type ApiCommand<Args extends unknown[]> = (
   api: ApiClient,
   terminal: Terminal,
   ...args: Args
-) => Promise<ExitCode>;
+) => Promise<number>;
 /** Makes a command an action of Commander. */
 type ToAction = <Args extends unknown[]>(command: ApiCommand<Args>) => (...args: Args) => Promise<void>;
 
-/** The command line. @param onExit called with the exit code of the command */
-export function createProgram(terminal: Terminal, onExit: OnExit): Command {
+/**
+ * The command line.
+ * @param rawArgs the arguments that it will parse
+ * @param onExit called with the exit code of the command
+ */
+export function createProgram(rawArgs: readonly string[], terminal: Terminal, onExit: OnExit): Command {
   const program = new Command('tocsin')
     .description('Manage Tocsin monitors as code: apply files, show differences, run checks, follow results.')
     .version(readVersion(), '--version', 'print the version')
@@ -85,6 +94,7 @@ export function createProgram(terminal: Terminal, onExit: OnExit): Command {
       onExit(await importMonitors(terminal, tool, file, flags)),
     );
   addMonitorCommands(program, toAction);
+  addMaintain(program, toAction, rawArgs);
   return program;
 }
 
@@ -166,6 +176,49 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .action(
       toAction((api, terminal, words: string[], flags: TriggerFlags) => trigger(api, terminal, words, flags)),
     );
+}
+
+function addMaintain(program: Command, toAction: ToAction, rawArgs: readonly string[]): void {
+  program
+    .command('maintain')
+    .description('silence monitors, for a time or while a command runs')
+    .usage('[options] [monitor...] [-- command...]')
+    .argument('[monitor...]', 'id, externalId or name')
+    .option('-l, --selector <selector>', 'monitors with these labels, such as app=shop', parseSelectorFlag)
+    .option('--all', 'all monitors')
+    .requiredOption('--for <duration>', 'the longest duration, such as 30s, 10m, 2h or 1d', parseDuration)
+    .option('--name <text>', 'name of the maintenance window', 'tocsin maintain')
+    .action(
+      toAction((api, terminal, operands: string[], flags: MaintainFlags) => {
+        // Commander removes the separator and takes the command as further operands.
+        const separator = rawArgs.indexOf('--');
+        const command = separator < 0 ? [] : rawArgs.slice(separator + 1);
+        const words = operands.slice(0, operands.length - command.length);
+        return maintain(api, terminal, words, command, flags);
+      }),
+    );
+}
+
+function parseSelectorFlag(text: string): Selector {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty. To cover every monitor, use --all.');
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (error instanceof SelectorSyntaxError) throw new InvalidArgumentError(`${error.message}.`);
+    throw error;
+  }
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** @returns seconds */
+function parseDuration(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const seconds = Number(count) * (UNIT_SECONDS[unit] ?? Number.NaN);
+  if (seconds >= 1 && seconds <= LIMITS.maintenanceDays * 86_400) return seconds;
+  throw new InvalidArgumentError(
+    `It must be a number with s, m, h or d, such as 10m, and at most ${LIMITS.maintenanceDays}d.`,
+  );
 }
 
 function parseStatus(text: string): string {

@@ -41,6 +41,7 @@ export function fakeTerminal(
       await answer();
       return true;
     },
+    run: () => Promise.reject(new Error('no command expected')),
     signal: stop.signal,
     stop: () => stop.abort(),
   };

@@ -19,11 +19,13 @@ export const LIMITS = {
   labelNameCharacters: 63,
   selectorValues: 100,
   keySources: 100,
+  maintenanceDays: 30,
   emailCharacters: 254,
   passwordCharacters: { min: 8, max: 128 },
   apiBodyBytes: 256 * 1024,
   monitorSetBytes: 32 * 1024 * 1024,
   monitorSetSize: 10_000,
+  channelSetSize: 1_000,
   /** JSON values in a body. The largest set has fewer, even with every field, header and region in use. */
   bodyValues: 1_400_000,
   idempotencyKeyCharacters: 255,

@@ -28,8 +28,7 @@ beforeEach(async () => {
 
 function makeUser(email: string): Promise<User> {
   const { accountId } = context;
-  return createUser(context.db, {
-    accountId,
+  return createUser(context.db, systemActor(accountId), {
     role: 'owner',
     name: 'Test user',
     email,

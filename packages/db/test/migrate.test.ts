@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { MigrationReport } from '@tocsin/db/database/apply-migrations';
 import { migrate, MIGRATIONS } from '@tocsin/db/database/migrate';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
@@ -63,8 +64,7 @@ test('a run reports the rows that a migration returns', async () => {
   const { id: accountId } = await ensureAccount(context.db);
   const [ada, bob] = ['ada@example.com', 'bob@example.com'];
   for (const email of [ada, bob]) {
-    await createUser(context.db, {
-      accountId,
+    await createUser(context.db, systemActor(accountId), {
       role: 'owner',
       name: email,
       email,

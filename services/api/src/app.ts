@@ -5,7 +5,7 @@ import helmet from 'helmet';
 import { createGuards } from './access/access.ts';
 import { apiKeyApi } from './api-keys/handlers.ts';
 import { auditLogApi } from './audit-log/handlers.ts';
-import { channelApi } from './channels/handlers.ts';
+import { channelApi, cliChannelApi } from './channels/handlers.ts';
 import type { ApiContext } from './context.ts';
 import { serveApiReference } from './dashboard-files/api-reference.ts';
 import { serveDashboard } from './dashboard-files/serve-dashboard.ts';
@@ -18,7 +18,7 @@ import { createRouter, notFound } from './http/router.ts';
 import { signInApi, singleSignOnApi } from './identity/handlers.ts';
 import { incidentApi } from './incidents/handlers.ts';
 import { streamApi } from './live-stream/handlers.ts';
-import { maintenanceWindowApi } from './maintenance-windows/handlers.ts';
+import { cliMaintenanceWindowApi, maintenanceWindowApi } from './maintenance-windows/handlers.ts';
 import { monitorSetApi } from './monitor-sets/handlers.ts';
 import { dashboardMonitorApi, monitorApi, monitorViewApi } from './monitors/handlers.ts';
 import { peopleApi } from './people/handlers.ts';
@@ -50,9 +50,11 @@ const APIS = [
   monitorViewApi,
   monitorSetApi,
   streamApi,
+  cliChannelApi,
   channelApi,
   deliveryApi,
   incidentApi,
+  cliMaintenanceWindowApi,
   maintenanceWindowApi,
   regionApi,
   apiKeyApi,

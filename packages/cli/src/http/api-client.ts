@@ -1,3 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  createCliMaintenanceWindowSchema,
+  MaintenanceWindow,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { cliMaintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
 import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event } from '@tocsin/contracts/monitors/events';
@@ -20,7 +26,7 @@ export interface ApiClientOptions {
   readonly timeoutMs?: number;
 }
 
-type Routes = typeof monitorRoutes & typeof monitorSetRoutes;
+type Routes = typeof monitorRoutes & typeof monitorSetRoutes & typeof cliMaintenanceWindowRoutes;
 
 const RETRIES = 4;
 const BACKOFF_MS = 1_000;
@@ -95,6 +101,18 @@ export class ApiClient {
     return { result, etag };
   }
 
+  /** Creates one window, also if a response is lost. */
+  async createMaintenanceWindow(
+    body: z.input<typeof createCliMaintenanceWindowSchema>,
+  ): Promise<{ maintenanceWindow: MaintenanceWindow; monitorCount: number }> {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    return this.#api()('POST /api/cli/maintenance-windows', { body, headers });
+  }
+
+  async endMaintenance(id: string, until: number): Promise<MaintenanceWindow> {
+    return (await this.#api(until)('POST /api/cli/maintenance-windows/:id/end', { id })).maintenanceWindow;
+  }
+
   /** A typed client for one request. */
   #api(until?: number, onEtag: (etag: string | null) => void = () => undefined): Client<Routes> {
     const serverUrl = this.url.replace(/\/+$/, '');
@@ -130,11 +148,15 @@ function createGot(options: ApiClientOptions): Got {
     retry: {
       limit: RETRIES,
       methods: ['GET', 'PUT', 'POST'],
-      statusCodes: [429, 502, 503],
+      statusCodes: [409, 429, 502, 503],
       maxRetryAfter: MAX_RETRY_AFTER_MS,
       calculateDelay: ({ attemptCount, computedValue, retryAfter, error }) => {
         if (computedValue === 0 || mayHaveTriggered(error)) return 0;
-        const delay = retryAfter ?? backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
+        // Only the conflict with the same request, whose response was lost, is temporary.
+        if (error.response?.statusCode === 409 && retryAfter === undefined) return 0;
+        const backoff = backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
+        // 0 would mean not to retry.
+        const delay = Math.max(retryAfter ?? backoff, 1);
         const { until = Infinity } = error.options.context as RequestContext;
         return performance.now() + delay > until ? 0 : delay;
       },
@@ -177,9 +199,9 @@ function translate(error: unknown, url: string): unknown {
   return error;
 }
 
-/** Whether the request may have started a check that a retry would start again. Requests other than POST are idempotent. */
+/** Whether the request may have started a check that a retry would start again. Other requests are idempotent. */
 function mayHaveTriggered(error: RequestError): boolean {
-  return error.options.method === 'POST' && isResponseLost(error);
+  return String(error.options.url).endsWith('/trigger') && isResponseLost(error);
 }
 
 /** Whether the server may have processed the request. */

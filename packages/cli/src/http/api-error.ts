@@ -1,4 +1,4 @@
-import type { FieldError, Problem } from '@tocsin/contracts/errors';
+import { type FieldError, type Problem, problemType } from '@tocsin/contracts/errors';
 import { CliError } from '../terminal/cli-error.ts';
 
 /** A failed request to the API. */
@@ -41,7 +41,7 @@ export function responseError(
     return new ApiError(message, status, [], undefined, followsLostResponse);
   }
   const reference = status >= 500 ? ` (request ${body.instance})` : '';
-  const message = `${body.detail}${reference}${hintFor(status)}`;
+  const message = `${body.detail}${reference}${hintFor(body)}`;
   return new ApiError(message, status, body.errors ?? [], undefined, followsLostResponse);
 }
 
@@ -58,8 +58,8 @@ function hintForProxy(status: number): string {
   return 'The server is not Tocsin. Check TOCSIN_URL.';
 }
 
-function hintFor(status: number): string {
+function hintFor({ status, type }: Problem): string {
   if (status === 401) return ' Set TOCSIN_API_KEY to an API key of this server.';
-  if (status === 403) return ' TOCSIN_API_KEY needs the scope write.';
+  if (type === problemType('forbidden')) return ' TOCSIN_API_KEY needs the scope write.';
   return '';
 }

@@ -3,7 +3,9 @@ import { createInterface } from 'node:readline/promises';
 import cliProgress from 'cli-progress';
 import picocolors from 'picocolors';
 import yoctoSpinner from 'yocto-spinner';
+import { runCommand } from './run-command.ts';
 import type { Progress, Terminal } from './terminal.ts';
+import { plain } from './text.ts';
 
 const NO_PROGRESS: Progress = { update: () => undefined, stop: () => undefined };
 /** The exit code of a process that SIGPIPE ends: the command may not have finished its work. */
@@ -45,6 +47,7 @@ export function processTerminal(signal: AbortSignal): Terminal {
         },
       };
     },
+    run: (command) => runCommand(command, (text) => write(stderr, plain(text))),
     confirm: (question) => confirm(question, stdin, stderr.isTTY ? stderr : stdout, signal),
   };
 }

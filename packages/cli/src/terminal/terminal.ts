@@ -38,6 +38,8 @@ export interface Terminal {
   readonly progress: (text: string, total?: number) => Progress;
   /** Asks a question. An empty answer is no. */
   readonly confirm: (question: string) => Promise<boolean>;
+  /** Runs another command on this terminal, see `runCommand`. @returns its exit code */
+  readonly run: (command: readonly string[]) => Promise<number>;
   /** Aborted when the command must stop. */
   readonly signal: AbortSignal;
 }

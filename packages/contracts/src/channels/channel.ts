@@ -6,18 +6,18 @@ import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
 const flag = z.boolean({ error: 'must be true or false' });
 
+function refuseDuplicates(list: readonly string[], context: z.RefinementCtx): void {
+  const seen = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    if (seen.has(item)) context.addIssue({ code: 'custom', path: [index], message: 'is a duplicate' });
+    seen.add(item);
+  }
+}
+
 const monitorIds = monitorIdList((given) =>
   given === undefined ? 'is required' : 'must be an array of monitor ids',
 )
-  .superRefine((ids, context) => {
-    const seen = new Set<string>();
-    for (const [index, id] of ids.entries()) {
-      if (seen.has(id)) {
-        context.addIssue({ code: 'custom', path: [index], message: 'is a duplicate' });
-      }
-      seen.add(id);
-    }
-  })
+  .superRefine(refuseDuplicates)
   .meta({ uniqueItems: true });
 
 const events = z
@@ -42,6 +42,16 @@ const fields = {
     .describe('The webhook events that it receives; null: all. Test events are always sent.'),
 };
 
+/** The base64 of 24 to 64 bytes, if the number of its characters is a multiple of 4. */
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
+const secretError = 'must be `whsec_` and the base64, with padding, of 24 to 64 random bytes';
+
+/** A signing secret that a client chooses. Messages never repeat it. */
+const givenSecret = z
+  .string({ error: 'must be a string' })
+  .regex(SECRET, { error: secretError, abort: true })
+  .refine((secret) => (secret.length - 'whsec_'.length) % 4 === 0, { error: secretError });
+
 export const createChannelSchema = component('ChannelCreate', {
   ...fields,
   allMonitors: fields.allMonitors.default(false),
@@ -50,9 +60,77 @@ export const createChannelSchema = component('ChannelCreate', {
 });
 export type ChannelInput = z.infer<typeof createChannelSchema>;
 
+/** The fields that identify a channel for programs, without defaults. */
+const keys = {
+  externalId: label(LIMITS.externalIdCharacters)
+    .nullable()
+    .describe('Your own stable key for it, unique among the channels of the account.'),
+  source: label(LIMITS.externalIdCharacters)
+    .nullable()
+    .describe('The owner that declares it, such as a repository; null: none.'),
+};
+
+export const createCliChannelSchema = component('CliChannelCreate', {
+  ...createChannelSchema.shape,
+  monitorIds: monitorIds
+    .default([])
+    .describe('The monitors whose webhooks it receives, besides those that `selector` matches.'),
+  externalId: keys.externalId.default(null),
+  source: keys.source.default(null),
+  secret: givenSecret
+    .optional()
+    .describe(
+      'Signs its webhooks: `whsec_` and the base64 of 24 to 64 random bytes. Default: a generated one.',
+    ),
+});
+
+/** A channel of a set names monitors by their `externalId`. */
+export const channelSetEntrySchema = z
+  .strictObject(
+    {
+      externalId: keys.externalId
+        .unwrap()
+        .describe('Your own stable key for it, unique among the channels of the account.'),
+      name: fields.name,
+      url: fields.url,
+      selector: createChannelSchema.shape.selector,
+      monitorExternalIds: z
+        .array(label(LIMITS.externalIdCharacters), { error: 'must be an array of externalIds of monitors' })
+        .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} externalIds` })
+        .superRefine(refuseDuplicates)
+        .meta({ uniqueItems: true })
+        .default([])
+        .describe(
+          'The `externalId` of each monitor whose webhooks it receives, besides those that `selector` matches: monitors of this set, or others of the account.',
+        ),
+      allMonitors: createChannelSchema.shape.allMonitors,
+      events: createChannelSchema.shape.events,
+      secret: givenSecret
+        .optional()
+        .describe(
+          'Signs its webhooks: `whsec_` and the base64 of 24 to 64 random bytes. Omitted: the channel keeps its secret, and a new one gets a generated secret.',
+        ),
+      enabled: flag
+        .optional()
+        .describe(
+          'Whether webhooks are sent to it. Omitted: the channel keeps its state, and a new one is enabled.',
+        ),
+    },
+    {
+      error: (issue) =>
+        issue.code === 'invalid_type' ? 'must be an object with the fields of a channel' : undefined,
+    },
+  )
+  .meta({
+    id: 'ChannelSetEntry',
+    description: 'A channel of a set. A field that it omits gets its default, except `secret` and `enabled`.',
+  });
+export type ChannelSetEntry = z.infer<typeof channelSetEntrySchema>;
+
 export const updateChannelSchema = z
   .strictObject({
     ...fields,
+    ...keys,
     enabled: flag.describe('False holds its deliveries; true sends new ones again.'),
   })
   .partial()

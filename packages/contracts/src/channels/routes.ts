@@ -2,57 +2,98 @@ import { z } from 'zod';
 import { channelTestSchema } from '../deliveries/delivery.ts';
 import { ATTEMPT, CHANNEL, MONITOR, SECRET } from '../routes/examples.ts';
 import { defineRoutes, noFields } from '../routes/route.ts';
-import { channelSchema, channelSecretSchema, createChannelSchema, updateChannelSchema } from './channel.ts';
+import {
+  channelSchema,
+  channelSecretSchema,
+  createChannelSchema,
+  createCliChannelSchema,
+  updateChannelSchema,
+} from './channel.ts';
 
 const common = { tag: 'Channels', access: 'member' } as const;
 const resource = 'channel';
 const response = z.strictObject({ channel: channelSchema });
 
-export const channelRoutes = defineRoutes(common, {
-  listChannels: {
-    endpoint: 'GET /api/dashboard/channels',
-    summary: 'List channels',
-    description: 'Newest first.',
-    response: z.strictObject({ channels: z.array(channelSchema) }),
-    responseExample: { channels: [CHANNEL] },
+const list = {
+  summary: 'List channels',
+  description: 'Newest first.',
+  response: z.strictObject({ channels: z.array(channelSchema) }),
+  responseExample: { channels: [CHANNEL] },
+} as const;
+
+const get = {
+  summary: 'Get a channel',
+  resource,
+  response,
+  responseExample: { channel: CHANNEL },
+} as const;
+
+const create = {
+  summary: 'Create a channel',
+  status: 201,
+  response: z.strictObject({ channel: channelSchema, secret: channelSecretSchema }),
+  responseExample: { channel: CHANNEL, secret: SECRET },
+  showsSecret: true,
+  errors: ['conflict'],
+  responseHeaders: ['Location'],
+} as const;
+
+const update = {
+  summary: 'Update a channel',
+  description:
+    'Changes only the fields given. `enabled: false` holds the deliveries that are due. `enabled: true` sends new webhooks again; held deliveries wait until they are redelivered.',
+  resource,
+  body: updateChannelSchema,
+  bodyExample: { enabled: true },
+  response,
+  responseExample: { channel: CHANNEL },
+  errors: ['conflict'],
+} as const;
+
+const remove = {
+  summary: 'Delete a channel',
+  description: 'Deletes its deliveries too.',
+  resource,
+} as const;
+
+/** The channels for programs, with the same rules as in the dashboard. */
+export const cliChannelRoutes = defineRoutes(
+  { tag: 'Channels', access: 'write key' },
+  {
+    listCliChannels: { ...list, endpoint: 'GET /api/cli/channels', access: 'key' },
+    createCliChannel: {
+      ...create,
+      endpoint: 'POST /api/cli/channels',
+      description:
+        'The response contains the secret that signs its webhooks, which no other response to a key shows. A URL that webhooks may not reach is refused. A key that is bound to sources may only create channels of these sources.',
+      body: createCliChannelSchema,
+      bodyExample: {
+        name: 'On call',
+        url: 'https://hooks.example/tocsin',
+        selector: { matchLabels: { app: 'shop' } },
+        externalId: 'on-call',
+        source: 'platform/monitors',
+      },
+    },
+    getCliChannel: { ...get, endpoint: 'GET /api/cli/channels/:id', access: 'key' },
+    updateCliChannel: { ...update, endpoint: 'PATCH /api/cli/channels/:id' },
+    deleteCliChannel: { ...remove, endpoint: 'DELETE /api/cli/channels/:id' },
   },
+);
+
+export const channelRoutes = defineRoutes(common, {
+  listChannels: { ...list, endpoint: 'GET /api/dashboard/channels' },
   createChannel: {
+    ...create,
     endpoint: 'POST /api/dashboard/channels',
-    summary: 'Create a channel',
     description:
       'The response contains the secret that signs its webhooks. A URL that webhooks may not reach is refused.',
     body: createChannelSchema,
     bodyExample: { name: 'On call', url: 'https://hooks.example/tocsin', monitorIds: [MONITOR.id] },
-    status: 201,
-    response: z.strictObject({ channel: channelSchema, secret: channelSecretSchema }),
-    responseExample: { channel: CHANNEL, secret: SECRET },
-    showsSecret: true,
-    responseHeaders: ['Location'],
   },
-  getChannel: {
-    endpoint: 'GET /api/dashboard/channels/:id',
-    summary: 'Get a channel',
-    resource,
-    response,
-    responseExample: { channel: CHANNEL },
-  },
-  updateChannel: {
-    endpoint: 'PATCH /api/dashboard/channels/:id',
-    summary: 'Update a channel',
-    description:
-      'Changes only the fields given. `enabled: false` holds the deliveries that are due. `enabled: true` sends new webhooks again; held deliveries wait until they are redelivered.',
-    resource,
-    body: updateChannelSchema,
-    bodyExample: { enabled: true },
-    response,
-    responseExample: { channel: CHANNEL },
-  },
-  deleteChannel: {
-    endpoint: 'DELETE /api/dashboard/channels/:id',
-    summary: 'Delete a channel',
-    description: 'Deletes its deliveries too.',
-    resource,
-  },
+  getChannel: { ...get, endpoint: 'GET /api/dashboard/channels/:id' },
+  updateChannel: { ...update, endpoint: 'PATCH /api/dashboard/channels/:id' },
+  deleteChannel: { ...remove, endpoint: 'DELETE /api/dashboard/channels/:id' },
   getChannelSecret: {
     endpoint: 'GET /api/dashboard/channels/:id/secret',
     access: 'owner',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  boundedInteger,
   component,
   instant,
   label,
@@ -19,8 +20,10 @@ export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 const MAX_MONITORS = 5_000;
 const MAX_TEXT = 500;
 
+const tooMany = { error: `must contain at most ${MAX_MONITORS} monitors` };
+
 const idList = monitorIdList(() => 'must be an array of monitor ids')
-  .max(MAX_MONITORS, { error: `must contain at most ${MAX_MONITORS} monitors` })
+  .max(MAX_MONITORS, tooMany)
   .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
   .meta({ uniqueItems: true });
 
@@ -29,7 +32,7 @@ const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   startsAt: instant().describe('Start of the first occurrence, within ten years of now.'),
   endsAt: instant().describe(
-    'End of the first occurrence: at most 30 days after `startsAt`, and in the future.',
+    `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future.`,
   ),
   monitorIds: idList.describe('Monitors under maintenance; replaced as a whole.'),
   selector: selectorSchema
@@ -56,6 +59,36 @@ export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate'
   timeZone: fields.timeZone.default('UTC'),
 });
 export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSchema>;
+
+const { shape: created } = createMaintenanceWindowSchema;
+
+/** A window of a program, which may know only how long its work can take, and its monitors by their externalIds. */
+export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowCreate', {
+  ...created,
+  startsAt: created.startsAt
+    .optional()
+    .describe(
+      'Start of the first occurrence, within ten years of now. Unset: now, by the clock of the server.',
+    ),
+  endsAt: created.endsAt
+    .optional()
+    .describe(
+      `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future. Give either this or \`durationSeconds\`.`,
+    ),
+  durationSeconds: boundedInteger(1, LIMITS.maintenanceDays * 86_400, 'seconds')
+    .optional()
+    .describe('Length of an occurrence, in place of `endsAt`.'),
+  externalIds: z
+    .array(storableText, { error: 'must be an array of externalIds' })
+    .max(MAX_MONITORS, tooMany)
+    .default([])
+    .describe('Further monitors under maintenance, by their `externalId`.'),
+}).superRefine(({ endsAt, durationSeconds }, context) => {
+  const isOnlyOne = (endsAt === undefined) !== (durationSeconds === undefined);
+  if (!isOnlyOne)
+    context.addIssue({ code: 'custom', path: ['endsAt'], message: 'give either endsAt or durationSeconds' });
+});
+export type CliMaintenanceWindowInput = z.output<typeof createCliMaintenanceWindowSchema>;
 
 export const updateMaintenanceWindowSchema = z
   .strictObject(fields)
@@ -91,6 +124,12 @@ export const maintenanceWindowSchema = component(
     monitorIds: z.array(z.uuid()).describe('The monitors that it names, ordered by id.'),
     selector: selectorSchema.nullable().describe('Selects further monitors by their labels; null: none.'),
     allMonitors: z.boolean().describe('Whether it covers every monitor of the account.'),
+    sources: z
+      .array(z.string())
+      .nullable()
+      .describe(
+        'The sources of the API key that created it: the selector and `allMonitors` only cover monitors of these. Null: of any.',
+      ),
     rrule: z.string().nullable().describe('Null: once.'),
     timeZone: z.string(),
     state: z.enum(MAINTENANCE_WINDOW_STATES).describe('`ended`: no occurrence is left.'),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { MAINTENANCE_WINDOW, MONITOR } from '../routes/examples.ts';
-import { defineRoutes, noFields } from '../routes/route.ts';
+import { defineRoutes, idempotencyKey, noFields } from '../routes/route.ts';
 import {
+  createCliMaintenanceWindowSchema,
   createMaintenanceWindowSchema,
   listedMaintenanceWindowSchema,
   maintenanceWindowPreviewSchema,
@@ -17,15 +18,31 @@ const response = z.strictObject({ maintenanceWindow: maintenanceWindowSchema });
 const responseExample = { maintenanceWindow: MAINTENANCE_WINDOW };
 const { upcoming: _, ...listed } = MAINTENANCE_WINDOW;
 
+const list = {
+  summary: 'List maintenance windows',
+  description: 'Newest first.',
+  query: maintenanceWindowsQuerySchema,
+  response: z.strictObject({ maintenanceWindows: z.array(listedMaintenanceWindowSchema) }),
+  responseExample: { maintenanceWindows: [listed] },
+} as const;
+const get = { summary: 'Get a maintenance window', resource, response, responseExample } as const;
+const remove = {
+  summary: 'Delete a maintenance window',
+  description: 'Ends its maintenance if it is running.',
+  resource,
+} as const;
+const end = {
+  summary: 'End maintenance now',
+  description:
+    'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',
+  resource,
+  body: noFields,
+  response,
+  responseExample,
+} as const;
+
 export const maintenanceWindowRoutes = defineRoutes(common, {
-  listMaintenanceWindows: {
-    endpoint: 'GET /api/dashboard/maintenance-windows',
-    summary: 'List maintenance windows',
-    description: 'Newest first.',
-    query: maintenanceWindowsQuerySchema,
-    response: z.strictObject({ maintenanceWindows: z.array(listedMaintenanceWindowSchema) }),
-    responseExample: { maintenanceWindows: [listed] },
-  },
+  listMaintenanceWindows: { ...list, endpoint: 'GET /api/dashboard/maintenance-windows' },
   createMaintenanceWindow: {
     endpoint: 'POST /api/dashboard/maintenance-windows',
     summary: 'Create a maintenance window',
@@ -71,13 +88,7 @@ export const maintenanceWindowRoutes = defineRoutes(common, {
       ],
     },
   },
-  getMaintenanceWindow: {
-    endpoint: 'GET /api/dashboard/maintenance-windows/:id',
-    summary: 'Get a maintenance window',
-    resource,
-    response,
-    responseExample,
-  },
+  getMaintenanceWindow: { ...get, endpoint: 'GET /api/dashboard/maintenance-windows/:id' },
   updateMaintenanceWindow: {
     endpoint: 'PATCH /api/dashboard/maintenance-windows/:id',
     summary: 'Update a maintenance window',
@@ -88,20 +99,37 @@ export const maintenanceWindowRoutes = defineRoutes(common, {
     response,
     responseExample,
   },
-  deleteMaintenanceWindow: {
-    endpoint: 'DELETE /api/dashboard/maintenance-windows/:id',
-    summary: 'Delete a maintenance window',
-    description: 'Ends its maintenance if it is running.',
-    resource,
-  },
-  endMaintenance: {
-    endpoint: 'POST /api/dashboard/maintenance-windows/:id/end',
-    summary: 'End maintenance now',
-    description:
-      'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',
-    resource,
-    body: noFields,
-    response,
-    responseExample,
-  },
+  deleteMaintenanceWindow: { ...remove, endpoint: 'DELETE /api/dashboard/maintenance-windows/:id' },
+  endMaintenance: { ...end, endpoint: 'POST /api/dashboard/maintenance-windows/:id/end' },
 });
+
+/** Maintenance windows for programs. */
+export const cliMaintenanceWindowRoutes = defineRoutes(
+  { tag: 'Maintenance windows', access: 'write key' },
+  {
+    listCliMaintenanceWindows: { ...list, endpoint: 'GET /api/cli/maintenance-windows', access: 'key' },
+    createCliMaintenanceWindow: {
+      endpoint: 'POST /api/cli/maintenance-windows',
+      summary: 'Create a maintenance window',
+      description:
+        'A window that starts now takes effect before the response. The selector or `allMonitors` of a key that is bound to sources covers only monitors of these sources.',
+      headers: idempotencyKey,
+      body: createCliMaintenanceWindowSchema,
+      bodyExample: {
+        name: 'Deployment',
+        durationSeconds: 600,
+        selector: { matchLabels: { app: 'shop' } },
+      },
+      status: 201,
+      response: response.extend({
+        monitorCount: z.int().min(0).describe('How many monitors it covers when it is created.'),
+      }),
+      responseExample: { ...responseExample, monitorCount: 1 },
+      errors: ['request_in_flight', 'idempotency_key_reused'],
+      responseHeaders: ['Location', 'Idempotency-Replayed'],
+    },
+    getCliMaintenanceWindow: { ...get, endpoint: 'GET /api/cli/maintenance-windows/:id', access: 'key' },
+    deleteCliMaintenanceWindow: { ...remove, endpoint: 'DELETE /api/cli/maintenance-windows/:id' },
+    endCliMaintenance: { ...end, endpoint: 'POST /api/cli/maintenance-windows/:id/end' },
+  },
+);

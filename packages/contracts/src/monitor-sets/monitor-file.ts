@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { channelSetEntrySchema } from '../channels/channel.ts';
 import { monitorSetEntrySchema, monitorSetSchema } from './monitor-set.ts';
 
 const { externalId: _externalId, name: _name, url: _url, ...shared } = monitorSetEntrySchema.shape;
@@ -13,6 +14,10 @@ export const monitorFileSchema = z.strictObject({
     .optional()
     .describe('Fields for every monitor of this file that does not set them.'),
   monitors: z.array(monitorSetEntrySchema).describe('The desired monitors.'),
+  channels: z
+    .array(channelSetEntrySchema)
+    .optional()
+    .describe('The desired channels. Without this field, the channels of the source stay untouched.'),
 });
 
 const SECRETS_NOTE = 'Keep secrets out of the file: ${NAME} is an environment variable.';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { channelSecretSchema, channelSetEntrySchema } from '../channels/channel.ts';
 import { component, label } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { createMonitorSchema } from '../monitors/monitor.ts';
@@ -25,18 +26,27 @@ export const monitorSetEntrySchema = z
   });
 export type MonitorSetEntry = z.infer<typeof monitorSetEntrySchema>;
 
-export const monitorSetSchema = component('MonitorSet', 'The desired monitors of a source.', {
+export const monitorSetSchema = component('MonitorSet', 'The desired monitors and channels of a source.', {
   source: label(LIMITS.externalIdCharacters).describe(
-    'The owner of these monitors, such as the repository that declares them.',
+    'The owner of these monitors and channels, such as the repository that declares them.',
   ),
   monitors: z
     .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
     .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` })
     .describe('Each has a unique `externalId`.'),
+  channels: z
+    .array(channelSetEntrySchema, { error: 'must be an array of channels' })
+    .max(LIMITS.channelSetSize, { error: `must contain at most ${LIMITS.channelSetSize} channels` })
+    .optional()
+    .describe(
+      'The desired channels of the source, each with a unique `externalId`. Omitted: its channels stay untouched.',
+    ),
   prune: z
     .boolean({ error: 'must be true or false' })
     .default(false)
-    .describe('Whether to delete monitors of the source that are not in the set.'),
+    .describe(
+      'Whether to delete monitors of the source that are not in the set, and channels, if the set has `channels`.',
+    ),
   dryRun: z
     .boolean({ error: 'must be true or false' })
     .default(false)
@@ -46,28 +56,55 @@ export type MonitorSet = z.infer<typeof monitorSetSchema>;
 
 const memberSchema = z.strictObject({
   id: z.uuid(),
-  externalId: z.string().nullable().describe('Null if the monitor has the source but no `externalId`.'),
+  externalId: z.string().nullable().describe('Null if it has the source but no `externalId`.'),
 });
+
+const updatedSchema = z.strictObject({
+  id: z.uuid(),
+  externalId: z.string(),
+  fields: z.array(z.string()).min(1),
+});
+
+/** Null in a dry run. */
+const createdId = z.uuid().nullable().describe('Null in a dry run.');
+
+const channelResultSchema = z
+  .strictObject({
+    created: z.array(
+      z.strictObject({
+        id: createdId,
+        externalId: z.string(),
+        secret: channelSecretSchema
+          .nullable()
+          .describe('The generated secret. Null in a dry run, and if the set contains the secret.'),
+      }),
+    ),
+    updated: z.array(updatedSchema),
+    deleted: z.array(memberSchema),
+    unchanged: z.array(memberSchema),
+    unlisted: z
+      .array(memberSchema)
+      .describe('Channels of the source that are not in the set and stay because `prune` is false.'),
+  })
+  .meta({ id: 'ChannelSetResult', description: 'The change of each channel of the source.' });
+export type ChannelSetResult = z.infer<typeof channelResultSchema>;
 
 export const monitorSetResultSchema = z
   .strictObject({
     source: z.string(),
     dryRun: z.boolean(),
-    changed: z.boolean(),
-    created: z.array(
-      z.strictObject({ id: z.uuid().nullable().describe('Null in a dry run.'), externalId: z.string() }),
-    ),
-    updated: z.array(
-      z.strictObject({ id: z.uuid(), externalId: z.string(), fields: z.array(z.string()).min(1) }),
-    ),
+    changed: z.boolean().describe('Whether any monitor or channel changes.'),
+    created: z.array(z.strictObject({ id: createdId, externalId: z.string() })),
+    updated: z.array(updatedSchema),
     deleted: z.array(memberSchema),
     unchanged: z.array(memberSchema),
     unlisted: z
       .array(memberSchema)
       .describe('Monitors of the source that are not in the set and stay because `prune` is false.'),
+    channels: channelResultSchema.optional().describe('Present if the set has `channels`.'),
   })
   .meta({
     id: 'MonitorSetResult',
-    description: 'The change of each monitor of the source, applied or, in a dry run, planned.',
+    description: 'The change of each monitor and channel of the source, applied or, in a dry run, planned.',
   });
 export type MonitorSetResult = z.infer<typeof monitorSetResultSchema>;

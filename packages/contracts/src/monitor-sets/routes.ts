@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import { MONITOR } from '../routes/examples.ts';
+import { CHANNEL, MONITOR, SECRET } from '../routes/examples.ts';
 import { defineRoutes, ifMatch } from '../routes/route.ts';
 import { monitorSetResultSchema, monitorSetSchema } from './monitor-set.ts';
 
@@ -7,12 +7,12 @@ const source = 'platform/monitors';
 
 const common = { tag: 'Monitors', access: 'key' } as const;
 
-/** Sets of monitors, for programs only. */
+/** Sets of monitors and channels, for programs only. */
 export const monitorSetRoutes = defineRoutes(common, {
   applyMonitors: {
     endpoint: 'PUT /api/cli/monitors',
     summary: 'Apply a set of monitors',
-    description: `Makes the monitors of a \`source\` match the set: all of them or, after any error, none. A field that an entry omits gets its default, not its previous value. Applying a set again changes nothing. An \`externalId\` that belongs to a monitor of another source, or of no source, is refused with 409; monitors of other sources are never changed. Every request except a dry run needs a key with the scope \`write\`. The body may be at most ${LIMITS.monitorSetBytes} bytes. At most a hundred errors are returned at once.`,
+    description: `Makes the monitors of a \`source\` match the set: all of them or, after any error, none. A field that an entry omits gets its default, not its previous value. Applying a set again changes nothing. An \`externalId\` that belongs to a monitor of another source, or of no source, is refused with 409; monitors of other sources are never changed. The same holds for \`channels\`, which the request leaves alone without this field. Every request except a dry run needs a key with the scope \`write\`. The body may be at most ${LIMITS.monitorSetBytes} bytes. At most a hundred errors are returned at once.`,
     requiresWriteScope: ({ dryRun }) => dryRun !== true,
     headers: ifMatch(
       'The `ETag` of a dry run of this set. If the plan has changed since, the request returns 412.',
@@ -24,6 +24,14 @@ export const monitorSetRoutes = defineRoutes(common, {
       monitors: [
         { externalId: 'shop', name: 'Shop', url: 'https://shop.example/health', interval: 30 },
         { externalId: 'cart', name: 'Cart', url: 'https://shop.example/cart' },
+      ],
+      channels: [
+        {
+          externalId: 'on-call',
+          name: 'On call',
+          url: 'https://hooks.example/tocsin',
+          monitorExternalIds: ['shop'],
+        },
       ],
       prune: true,
     },
@@ -37,7 +45,15 @@ export const monitorSetRoutes = defineRoutes(common, {
       deleted: [],
       unchanged: [],
       unlisted: [],
+      channels: {
+        created: [{ id: CHANNEL.id, externalId: 'on-call', secret: SECRET }],
+        updated: [],
+        deleted: [],
+        unchanged: [],
+        unlisted: [],
+      },
     },
+    showsSecret: true,
     errors: ['conflict', 'precondition_failed'],
     responseHeaders: ['ETag'],
   },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { EVENT, MONITOR } from '../routes/examples.ts';
-import { defineRoutes, ifMatch, type Route, type Routes } from '../routes/route.ts';
+import { defineRoutes, idempotencyKey, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
   eventSchema,
   eventsQuerySchema,
@@ -16,25 +16,6 @@ import { monitorStatsSchema, statsQuerySchema } from './stats.ts';
 const resource = 'monitor';
 const response = z.strictObject({ monitor: monitorSchema });
 const responseExample = { monitor: MONITOR };
-
-const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters, such as a UUID`;
-/** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
-const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
-
-/** An idempotency key, plain or quoted as in the IETF draft. */
-const idempotencyKey = z
-  .string()
-  .transform((header) => QUOTED.exec(header)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? header)
-  .pipe(
-    z
-      .string()
-      .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, { error: KEY_RULE, abort: true })
-      .max(LIMITS.idempotencyKeyCharacters, { error: KEY_RULE }),
-  )
-  .optional()
-  .describe(
-    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. For ${LIMITS.idempotencyKeyHours} hours, the same request with the same key returns the first response and creates nothing. Another request with the key returns 422. A request while the first one is in progress returns 409 with \`Retry-After\`.`,
-  );
 
 const forPrograms = { tag: 'Monitors', access: 'key' } as const;
 const forUsers = { tag: 'Monitors in the dashboard', access: 'member' } as const;
@@ -53,7 +34,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     summary: 'Create a monitor',
     description: 'The monitor is checked at once and is `PENDING` until the check completes.',
     access: 'write key',
-    headers: z.object({ 'Idempotency-Key': idempotencyKey }),
+    headers: idempotencyKey,
     body: createMonitorSchema,
     bodyExample: {
       name: 'Shop',

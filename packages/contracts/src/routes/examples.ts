@@ -122,6 +122,7 @@ export const MAINTENANCE_WINDOW: MaintenanceWindow = {
   monitorIds: [MONITOR.id],
   selector: { matchLabels: { app: 'shop' } },
   allMonitors: false,
+  sources: null,
   rrule: 'FREQ=WEEKLY;BYDAY=SA',
   timeZone: 'Europe/Berlin',
   state: 'scheduled',

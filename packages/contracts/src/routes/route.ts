@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 
 /** The chapters of the API reference, in order. */
 export const TAGS = {
@@ -111,6 +112,27 @@ export const noFields = z.strictObject({});
 export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOptional<z.ZodString> }> {
   return z.object({ 'If-Match': z.string().optional().describe(description) });
 }
+
+const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters, such as a UUID`;
+/** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
+
+const keyHeader = z
+  .string()
+  .transform((header) => QUOTED.exec(header)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? header)
+  .pipe(
+    z
+      .string()
+      .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, { error: KEY_RULE, abort: true })
+      .max(LIMITS.idempotencyKeyCharacters, { error: KEY_RULE }),
+  )
+  .optional()
+  .describe(
+    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. For ${LIMITS.idempotencyKeyHours} hours, the same request with the same key returns the first response and creates nothing. Another request with the key returns 422. A request while the first one is in progress returns 409 with \`Retry-After\`.`,
+  );
+
+/** The request headers of a route that takes `Idempotency-Key`, plain or quoted as in the IETF draft. */
+export const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });
 
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;

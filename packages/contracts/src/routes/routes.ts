@@ -1,11 +1,11 @@
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { auditLogRoutes } from '../audit-log/routes.ts';
-import { channelRoutes } from '../channels/routes.ts';
+import { channelRoutes, cliChannelRoutes } from '../channels/routes.ts';
 import { deliveryRoutes } from '../deliveries/routes.ts';
 import { signInRoutes, singleSignOnRoutes } from '../identity/routes.ts';
 import { incidentRoutes } from '../incidents/routes.ts';
 import { streamRoutes } from '../live-stream/routes.ts';
-import { maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
+import { cliMaintenanceWindowRoutes, maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
 import { monitorSetRoutes } from '../monitor-sets/routes.ts';
 import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '../monitors/routes.ts';
 import { peopleRoutes } from '../people/routes.ts';
@@ -20,9 +20,11 @@ export const API_ROUTES = {
   ...dashboardMonitorRoutes,
   ...monitorViewRoutes,
   ...streamRoutes,
+  ...cliChannelRoutes,
   ...channelRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
+  ...cliMaintenanceWindowRoutes,
   ...maintenanceWindowRoutes,
   ...regionRoutes,
   ...apiKeyRoutes,

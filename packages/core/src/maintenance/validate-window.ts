@@ -1,9 +1,9 @@
+import { LIMITS } from '@tocsin/contracts/limits';
 import { firstStarts, nextOccurrence, type WindowSchedule } from './occurrences.ts';
 import { endsByItself, isCounted, MAX_OCCURRENCES, validateRruleText } from './rrule-text.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const YEAR_MS = 366 * DAY_MS;
-const MAX_OCCURRENCE_DAYS = 30;
 /** How far from now a window may begin, in either direction. */
 const MAX_YEARS_FROM_NOW = 10;
 /** A rule without an end must repeat within this time. */
@@ -50,8 +50,8 @@ export function validateSchedule(
   if (startsAt === undefined || endsAt === undefined) return errors;
   const lengthMs = endsAt.getTime() - startsAt.getTime();
   if (lengthMs <= 0) add('endsAt', 'must be after startsAt');
-  if (lengthMs > MAX_OCCURRENCE_DAYS * DAY_MS) {
-    add('endsAt', `must be at most ${MAX_OCCURRENCE_DAYS} days after startsAt`);
+  if (lengthMs > LIMITS.maintenanceDays * DAY_MS) {
+    add('endsAt', `must be at most ${LIMITS.maintenanceDays} days after startsAt`);
   }
   if (errors.length > 0) return errors;
 

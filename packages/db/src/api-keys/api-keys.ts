@@ -1,8 +1,10 @@
+import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
+import { type AuditRecord, changesOf, recordAudit } from '../audit-log/record-audit.ts';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, tableOf, toWire } from '../database/sql.ts';
@@ -63,7 +65,9 @@ export async function createApiKey(
   const row = await db.transaction(async (tx) => {
     const creator = await lockCreator(tx, actor);
     const values = { accountId, name, hash: hashToken(key), scopes, sources, expiresAt, ...creator };
-    return firstOf(await tx.insert(apiKeys).values(values).returning());
+    const created = firstOf(await tx.insert(apiKeys).values(values).returning());
+    await recordAudit(tx, actor, [auditKey('created', created)]);
+    return created;
   });
   return { apiKey: toApiKey(row, false), key };
 }
@@ -83,16 +87,20 @@ async function lockCreator(tx: Transaction, { accountId, type, id }: Actor) {
 /** Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`. @returns `refused` if the key was deleted: a deletion is final */
 export async function ensureApiKey(
   db: Database,
-  { key, ...values }: Pick<ApiKeyRow, 'accountId' | 'name' | 'scopes'> & { readonly key: string },
+  actor: Actor,
+  { key, ...fields }: Pick<ApiKeyRow, 'name' | 'scopes'> & { readonly key: string },
 ): Promise<'created' | 'exists' | 'refused'> {
+  const { accountId } = actor;
   const hash = hashToken(key);
   return db.transaction(async (tx) => {
     // Waits for a concurrent deletion of this key.
     await tx.execute(sql`lock table ${apiKeyTombstones} in share row exclusive mode`);
     if ((await tx.$count(apiKeyTombstones, eq(apiKeyTombstones.hash, hash))) > 0) return 'refused';
-    const insert = tx.insert(apiKeys).values({ ...values, hash });
-    const { rowCount } = await insert.onConflictDoNothing({ target: apiKeys.hash });
-    return rowCount === 1 ? 'created' : 'exists';
+    const insert = tx.insert(apiKeys).values({ accountId, ...fields, hash });
+    const [created] = await insert.onConflictDoNothing({ target: apiKeys.hash }).returning();
+    if (created === undefined) return 'exists';
+    await recordAudit(tx, actor, [auditKey('created', created)]);
+    return 'created';
   });
 }
 
@@ -113,20 +121,33 @@ export async function deleteApiKey(db: Database, actor: Actor, id: string): Prom
   const { accountId } = actor;
   await db.transaction(async (tx) => {
     const deleted = await deleteKeys(tx, and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)));
-    if (deleted === 0) throw notFound('API key');
+    if (deleted.length === 0) throw notFound('API key');
+    await recordAudit(tx, actor, deleted);
   });
 }
 
-/** Deletes all keys that a user created. Call it after the user is deleted, in the same transaction. */
-export async function deleteApiKeysOf(tx: Transaction, userId: string): Promise<void> {
-  await deleteKeys(tx, eq(apiKeys.createdBy, userId));
+/**
+ * Deletes all keys that a user created. Call it after the user is deleted, in the same transaction.
+ * @returns what is to be recorded
+ */
+export function deleteApiKeysOf(tx: Transaction, userId: string): Promise<AuditRecord[]> {
+  return deleteKeys(tx, eq(apiKeys.createdBy, userId));
 }
 
-/** @returns how many */
-async function deleteKeys(tx: Transaction, condition: SQL | undefined): Promise<number> {
+async function deleteKeys(tx: Transaction, condition: SQL | undefined): Promise<AuditRecord[]> {
   // Locked first, as in `ensureApiKey`, so that the two do not deadlock.
   await tx.execute(sql`lock table ${apiKeyTombstones} in row exclusive mode`);
-  const deleted = await tx.delete(apiKeys).where(condition).returning({ hash: apiKeys.hash });
-  if (deleted.length > 0) await tx.insert(apiKeyTombstones).values(deleted).onConflictDoNothing();
-  return deleted.length;
+  const deleted = await tx.delete(apiKeys).where(condition).returning();
+  const tombstones = deleted.map(({ hash }) => ({ hash }));
+  if (deleted.length > 0) await tx.insert(apiKeyTombstones).values(tombstones).onConflictDoNothing();
+  return deleted.map((row) => auditKey('deleted', row));
+}
+
+function auditKey(
+  what: 'created' | 'deleted',
+  { id, name, scopes, sources, expiresAt }: ApiKeyRow,
+): AuditRecord {
+  const fields = { name, key: AUDITED_SECRET, scopes, sources, expiresAt };
+  const changes = what === 'created' ? changesOf(null, fields) : changesOf(fields, null);
+  return { action: `apiKey.${what}`, target: { type: 'apiKey', id, name }, changes };
 }

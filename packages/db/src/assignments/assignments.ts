@@ -72,22 +72,28 @@ export async function matchMonitors(
   }
 }
 
-/** Assigns the monitors that a channel or a window selects now, and no others. Requires the exclusive lock. */
-export async function matchOwner(tx: Transaction, accountId: string, kind: Kind, id: string): Promise<void> {
+/** Assigns the monitors that channels or windows select now, and no others. Requires the exclusive lock. */
+export async function matchOwner(
+  tx: Transaction,
+  accountId: string,
+  kind: Kind,
+  ...owned: readonly string[]
+): Promise<void> {
   const { owner } = TABLES[kind];
+  const ids = arrayOf('uuid', owned);
   const owners = await (kind === 'channel'
     ? query(tx, ownerRow)`
         select 'channel' as kind, id, selector, null::text[] as sources from channels
-        where id = ${id} and deleted_at is null and selector is not null`
+        where id = any(${ids}) and deleted_at is null and selector is not null`
     : query(tx, ownerRow)`
         select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
-        from maintenance_windows where id = ${id} and (selector is not null or all_monitors)`);
+        from maintenance_windows where id = any(${ids}) and (selector is not null or all_monitors)`);
   const monitors =
     owners.length === 0
       ? []
       : await query(tx, labelledRow)`
     select id, labels, source from monitors where account_id = ${accountId}`;
-  await replaceMatches(tx, kind, sql`a.${owner} = ${id}`, await matchesOf(owners, monitors));
+  await replaceMatches(tx, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
 }
 
 const labelledRow = z.object({

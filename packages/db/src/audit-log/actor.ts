@@ -11,9 +11,14 @@ export interface Actor extends Readonly<AuditActor> {
   readonly sources: readonly string[] | null;
 }
 
-/** A user outside a request of the dashboard, such as one who accepts an invitation. */
-export function userActor(accountId: string, id: string, name: string): Actor {
-  return { accountId, type: 'user', id, name, requestId: null, sources: null };
+/** A user who is not signed in yet, such as one who accepts an invitation. */
+export function userActor(
+  accountId: string,
+  id: string,
+  name: string,
+  requestId: string | null = null,
+): Actor {
+  return { accountId, type: 'user', id, name, requestId, sources: null };
 }
 
 /** Tocsin itself, which changes the configuration at startup and in the background. */

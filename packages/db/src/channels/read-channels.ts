@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Actor } from '../audit-log/actor.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, DbContext, Queryable } from '../database/open.ts';
-import { queryOne, toWire } from '../database/sql.ts';
+import { arrayOf, queryOne, toWire } from '../database/sql.ts';
 import { type ChannelRow, channels } from './table.ts';
 
 /** The columns of a channel's wire record, which has no secrets. */
@@ -27,9 +27,14 @@ const wireColumns = {
   updatedAt: channels.updatedAt,
 };
 
-/** The condition for the account's channel with this id. A deleted one does not match. */
+/** The condition for the account's channels. A deleted one does not match. */
+export function isChannelOf(accountId: string): SQL | undefined {
+  return and(eq(channels.accountId, accountId), isNull(channels.deletedAt));
+}
+
+/** The condition for the account's channel with this id, see `isChannelOf`. */
 export function isChannel(accountId: string, id: string): SQL | undefined {
-  return and(eq(channels.id, id), eq(channels.accountId, accountId), isNull(channels.deletedAt));
+  return and(eq(channels.id, id), isChannelOf(accountId));
 }
 
 /**
@@ -58,9 +63,24 @@ export async function listChannels(db: Database, accountId: string): Promise<Cha
   const rows = await db
     .select(wireColumns)
     .from(channels)
-    .where(and(eq(channels.accountId, accountId), isNull(channels.deletedAt)))
+    .where(isChannelOf(accountId))
     .orderBy(desc(channels.createdAt), desc(channels.id));
   return rows.map(toWire);
+}
+
+/** The URLs of the account's channels with these externalIds, by externalId. */
+export async function findReceivers(
+  db: Database,
+  accountId: string,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string | null, string>> {
+  if (externalIds.length === 0) return new Map();
+  const isNamed = sql`${channels.externalId} = any(${arrayOf('text', externalIds)})`;
+  const rows = await db
+    .select({ externalId: channels.externalId, url: channels.url })
+    .from(channels)
+    .where(and(isChannelOf(accountId), isNamed));
+  return new Map(rows.map(({ externalId, url }) => [externalId, url]));
 }
 
 const channelCounts = z.object({ enabled: z.number(), disabled: z.number(), disabledByService: z.number() });

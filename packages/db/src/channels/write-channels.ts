@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
-import { eq, sql } from 'drizzle-orm';
-import type { Actor } from '../audit-log/actor.ts';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
-import { notFound } from '../database/errors.ts';
+import { notFound, violatedUniqueConstraint } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, queryColumn } from '../database/sql.ts';
 import {
@@ -13,9 +14,11 @@ import {
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
-import { findChannelRow, getChannel, isChannel } from './read-channels.ts';
+import { findChannelRow, getChannel, isChannelOf, isChannel } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
+/** The unique index of `externalId`. */
+export const CHANNEL_EXTERNAL_ID_KEY = 'channels_external_id_key';
 /** How long a request that enables a channel may spend holding its backlog while the client waits. */
 const HOLD_WITHIN_MS = 5_000;
 /** How long the previous secret keeps signing, so that receivers can switch one after the other. */
@@ -28,22 +31,70 @@ export interface NewChannel extends Readonly<
   Pick<ChannelInput, 'name' | 'url'> & Partial<Pick<ChannelInput, 'allMonitors' | 'selector' | 'events'>>
 > {
   readonly monitorIds: readonly string[];
+  readonly externalId?: string | null;
+  readonly source?: string | null;
+  readonly enabled?: boolean | undefined;
+  /** Absent: it is generated. */
+  readonly secret?: string | undefined;
 }
 
-/** Creates a webhook channel. @throws AppError validation_failed if the account does not have all of the monitors */
+interface CreatedChannel {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/**
+ * Creates a webhook channel.
+ * @throws AppError source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if the account already
+ * has the externalId
+ */
 export async function createChannel(
   { db, secrets }: DbContext,
+  actor: Actor,
+  channel: NewChannel,
+): Promise<CreatedChannel> {
+  const { accountId } = actor;
+  const { selector, externalId, source = null } = channel;
+  requireSource(actor, source);
+  return db
+    .transaction(async (tx) => {
+      await lockAssignments(tx, accountId, 'exclusive');
+      const created = await insertChannel(tx, secrets, actor, channel);
+      if (selector) await matchOwner(tx, accountId, 'channel', created.id);
+      return created;
+    })
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
+    });
+}
+
+/** Creates a channel, without the monitors that its selector matches. Requires the exclusive lock. @throws AppError as `createChannel` */
+export async function insertChannel(
+  tx: Transaction,
+  secrets: SecretBox,
   { accountId }: Actor,
-  { monitorIds, ...fields }: NewChannel,
-): Promise<{ id: string; secret: string }> {
-  const secret = generateSecret();
-  return db.transaction(async (tx) => {
-    await lockAssignments(tx, accountId, 'exclusive');
-    const values = { accountId, ...fields, sealedSecret: secrets.encrypt(secret) };
-    const row = firstOf(await tx.insert(channels).values(values).returning());
-    await assignMonitors(tx, row, monitorIds);
-    if (fields.selector) await matchOwner(tx, accountId, 'channel', row.id);
-    return { id: row.id, secret };
+  { monitorIds, secret = generateSecret(), ...fields }: NewChannel,
+): Promise<CreatedChannel> {
+  const values = { accountId, ...fields, sealedSecret: secrets.encrypt(secret) };
+  const row = firstOf(await tx.insert(channels).values(values).returning());
+  await assignMonitors(tx, row, monitorIds);
+  return { id: row.id, secret };
+}
+
+/** The conflict if another channel has the externalId, or null for any other error. */
+async function externalIdTaken(
+  db: Database,
+  accountId: string,
+  error: unknown,
+  externalId: string | null | undefined,
+): Promise<AppError | null> {
+  if (violatedUniqueConstraint(error) !== CHANNEL_EXTERNAL_ID_KEY || !externalId) return null;
+  const isOther = and(eq(channels.externalId, externalId), isChannelOf(accountId));
+  const [other] = await db.select({ id: channels.id }).from(channels).where(isOther);
+  return new AppError('conflict', `Another channel of this account has externalId "${externalId}".`, {
+    errors: [{ path: 'externalId', message: 'is taken by another channel of this account' }],
+    ...(other && { conflictingId: other.id }),
+    cause: error,
   });
 }
 
@@ -55,45 +106,82 @@ function generateSecret(): string {
 /**
  * Changes the given fields of a channel. Disabling it holds its pending deliveries. Enabling it, or a new URL, resets its failures.
  * @param holding limits how long the backlog is held before the channel is enabled
- * @throws AppError not_found; validation_failed if the account does not have all of the monitors; unavailable if the backlog of a channel
- * to enable could not be held in time: the next request continues
+ * @throws AppError not_found; source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if the
+ * account already has the externalId; unavailable if the backlog of a channel to enable could not be held in time: the next request continues
  */
 export async function updateChannel(
   db: Database,
   actor: Actor,
   id: string,
-  { monitorIds, ...update }: ChannelUpdate,
-  holding: AbortSignal = AbortSignal.timeout(HOLD_WITHIN_MS),
+  update: ChannelUpdate,
+  holding?: AbortSignal,
 ): Promise<Channel> {
   const { accountId } = actor;
-  const { enabled, url } = update;
-  if (enabled === true) {
+  const { monitorIds, selector, externalId } = update;
+  const requireSources = ({ source }: ChannelRow): void => {
+    requireSource(actor, source);
+    if (update.source !== undefined) requireSource(actor, update.source);
+  };
+  if (update.enabled === true) {
     const before = await findChannelRow(db, accountId, id);
-    // In transactions of its own: they stay committed if the update is refused.
-    if (!before.enabled) await holdAllIfDisabled(db, id, holding);
+    requireSources(before);
+    await holdBeforeEnabling(db, [before], holding);
   }
-  return db.transaction(async (tx) => {
-    if (monitorIds || update.selector !== undefined) await lockAssignments(tx, accountId, 'exclusive');
-    const row = await findChannelRow(tx, accountId, id, 'no key update');
-    // What was due while the channel was disabled is sent only after a redelivery.
-    if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
-      const message = 'The deliveries of this channel are still being held. Try again soon.';
-      throw new AppError('unavailable', message, { headers: { 'Retry-After': '10' } });
-    }
-    if (monitorIds) await assignMonitors(tx, row, monitorIds);
-    if (monitorIds || Object.keys(update).length > 0) {
-      const isReset = enabled === true || (url !== undefined && url !== row.url);
-      const resets = {
-        ...(enabled !== undefined && { disabledReason: null }),
-        ...(isReset && { failingSince: null }),
-      };
-      const values = { ...update, ...resets, updatedAt: clockNow };
-      await tx.update(channels).set(values).where(eq(channels.id, id));
-    }
-    if (update.selector !== undefined) await matchOwner(tx, accountId, 'channel', id);
-    if (enabled === false) await holdPendingDeliveries(tx, id);
-    return getChannel(tx, accountId, id);
-  });
+  return db
+    .transaction(async (tx) => {
+      if (monitorIds || selector !== undefined) await lockAssignments(tx, accountId, 'exclusive');
+      const row = await findChannelRow(tx, accountId, id, 'no key update');
+      requireSources(row);
+      await writeChannel(tx, actor, row, update);
+      if (selector !== undefined) await matchOwner(tx, accountId, 'channel', id);
+      return getChannel(tx, accountId, id);
+    })
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
+    });
+}
+
+/** Holds what is due to disabled channels, in transactions of its own: it stays held if the channels are not enabled. */
+export async function holdBeforeEnabling(
+  db: Database,
+  rows: readonly ChannelRow[],
+  holding: AbortSignal = AbortSignal.timeout(HOLD_WITHIN_MS),
+): Promise<void> {
+  for (const { id, enabled } of rows) if (!enabled) await holdAllIfDisabled(db, id, holding);
+}
+
+/**
+ * Changes the given fields of a channel whose row is locked, except which monitors its selector matches. Other monitors require the
+ * exclusive lock of the assignments.
+ * @param rotation see `rotateTo`
+ * @throws AppError validation_failed, unavailable, as `updateChannel`
+ */
+export async function writeChannel(
+  tx: Transaction,
+  _actor: Actor,
+  row: ChannelRow,
+  { monitorIds, ...update }: ChannelUpdate,
+  rotation: Rotation | null = null,
+): Promise<void> {
+  const { id } = row;
+  const { enabled, url } = update;
+  // What was due while the channel was disabled is sent only after a redelivery.
+  if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
+    const message = 'The deliveries of this channel are still being held. Try again soon.';
+    throw new AppError('unavailable', message, { headers: { 'Retry-After': '10' } });
+  }
+  if (monitorIds) await assignMonitors(tx, row, monitorIds);
+  const fields = { ...update, ...rotation };
+  if (monitorIds || Object.keys(fields).length > 0) {
+    const isReset = enabled === true || (url !== undefined && url !== row.url);
+    const resets = {
+      ...(enabled !== undefined && { disabledReason: null }),
+      ...(isReset && { failingSince: null }),
+    };
+    const values = { ...fields, ...resets, updatedAt: clockNow };
+    await tx.update(channels).set(values).where(eq(channels.id, id));
+  }
+  if (enabled === false) await holdPendingDeliveries(tx, id);
 }
 
 /** Replaces the whole list. @throws AppError validation_failed if the account does not have all of the monitors */
@@ -120,28 +208,49 @@ export async function rotateChannelSecret(
   const secret = generateSecret();
   const [rotated] = await db
     .update(channels)
-    .set({
-      sealedSecret: secrets.encrypt(secret),
-      sealedPreviousSecret: sql`${channels.sealedSecret}`,
-      previousSecretExpiresAt: sql`${clockNow} + make_interval(hours => ${OVERLAP_HOURS})`,
-      updatedAt: clockNow,
-    })
+    .set({ ...rotateTo(secrets, secret), updatedAt: clockNow })
     .where(isChannel(accountId, id))
     .returning({ expiresAt: channels.previousSecretExpiresAt });
   if (!rotated?.expiresAt) throw notFound('channel');
   return { secret, previousSecretExpiresAt: rotated.expiresAt };
 }
 
-/** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found */
+interface Rotation {
+  readonly sealedSecret: string;
+  readonly sealedPreviousSecret: SQL;
+  readonly previousSecretExpiresAt: SQL;
+}
+
+/** The columns that give a channel another secret, and keep the current one valid for 24 hours. */
+export function rotateTo(secrets: SecretBox, secret: string): Rotation {
+  return {
+    sealedSecret: secrets.encrypt(secret),
+    sealedPreviousSecret: sql`${channels.sealedSecret}`,
+    previousSecretExpiresAt: sql`${clockNow} + make_interval(hours => ${OVERLAP_HOURS})`,
+  };
+}
+
+/** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found, source_not_allowed */
 export async function deleteChannel(db: Database, actor: Actor, id: string): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
-    await findChannelRow(tx, accountId, id, 'no key update');
-    const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
-    await tx.update(channels).set(deleted).where(eq(channels.id, id));
-    await tx.delete(channelMonitors).where(eq(channelMonitors.channelId, id));
+    const row = await findChannelRow(tx, accountId, id, 'no key update');
+    requireSource(actor, row.source);
+    await removeChannels(tx, actor, [row]);
   });
+}
+
+/** Deletes channels whose rows are locked, under the exclusive lock of the assignments. */
+export async function removeChannels(
+  tx: Transaction,
+  _actor: Actor,
+  rows: readonly ChannelRow[],
+): Promise<void> {
+  const ids = rows.map(({ id }) => id);
+  const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
+  await tx.update(channels).set(deleted).where(inArray(channels.id, ids));
+  await tx.delete(channelMonitors).where(inArray(channelMonitors.channelId, ids));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { recordDisabled } from '../channels/audit-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { query, timestamptz } from '../database/sql.ts';
@@ -66,6 +67,8 @@ async function readHealth(tx: Transaction, attempt: AttemptRecord) {
   }
   const [channel] = await tx
     .select({
+      accountId: channels.accountId,
+      name: channels.name,
       enabled: channels.enabled,
       isCurrentUrl: sql<boolean>`${channels.url} = ${attempt.url}`,
       exhausted: sql<boolean>`coalesce(failing_since <= now() - make_interval(hours => ${DISABLE_AFTER_HOURS}), false)`,
@@ -135,6 +138,8 @@ async function recordFailure(tx: Transaction, { channelId, outcome }: AttemptRec
   const failed = { failingSince: sql`coalesce(${channels.failingSince}, now())`, lastFailedAt: sql`now()` };
   const values = { ...failed, ...(disabledReason !== null && { enabled: false, disabledReason }) };
   await tx.update(channels).set(values).where(eq(channels.id, channelId));
-  if (disabledReason !== null) await holdPendingDeliveries(tx, channelId);
+  if (disabledReason === null) return null;
+  await holdPendingDeliveries(tx, channelId);
+  await recordDisabled(tx, { ...health, id: channelId }, disabledReason);
   return disabledReason;
 }

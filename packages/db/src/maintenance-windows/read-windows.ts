@@ -76,13 +76,7 @@ export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: strin
 
 /** The wire record of a window in a list, from its row alone. */
 function toListedWindow(row: MaintenanceWindowRow, monitorIds: string[]): ListedMaintenanceWindow {
-  const {
-    accountId: _,
-    sources: _sources,
-    occurrenceStartsAt: _start,
-    occurrenceEndsAt: _end,
-    ...window
-  } = row;
+  const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
   const isRunning = row.state === 'running';

@@ -27,6 +27,7 @@ import {
   storedOccurrence,
   toMaintenanceWindow,
 } from './read-windows.ts';
+import { requireOwnWindow } from './window-sources.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** The fields of a window to validate, without those that could not be parsed. */
@@ -69,18 +70,32 @@ function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScop
 export async function createMaintenanceWindow(
   db: Database,
   actor: Actor,
-  { monitorIds, ...input }: NewWindow,
+  input: NewWindow,
 ): Promise<MaintenanceWindow> {
-  const { accountId } = actor;
   return db.transaction(async (tx) => {
-    await lockAssignments(tx, accountId, 'exclusive');
-    const occurrence = nextOccurrence(input, new Date(await readClock(tx)));
-    const values = { accountId, ...input, ...toPlan(occurrence, 'scheduled') };
-    const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
-    await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
-    await matchOwner(tx, accountId, 'window', row.id);
-    return toMaintenanceWindow(row, await readMonitorIds(tx, row.id));
+    await lockAssignments(tx, actor.accountId, 'exclusive');
+    return insertWindow(tx, actor, input, 'scheduled');
   });
+}
+
+/**
+ * Writes a new window that passes `validateWindow`. Requires the exclusive lock of the assignments.
+ * @param begun the state if its first occurrence has begun
+ */
+export async function insertWindow(
+  tx: Transaction,
+  { accountId }: Actor,
+  { monitorIds, ...input }: NewWindow,
+  begun: 'scheduled' | 'running',
+): Promise<MaintenanceWindow> {
+  const now = new Date(await readClock(tx));
+  const occurrence = nextOccurrence(input, now);
+  const hasBegun = occurrence !== null && occurrence.startsAt <= now;
+  const values = { accountId, ...input, ...toPlan(occurrence, hasBegun ? begun : 'scheduled') };
+  const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
+  await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
+  await matchOwner(tx, accountId, 'window', row.id);
+  return toMaintenanceWindow(row, await readMonitorIds(tx, row.id));
 }
 
 /**
@@ -148,31 +163,47 @@ function mergeScope(before: WindowScope, update: MaintenanceWindowUpdate): Windo
   };
 }
 
-/** Ends the running occurrence of a window, if there is one; `settleMaintenance` then ends it for its monitors. @throws AppError not_found */
-export async function endMaintenance(db: Database, actor: Actor, id: string): Promise<MaintenanceWindow> {
-  const { accountId } = actor;
+/** A window, and the monitors whose maintenance it begins or ends now, for `settleMaintenance`. */
+export interface ChangedWindow {
+  readonly maintenanceWindow: MaintenanceWindow;
+  readonly coveredIds: readonly string[];
+}
+
+/**
+ * Ends the running occurrence of a window, if there is one.
+ * @throws AppError not_found, source_not_allowed
+ */
+export async function endMaintenance(db: Database, actor: Actor, id: string): Promise<ChangedWindow> {
   return db.transaction(async (tx) => {
-    const before = await findWindowRow(tx, accountId, id, 'update');
+    const before = await findWindowRow(tx, actor.accountId, id, 'update');
+    await requireOwnWindow(tx, actor, before);
     const monitorIds = await readMonitorIds(tx, id);
     const now = new Date(await readClock(tx));
     const current = currentOccurrence(before, now);
-    if (current === null) return toMaintenanceWindow(before, monitorIds);
+    if (current === null)
+      return { maintenanceWindow: toMaintenanceWindow(before, monitorIds), coveredIds: [] };
     const schedule = endOccurrence(mergeSchedule(before, {}), current, now);
     const plan = await replan(tx, before, schedule);
-    return toMaintenanceWindow(await writeWindow(tx, id, { ...schedule, ...plan }), monitorIds);
+    const after = await writeWindow(tx, id, { ...schedule, ...plan });
+    return {
+      maintenanceWindow: toMaintenanceWindow(after, monitorIds),
+      coveredIds: await readCoveredIds(tx, id),
+    };
   });
 }
 
 /**
  * Deletes a window with its history.
  * @returns the monitors it silenced until now, for `settleMaintenance`; none if it had not begun
- * @throws AppError not_found
+ * @throws AppError not_found, source_not_allowed
  */
 export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: string): Promise<string[]> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'exclusive');
-    const stored = storedOccurrence(await findWindowRow(tx, accountId, id, 'update'));
+    const row = await findWindowRow(tx, accountId, id, 'update');
+    await requireOwnWindow(tx, actor, row);
+    const stored = storedOccurrence(row);
     const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
     const monitorIds = hasBegun ? await readCoveredIds(tx, id) : [];
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));

@@ -1,9 +1,10 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
+import { CHANNEL_EXTERNAL_ID_KEY, holdBeforeEnabling } from '../channels/write-channels.ts';
 import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
@@ -14,6 +15,17 @@ import { auditMonitor } from '../monitors/monitor-codec.ts';
 import { monitors } from '../monitors/table.ts';
 import { type WrittenRow, writeMonitors } from '../monitors/write-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
+import {
+  changesAssignments,
+  channelsToChange,
+  channelVersion,
+  type ChannelPlan,
+  describeChannels,
+  enabledBy,
+  findListedMonitors,
+  planChannels,
+  writeChannelPlan,
+} from './set-channels.ts';
 
 /** How many times the set is compared while other requests keep changing its monitors. */
 const MAX_PLANS = 5;
@@ -30,9 +42,10 @@ export interface AppliedSet {
 }
 
 /**
- * Makes the monitors of a source match a set, in one transaction. Unchanged monitors are not locked.
+ * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked.
  * @param versions the current plan must have one of these, see `planVersion`; null: any
- * @throws AppError conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
+ * @throws AppError source_not_allowed, conflict (another monitor or channel has an externalId), validation_failed (a channel lists unknown
+ * monitors), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: DbContext,
@@ -42,45 +55,64 @@ export async function applySet(
   versions: ReadonlySet<string> | null = null,
 ): Promise<AppliedSet> {
   const { accountId } = actor;
+  const { db, secrets } = context;
+  const { channels: entries = [] } = set;
+  // A dry run only reads.
+  if (!set.dryRun) requireSource(actor, set.source);
+  const channelPlan = await planChannels(db, secrets, accountId, set);
   if (set.dryRun) {
-    const plan = await planSet(context.db, context.secrets, accountId, set);
-    const version = requirePlan(plan, versions);
-    return { result: describePlan(plan, set), version, schedules: [], statusChangeIds: [] };
+    const plan = await planSet(db, secrets, accountId, set);
+    const version = requirePlan(plan, channelPlan, versions);
+    await findListedMonitors(db, accountId, entries, plan);
+    const result = describePlan(plan, set, [], channelPlan && describeChannels(channelPlan));
+    return { result, version, schedules: [], statusChangeIds: [] };
   }
-  return context.db
+  const assigns = channelPlan !== null && changesAssignments(channelPlan);
+  await holdBeforeEnabling(db, enabledBy(channelPlan));
+  return db
     .transaction(async (tx) => {
       await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
       const source = sql`hashtext(${`${accountId} ${set.source}`})`;
       await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, ${source})`);
-      await lockAssignments(tx, accountId, 'shared');
+      await lockAssignments(tx, accountId, assigns ? 'exclusive' : 'shared');
+      // Channels are locked before monitors, as in `updateChannel`.
+      const channelPlan = await lockChannelPlan(tx, context, accountId, set);
+      if (channelPlan !== null && changesAssignments(channelPlan) && !assigns) throw busy();
       const plan = await lockPlan(tx, context, accountId, set);
-      const version = requirePlan(plan, versions);
-      const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
+      const version = requirePlan(plan, channelPlan, versions);
+      const scope = { tx, secrets, accountId, defaultRegion };
       await removeMonitors(
         tx,
         plan.delete.map(({ id }) => id),
       );
       const updated = await writeMonitors(scope, plan.update);
       const created = await insertMonitors(scope, plan.create);
+      const monitorIds = await findListedMonitors(tx, accountId, entries, null);
+      const channels =
+        channelPlan && (await writeChannelPlan(tx, secrets, actor, channelPlan, set.source, monitorIds));
       const schedules = [...created, ...updated].map(({ row, regions }) => ({ monitorId: row.id, regions }));
       const statusChangeIds = updated.flatMap(({ statusChange }) =>
         statusChange?.due ? statusChange.id : [],
       );
-      const result = describePlan(
-        plan,
-        set,
-        created.map(({ row }) => row.id),
-      );
+      const createdIds = created.map(({ row }) => row.id);
+      const result = describePlan(plan, set, createdIds, channels);
       await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created]));
       return { result, version, schedules, statusChangeIds };
     })
     .catch((error: unknown) => {
       if (isLockTimeout(error)) throw busy(error);
-      if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') throw error;
-      const message = 'Another monitor has just taken an externalId of this set. Try again.';
+      const constraint = violatedUniqueConstraint(error);
+      const noun = constraint === null ? undefined : EXTERNAL_ID_KEYS[constraint];
+      if (noun === undefined) throw error;
+      const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
       throw new AppError('conflict', message, { cause: error });
     });
 }
+
+const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {
+  monitors_external_id_key: 'monitor',
+  [CHANNEL_EXTERNAL_ID_KEY]: 'channel',
+};
 
 /** @param written the monitors that were updated, then those that were created */
 function* auditSet(
@@ -100,8 +132,12 @@ function* auditSet(
 }
 
 /** @returns the version of the plan. @throws AppError precondition_failed */
-function requirePlan(plan: SetPlan, versions: ReadonlySet<string> | null): string {
-  const version = planVersion(plan);
+function requirePlan(
+  plan: SetPlan,
+  channelPlan: ChannelPlan | null,
+  versions: ReadonlySet<string> | null,
+): string {
+  const version = planVersion(plan, channelPlan && channelVersion(channelPlan));
   if (versions === null || versions.has(version)) return version;
   throw new AppError(
     'precondition_failed',
@@ -130,9 +166,27 @@ async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: stri
   throw busy();
 }
 
+/** Locks the channels that a plan changes, in the order of their ids, and plans again until no other one changes. */
+async function lockChannelPlan(tx: Transaction, { secrets }: DbContext, accountId: string, set: MonitorSet) {
+  const locked = new Set<string>();
+  for (let count = 0; count < MAX_PLANS; count += 1) {
+    const plan = await planChannels(tx, secrets, accountId, set);
+    const ids = plan === null ? [] : channelsToChange(plan).map(({ id }) => id);
+    if (ids.every((id) => locked.has(id))) return plan;
+    for (const id of ids) locked.add(id);
+    await tx.execute(sql`
+      select from channels where id = any(${arrayOf('uuid', ids)}) order by id for no key update`);
+  }
+  throw busy();
+}
+
 function busy(cause?: unknown): AppError {
-  return new AppError('unavailable', 'Other requests are changing monitors of this source. Try again soon.', {
-    headers: { 'Retry-After': '2' },
-    cause,
-  });
+  return new AppError(
+    'unavailable',
+    'Other requests are changing monitors or channels of this source. Try again soon.',
+    {
+      headers: { 'Retry-After': '2' },
+      cause,
+    },
+  );
 }

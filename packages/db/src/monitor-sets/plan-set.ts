@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type {
+  ChannelSetResult,
+  MonitorSet,
+  MonitorSetResult,
+} from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
@@ -109,27 +113,38 @@ function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, Monitor
   );
 }
 
-/** Identifies a plan: the monitors it creates, changes and deletes, and the revisions of those that exist. */
-export function planVersion(plan: SetPlan): string {
+/**
+ * Identifies a plan: the monitors it creates, changes and deletes, and the revisions of those that exist.
+ * @param channels the same of the channels; null: the set says nothing about them
+ */
+export function planVersion(plan: SetPlan, channels: unknown): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
   const content = [
     plan.create.map(({ externalId }) => externalId),
     plan.update.length,
     found.map(({ id, revision }) => [id, revision]),
+    channels,
   ];
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
-/** The result of a plan. @param createdIds of the monitors it has created, in its order; empty before that */
+/**
+ * The result of a plan.
+ * @param createdIds of the monitors it has created, in its order; empty before that
+ * @param channels the result of the channels; null: the set says nothing about them
+ */
 export function describePlan(
   plan: SetPlan,
   { source, dryRun }: Pick<MonitorSet, 'source' | 'dryRun'>,
-  createdIds: readonly string[] = [],
+  createdIds: readonly string[],
+  channels: ChannelSetResult | null,
 ): MonitorSetResult {
+  const changesChannels =
+    channels !== null && channels.created.length + channels.updated.length + channels.deleted.length > 0;
   return {
     source,
     dryRun,
-    changed: plan.create.length + plan.update.length + plan.delete.length > 0,
+    changed: plan.create.length + plan.update.length + plan.delete.length > 0 || changesChannels,
     created: plan.create.map(({ externalId }, index) => ({ id: createdIds[index] ?? null, externalId })),
     updated: plan.update.map(({ before, changed, input }) => ({
       id: before.id,
@@ -139,6 +154,7 @@ export function describePlan(
     deleted: plan.delete.map(toMember),
     unchanged: plan.unchanged.map(toMember),
     unlisted: plan.unlisted.map(toMember),
+    ...(channels && { channels }),
   };
 }
 

@@ -2,20 +2,24 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import { type Actor, systemActor } from '../audit-log/actor.ts';
+import { type Actor, systemActor, userActor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { invitations } from './table.ts';
 import {
-  createUser,
-  deleteOpenInvitationsOf,
+  auditInvitation,
+  auditUser,
   ensureAccount,
   findUserByEmail,
   hasUsers,
+  insertUser,
+  isInvitationFor,
   isUnused,
   liftTombstone,
   lockUsers,
   type NewUser,
+  withdrawInvitations,
 } from './users.ts';
 
 type InvitationRow = typeof invitations.$inferSelect;
@@ -58,9 +62,10 @@ export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
  */
 export async function createInvitation(
   db: Queryable,
-  { accountId, type, id }: Actor,
+  actor: Actor,
   input: NewInvitation,
 ): Promise<{ invitation: Invitation; token: string }> {
+  const { accountId, type, id } = actor;
   const email = input.email?.toLowerCase() ?? null;
   const user = email === null ? null : await findUserByEmail(db, email);
   if (user?.accountId === accountId) {
@@ -71,19 +76,21 @@ export async function createInvitation(
   const createdBy = type === 'user' ? id : null;
   const token = generateInvitationToken();
   const tokenHash = hashToken(token);
-  const rows = await db
-    .insert(invitations)
-    .values({
-      ...input,
-      accountId,
-      email,
-      createdBy,
-      tokenHash,
-      expiresAt: sql`now() + interval '7 days'`,
-      isSetup: createdBy === null,
-    })
-    .returning(wireColumns);
-  return { invitation: toWire(firstOf(rows)), token };
+  const values = {
+    ...input,
+    accountId,
+    email,
+    createdBy,
+    tokenHash,
+    expiresAt: sql`now() + interval '7 days'`,
+    isSetup: createdBy === null,
+  };
+  const created = await db.transaction(async (tx) => {
+    const row = firstOf(await tx.insert(invitations).values(values).returning(wireColumns));
+    await recordAudit(tx, actor, [auditInvitation('created', row)]);
+    return row;
+  });
+  return { invitation: toWire(created), token };
 }
 
 /** Replaces the token of the setup link, which creates the first owner. Null if the first account has a user. */
@@ -91,12 +98,12 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
   const { id: accountId } = await ensureAccount(db);
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
-    await tx
-      .delete(invitations)
-      .where(and(eq(invitations.accountId, accountId), eq(invitations.isSetup, true), isUnused));
-    if (await hasUsers(tx, accountId)) return null;
+    const actor = systemActor(accountId);
+    const withdrawn = await withdrawInvitations(tx, accountId, eq(invitations.isSetup, true));
     const input = { role: 'owner', email: null } as const;
-    return (await createInvitation(tx, systemActor(accountId), input)).token;
+    const created = (await hasUsers(tx, accountId)) ? null : await createInvitation(tx, actor, input);
+    await recordAudit(tx, actor, withdrawn);
+    return created?.token ?? null;
   });
 }
 
@@ -126,6 +133,7 @@ export interface Acceptance {
 export async function acceptInvitation(
   db: Database,
   { token, name, passwordHash, ...given }: Acceptance,
+  requestId: string | null = null,
 ): Promise<User> {
   return db.transaction(async (tx) => {
     const { accountId } = await findOpenInvitation(tx, token);
@@ -140,7 +148,7 @@ export async function acceptInvitation(
       });
     }
     const emailVerified = invitation.email !== null || invitation.isSetup;
-    const user = await admit(tx, invitation, { name, email, emailVerified, passwordHash });
+    const user = await admit(tx, invitation, { name, email, emailVerified, passwordHash }, requestId);
     if (user === null) throw invitationNotFound();
     return user;
   });
@@ -162,7 +170,7 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
     await lockUsers(tx, found.accountId);
     if ((await findUserByEmail(tx, email)) !== null) return false;
     const person = { name, email, emailVerified: true, passwordHash: null };
-    return (await admit(tx, found, person)) !== null;
+    return (await admit(tx, found, person, null)) !== null;
   });
 }
 
@@ -172,23 +180,28 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
  */
 async function admit(
   tx: Transaction,
-  { id, accountId, role }: InvitationRow,
-  person: Omit<NewUser, 'accountId' | 'role'>,
+  invitation: InvitationRow,
+  person: Omit<NewUser, 'role'>,
+  requestId: string | null,
 ): Promise<User | null> {
+  const { id, accountId, role } = invitation;
   const isThis = and(eq(invitations.id, id), isUnused);
   const { rowCount } = await tx.update(invitations).set({ acceptedAt: clockNow }).where(isThis);
   if (rowCount === 0) return null;
-  const user = await createUser(tx, { accountId, role, ...person });
-  await deleteOpenInvitationsOf(tx, accountId, person.email);
+  const user = await insertUser(tx, accountId, { role, ...person });
+  const withdrawn = await withdrawInvitations(tx, accountId, isInvitationFor(person.email));
   await liftTombstone(tx, accountId, person.email);
+  const accepted = auditInvitation('accepted', invitation);
+  const actor = userActor(accountId, user.id, user.name, requestId);
+  await recordAudit(tx, actor, [accepted, ...auditUser(null, user), ...withdrawn]);
   return user;
 }
 
 /** Withdraws an invitation: its link stops working at once. @throws AppError not_found, also if it was accepted */
 export async function deleteInvitation(db: Queryable, actor: Actor, id: string): Promise<void> {
-  const { accountId } = actor;
-  const deleted = await db
-    .delete(invitations)
-    .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isUnused));
-  if (deleted.rowCount !== 1) throw invitationNotFound();
+  await db.transaction(async (tx) => {
+    const withdrawn = await withdrawInvitations(tx, actor.accountId, eq(invitations.id, id));
+    if (withdrawn.length === 0) throw invitationNotFound();
+    await recordAudit(tx, actor, withdrawn);
+  });
 }

@@ -1,9 +1,11 @@
+import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
+import { type AuditRecord, changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
@@ -44,6 +46,7 @@ export async function findUserWithAccount(
 }
 
 type UserRow = typeof users.$inferSelect;
+type InvitationRow = typeof invitations.$inferSelect;
 
 /** Addresses are compared in lower case and are unique across accounts. */
 function hasEmail(email: string): SQL {
@@ -80,36 +83,50 @@ export async function hasUsers(db: Queryable, accountId: string): Promise<boolea
   return (await db.$count(users, eq(users.accountId, accountId))) > 0;
 }
 
-export interface NewUser extends Readonly<
-  Pick<UserRow, 'accountId' | 'role' | 'name' | 'email' | 'emailVerified'>
-> {
+export interface NewUser extends Readonly<Pick<UserRow, 'role' | 'name' | 'email' | 'emailVerified'>> {
   /** Null: signs in by single sign-on only. */
   readonly passwordHash: string | null;
 }
 
-/**
- * Creates a user, with a password if there is one. Runs in a transaction of its own or of the caller.
- * @throws AppError conflict if a user of any account has the address
- */
-export async function createUser(db: Queryable, { passwordHash, email, ...fields }: NewUser): Promise<User> {
+/** Creates a user, with a password if there is one. @throws AppError conflict if a user of any account has the address */
+export async function createUser(db: Queryable, actor: Actor, user: NewUser): Promise<User> {
   return db.transaction(async (tx) => {
-    const rows = await tx
-      .insert(users)
-      .values({ ...fields, email: email.toLowerCase() })
-      .returning(userColumns)
-      .catch((error: unknown) => {
-        if (violatedUniqueConstraint(error) !== 'users_email_key') throw error;
-        throw new AppError('conflict', 'A user with this e-mail address already exists.', {
-          errors: [{ path: 'email', message: 'is taken' }],
-        });
-      });
-    const user = firstOf(rows);
-    if (passwordHash !== null) {
-      const login = { userId: user.id, providerId: 'credential', subject: user.id, passwordHash };
-      await tx.insert(userLogins).values(login);
-    }
-    return toWire(user);
+    const created = await insertUser(tx, actor.accountId, user);
+    await recordAudit(tx, actor, auditUser(null, created));
+    return created;
   });
+}
+
+/** As `createUser`, without recording it. */
+export async function insertUser(
+  tx: Transaction,
+  accountId: string,
+  { passwordHash, email, ...fields }: NewUser,
+): Promise<User> {
+  const rows = await tx
+    .insert(users)
+    .values({ accountId, ...fields, email: email.toLowerCase() })
+    .returning(userColumns)
+    .catch((error: unknown) => {
+      if (violatedUniqueConstraint(error) !== 'users_email_key') throw error;
+      throw new AppError('conflict', 'A user with this e-mail address already exists.', {
+        errors: [{ path: 'email', message: 'is taken' }],
+      });
+    });
+  const user = firstOf(rows);
+  if (passwordHash !== null) {
+    const login = { userId: user.id, providerId: 'credential', subject: user.id, passwordHash };
+    await tx.insert(userLogins).values(login);
+  }
+  return toWire(user);
+}
+
+type AuditedUser = Pick<UserRow, 'id' | 'name' | 'role'>;
+
+/** The record of what happened to a user, without the address: members may not see it. */
+export function auditUser(before: AuditedUser | null, after: AuditedUser | null): AuditRecord[] {
+  const fieldsOf = ({ id, name, role }: AuditedUser): AuditedUser => ({ id, name, role });
+  return recordOf('user', before && fieldsOf(before), after && fieldsOf(after));
 }
 
 /** Locks the set of the account's users until the transaction ends. */
@@ -141,15 +158,33 @@ export async function liftTombstone(db: Queryable, accountId: string, email: str
 /** An invitation that was not accepted. */
 export const isUnused = isNull(invitations.acceptedAt);
 
-/** Withdraws every invitation of the account for this address. */
-export async function deleteOpenInvitationsOf(
-  db: Queryable,
+/**
+ * Withdraws the account's open invitations that meet a condition.
+ * @returns what is to be recorded
+ */
+export async function withdrawInvitations(
+  tx: Transaction,
   accountId: string,
-  email: string,
-): Promise<void> {
-  await db
-    .delete(invitations)
-    .where(and(eq(invitations.accountId, accountId), eq(invitations.email, email.toLowerCase()), isUnused));
+  condition: SQL | undefined,
+): Promise<AuditRecord[]> {
+  const isOne = and(eq(invitations.accountId, accountId), isUnused, condition);
+  const deleted = await tx.delete(invitations).where(isOne).returning();
+  return deleted.map((row) => auditInvitation('deleted', row));
+}
+
+/** Whether an invitation is for this address. */
+export function isInvitationFor(email: string): SQL {
+  return eq(invitations.email, email.toLowerCase());
+}
+
+/** The record of what happened to an invitation, without the address: members may not see it. */
+export function auditInvitation(
+  what: 'created' | 'accepted' | 'deleted',
+  { id, role, email }: Pick<InvitationRow, 'id' | 'role' | 'email'>,
+): AuditRecord {
+  const fields = { role, email: email && AUDITED_SECRET };
+  const changes = what === 'created' ? changesOf(null, fields) : changesOf(fields, null);
+  return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }
 
 /**
@@ -163,12 +198,15 @@ export async function setUserRole(db: Database, actor: Actor, id: string, role: 
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
     const before = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
     if (before.role === role) return toWire(before);
+    const withdrawn: AuditRecord[] = [];
     if (role !== 'owner') {
       await requireAnotherOwner(tx, accountId);
-      await tx.delete(invitations).where(and(eq(invitations.createdBy, id), isUnused));
+      withdrawn.push(...(await withdrawInvitations(tx, accountId, eq(invitations.createdBy, id))));
     }
     const update = tx.update(users).set({ role, updatedAt: clockNow });
-    return toWire(firstOf(await update.where(isUser).returning(userColumns)));
+    const after = firstOf(await update.where(isUser).returning(userColumns));
+    await recordAudit(tx, actor, [...auditUser(before, after), ...withdrawn]);
+    return toWire(after);
   });
 }
 
@@ -187,15 +225,17 @@ export async function deleteUser(
   await db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
-    const user = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
+    // Waits for an invitation or a key that the user is creating.
+    const user = requireFound(await tx.select(userColumns).from(users).where(isUser).for('update'), 'user');
     if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
-    await deleteOpenInvitationsOf(tx, accountId, user.email);
+    const isOfUser = or(isInvitationFor(user.email), eq(invitations.createdBy, id));
+    const withdrawn = await withdrawInvitations(tx, accountId, isOfUser);
     await tx.delete(users).where(isUser);
-    // After the user, since that waits for a key that the user is creating.
-    if (revokeApiKeys) await deleteApiKeysOf(tx, id);
+    const revoked = revokeApiKeys ? await deleteApiKeysOf(tx, id) : [];
     await tx
       .insert(userTombstones)
       .values({ accountId, email: user.email.toLowerCase() })
       .onConflictDoNothing();
+    await recordAudit(tx, actor, [...auditUser(user, null), ...withdrawn, ...revoked]);
   });
 }

@@ -44,6 +44,8 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`POST ${D}/channels/:id/test`]: rare,
   [`GET ${D}/channels/:id/deliveries`]: mayFail,
   [`GET ${D}/incidents`]: mayFail,
+  'GET /api/cli/maintenance-windows': mayFail,
+  'POST /api/cli/maintenance-windows': frequent,
   [`GET ${D}/audit-log`]: mayFail,
   [`GET ${D}/maintenance-windows`]: mayFail,
   [`POST ${D}/maintenance-windows`]: frequent,

@@ -165,8 +165,8 @@ async function newUser(
   name: string,
 ): Promise<string> {
   const email = `${randomUUID()}@${name}.example`;
-  const fields = { accountId, role, name, email, emailVerified: false, passwordHash: null };
-  return (await createUser(database.db, fields)).id;
+  const fields = { role, name, email, emailVerified: false, passwordHash: null };
+  return (await createUser(database.db, systemActor(accountId), fields)).id;
 }
 
 /** On a whole second. */

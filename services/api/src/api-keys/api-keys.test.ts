@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS } from '../testing/monitors.ts';
 import { newSignedInUser, signIn, type TestUser } from '../testing/sign-in.ts';
@@ -106,8 +107,8 @@ describe('API keys', () => {
     expect((await api.as(key).get(MONITORS)).status).toBe(401);
     expect((await agent.delete(`${KEYS}/${apiKey.id}`)).status).toBe(404);
     expect(await list()).not.toContainEqual(expect.objectContaining({ id: apiKey.id }));
-    const again = { accountId: api.account.id, name: 'again', key, scopes: 'read,write' } as const;
-    expect(await ensureApiKey(api.context.db, again)).toBe('refused');
+    const again = { name: 'again', key, scopes: 'read,write' } as const;
+    expect(await ensureApiKey(api.context.db, systemActor(api.account.id), again)).toBe('refused');
   });
 
   test('of another account are not found and continue to work', async () => {

@@ -1,5 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { Database } from '@tocsin/db/database/open';
 import { createUser, ensureAccount, findUserByEmail, wasRemoved } from '@tocsin/db/users/users';
 import { SettingsError } from '@tocsin/runtime/env';
@@ -31,8 +32,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
   }
   const passwordHash = await hashPassword(password);
   try {
-    const { id: userId } = await createUser(db, {
-      accountId,
+    const { id: userId } = await createUser(db, systemActor(accountId), {
       role: 'owner',
       name: email.split('@', 1)[0] ?? email,
       email,
@@ -55,7 +55,7 @@ export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: L
   ] as const) {
     const key = keys[variable];
     if (key === undefined) continue;
-    const outcome = await ensureApiKey(db, { accountId, name: variable, key, scopes });
+    const outcome = await ensureApiKey(db, systemActor(accountId), { name: variable, key, scopes });
     if (outcome === 'created') logger.info(`Created the API key of ${variable}`, { scopes });
     if (outcome === 'refused') {
       logger.warn(`The API key of ${variable} was deleted and cannot be restored: set another key`);

@@ -1,11 +1,18 @@
-import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
-import { channelRoutes } from '@tocsin/contracts/channels/routes';
+import {
+  type ChannelUpdate,
+  createChannelSchema,
+  createCliChannelSchema,
+  updateChannelSchema,
+} from '@tocsin/contracts/channels/channel';
+import { channelRoutes, cliChannelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
+import type { Actor } from '@tocsin/db/audit-log/actor';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
 import {
   createChannel,
   deleteChannel,
+  type NewChannel,
   rotateChannelSecret,
   updateChannel,
 } from '@tocsin/db/channels/write-channels';
@@ -33,30 +40,62 @@ import { hintDeliveries } from '../queue-hints.ts';
 const START_WITHIN_MS = 5_000;
 const TEST_WITHIN_MS = START_WITHIN_MS + WEBHOOK_DEADLINE_MS;
 
-export const channelApi = implement(channelRoutes, (context) => {
+/** The handlers that the dashboard and programs share. */
+function channelHandlers(context: ApiContext) {
   const { db } = context;
   return {
-    listChannels: async ({ caller }) => ({ channels: await listChannels(db, caller.accountId) }),
-    createChannel: {
-      parseBody: (body, { caller }) => parseChannel(context, caller.accountId, createChannelSchema, body),
-      handle: async ({ caller, body, location }) => {
-        const { id, secret } = await createChannel(context, caller, { ...body });
+    list: async ({ caller }: { caller: Actor }) => ({ channels: await listChannels(db, caller.accountId) }),
+    get: async ({ caller, id }: { caller: Actor; id: string }) => ({
+      channel: await getChannel(db, caller.accountId, id),
+    }),
+    create: <Schema extends typeof createChannelSchema | typeof createCliChannelSchema>(schema: Schema) => ({
+      parseBody: (body: RawBody, { caller }: { caller: Actor }) =>
+        parseChannel(context, caller.accountId, schema, body),
+      handle: async ({ caller, body, location }: CreateRequest) => {
+        const { id, secret } = await createChannel(context, caller, body);
         const channel = await getChannel(db, caller.accountId, id);
         return { body: { channel, secret }, headers: { Location: location(id) } };
       },
-    },
-    getChannel: async ({ caller, id }) => ({ channel: await getChannel(db, caller.accountId, id) }),
-    updateChannel: {
-      parseBody: async (body, { caller, id }) => {
+    }),
+    update: {
+      parseBody: async (body: RawBody, { caller, id }: { caller: Actor; id: string }) => {
         // An unknown channel must not cause a DNS lookup of the URL.
         await findChannelRow(db, caller.accountId, id);
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
-      handle: async ({ caller, id, body }) => ({
+      handle: async ({ caller, id, body }: { caller: Actor; id: string; body: ChannelUpdate }) => ({
         channel: await updateChannel(db, caller, id, body),
       }),
     },
-    deleteChannel: async ({ caller, id }) => deleteChannel(db, caller, id),
+    remove: ({ caller, id }: { caller: Actor; id: string }) => deleteChannel(db, caller, id),
+  };
+}
+
+interface CreateRequest {
+  readonly caller: Actor;
+  readonly body: NewChannel;
+  readonly location: (id: string) => string;
+}
+
+export const cliChannelApi = implement(cliChannelRoutes, (context) => {
+  const { list, get, create, update, remove } = channelHandlers(context);
+  return {
+    listCliChannels: list,
+    createCliChannel: create(createCliChannelSchema),
+    getCliChannel: get,
+    updateCliChannel: update,
+    deleteCliChannel: remove,
+  };
+});
+
+export const channelApi = implement(channelRoutes, (context) => {
+  const { list, get, create, update, remove } = channelHandlers(context);
+  return {
+    listChannels: list,
+    createChannel: create(createChannelSchema),
+    getChannel: get,
+    updateChannel: update,
+    deleteChannel: remove,
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
     }),
@@ -105,8 +144,8 @@ async function parseChannel<Schema extends z.ZodObject>(
   ]);
 }
 
-/** Refuses receivers that the egress guard blocks. */
-async function validateUrl(
+/** Refuses receivers that the egress guard blocks. @returns errors of the field `url` */
+export async function validateUrl(
   egress: ApiContext['egress'],
   accountId: string,
   url: unknown,

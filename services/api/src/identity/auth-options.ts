@@ -1,12 +1,13 @@
 import { hkdfSync } from 'node:crypto';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Database } from '@tocsin/db/database/open';
+import { recordPasswordChange, recordSignIn } from '@tocsin/db/users/sign-ins';
 import { sessions, userLogins, users, verifications } from '@tocsin/db/users/table';
 import type { Logger } from '@tocsin/runtime/logger';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
 import { createAuthMiddleware } from 'better-auth/api';
 import type { BetterAuthOptions } from 'better-auth/minimal';
-import { CLIENT_IP_HEADER } from './auth-request.ts';
+import { CLIENT_IP_HEADER, REQUEST_ID_HEADER } from './auth-request.ts';
 
 /**
  * The secret that signs session cookies, derived (HKDF-SHA-256) from the first key of `SECRETS_KEY`. Rotating that key signs everyone out.
@@ -16,6 +17,9 @@ export function authSecret(secretsKeys: readonly Buffer[]): string {
   if (current === undefined) throw new RangeError('there is no key to derive from');
   return Buffer.from(hkdfSync('sha256', current, '', 'tocsin session cookies v1', 32)).toString('base64');
 }
+
+/** Paths of better-auth, without its base. */
+const PATHS = { signIn: '/sign-in/email', changePassword: '/change-password' } as const;
 
 const DAY_SECONDS = 24 * 60 * 60;
 export interface AuthSettings {
@@ -62,7 +66,7 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
     account: {
       fields: { accountId: 'subject', password: 'passwordHash' },
     },
-    databaseHooks: { account: { create: { before: dropTokens }, update: { before: dropTokens } } },
+    databaseHooks: databaseHooks(db),
     // Counted per process: a few more attempts on several processes do no harm.
     rateLimit: { enabled: settings.limitSignIn, storage: 'memory' },
     advanced: {
@@ -84,10 +88,43 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
 
 /** A password may be changed because someone else knows it, so other sessions always end. */
 const endOtherSessions = createAuthMiddleware(async (context) => {
-  if (context.path !== '/change-password') return;
+  if (context.path !== PATHS.changePassword) return;
   const body = context.body as Record<string, unknown>;
   return { context: { ...context, body: { ...body, revokeOtherSessions: true } } };
 });
+
+type DatabaseHooks = NonNullable<BetterAuthOptions['databaseHooks']>;
+type HookContext = Parameters<
+  NonNullable<NonNullable<NonNullable<DatabaseHooks['session']>['create']>['after']>
+>[1];
+
+/** If one that records fails, the user gets no cookie. */
+function databaseHooks(db: Database): DatabaseHooks {
+  const requestIdOf = (context: HookContext): string | null =>
+    context?.headers?.get(REQUEST_ID_HEADER) ?? null;
+  return {
+    account: {
+      create: { before: dropTokens },
+      update: {
+        before: dropTokens,
+        after: async ({ userId }, context) => {
+          if (context?.path === PATHS.changePassword)
+            await recordPasswordChange(db, userId, requestIdOf(context));
+        },
+      },
+    },
+    session: {
+      create: {
+        after: async (session, context) => {
+          // Replaces the session.
+          if (context?.path === PATHS.changePassword) return;
+          const method = context?.path === PATHS.signIn ? 'password' : 'singleSignOn';
+          await recordSignIn(db, session, method, requestIdOf(context));
+        },
+      },
+    },
+  };
+}
 
 /** The tokens of a provider are not stored: they are needed only to identify the user. */
 async function dropTokens(login: Record<string, unknown>): Promise<{ data: Record<string, unknown> }> {

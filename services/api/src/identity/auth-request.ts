@@ -3,6 +3,9 @@ import type { Request, Response } from 'express';
 /** Set on every request from the address that Express derives by `TRUST_PROXY`, so that clients cannot choose it. */
 export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
 
+/** Set on every request to the id that it has in logs and responses. */
+export const REQUEST_ID_HEADER = 'x-request-id';
+
 /** The request headers that better-auth receives. It gets no others, such as `Host`, with which a client could forge our address. */
 const HEADERS = [
   'cookie',
@@ -21,6 +24,8 @@ export function authHeaders(req: Request): Headers {
     const value = req.get(name);
     if (value !== undefined) headers.set(name, value);
   }
+  const requestId = req.res?.get(REQUEST_ID_HEADER);
+  if (requestId !== undefined) headers.set(REQUEST_ID_HEADER, requestId);
   if (req.ip !== undefined) headers.set(CLIENT_IP_HEADER, req.ip);
   return headers;
 }

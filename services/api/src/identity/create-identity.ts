@@ -3,12 +3,13 @@ import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/rou
 import { pathOf } from '@tocsin/contracts/routes/route';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/open';
+import { recordFailedSignIn } from '@tocsin/db/users/sign-ins';
 import { hashPassword } from 'better-auth/crypto';
 import { betterAuth } from 'better-auth/minimal';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { authOptions, type AuthSettings } from './auth-options.ts';
-import { authHeaders, type AuthRequest, buildRequest } from './auth-request.ts';
+import { authHeaders, type AuthRequest, buildRequest, REQUEST_ID_HEADER } from './auth-request.ts';
 import { KnownDevices } from './known-devices.ts';
 import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
 import { createSingleSignOn, type OidcSettings } from './single-sign-on.ts';
@@ -96,7 +97,15 @@ export function createIdentity(options: IdentityOptions): Identity {
       return response;
     } finally {
       endAttempt?.(outcome);
+      if (outcome === 'failed') recordFailure(request.req, email);
     }
+  }
+
+  /** Does not delay the response: its time would tell whether the user exists. */
+  function recordFailure({ res }: Request, email: string): void {
+    recordFailedSignIn(options.db, email, res?.get(REQUEST_ID_HEADER) ?? null).catch((error: unknown) => {
+      options.logger.error('Could not record a failed sign-in', { error });
+    });
   }
 
   return {

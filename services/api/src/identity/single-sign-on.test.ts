@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { userActor } from '@tocsin/db/audit-log/actor';
+import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
 import { type Claims, OIDC_CLIENT, type OidcProvider, startOidcProvider } from '../testing/oidc-provider.ts';
@@ -119,8 +119,7 @@ describe('single sign-on', () => {
 
   test('does not take over a user whose address was never verified', async () => {
     const email = 'claimed@example.com';
-    await createUser(api.context.db, {
-      accountId: api.account.id,
+    await createUser(api.context.db, systemActor(api.account.id), {
       role: 'member',
       name: 'Claimer',
       email,

@@ -1,12 +1,17 @@
 import {
   createMaintenanceWindowSchema,
+  type MaintenanceWindow,
   type MaintenanceWindowInput,
   type MaintenanceWindowUpdate,
   previewMaintenanceWindowSchema,
   updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
+import {
+  cliMaintenanceWindowRoutes,
+  maintenanceWindowRoutes,
+} from '@tocsin/contracts/maintenance-windows/routes';
 import type { Database } from '@tocsin/db/database/open';
+import { createWindowByKey } from '@tocsin/db/maintenance-windows/create-by-key';
 import {
   findWindowRow,
   getMaintenanceWindow,
@@ -27,6 +32,7 @@ import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
+import type { Caller } from '../http/request-state.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 
 export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context) => {
@@ -56,36 +62,67 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
         maintenanceWindow: await updateMaintenanceWindow(db, caller, id, body),
       }),
     },
-    deleteMaintenanceWindow: async ({ caller, id }) => {
-      await settleAtOnce(context, await deleteMaintenanceWindow(db, caller, id));
-    },
-    endMaintenance: async ({ caller, id }) => {
-      const maintenanceWindow = await endMaintenance(db, caller, id);
-      await settleAtOnce(context, maintenanceWindow.monitorIds);
-      return { maintenanceWindow };
-    },
+    deleteMaintenanceWindow: ({ caller, id }) => remove(context, caller, id),
+    endMaintenance: ({ caller, id }) => end(context, caller, id),
   };
 });
 
-/** Ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
+/** Maintenance windows for programs. */
+export const cliMaintenanceWindowApi = implement(cliMaintenanceWindowRoutes, (context) => {
+  const { db } = context;
+  return {
+    listCliMaintenanceWindows: async ({ caller, query }) => ({
+      maintenanceWindows: await listMaintenanceWindows(db, caller.accountId, query),
+    }),
+    createCliMaintenanceWindow: async ({ caller, headers, body, location }) => {
+      const key = headers['Idempotency-Key'];
+      const created = await createWindowByKey(context, caller, body, key);
+      const { maintenanceWindow, monitorCount, coveredIds, isReplayed } = created;
+      await settleAtOnce(context, coveredIds);
+      return {
+        body: { maintenanceWindow, monitorCount },
+        headers: {
+          Location: location(maintenanceWindow.id),
+          ...(isReplayed && { 'Idempotency-Replayed': 'true' }),
+        },
+      };
+    },
+    getCliMaintenanceWindow: async ({ caller, id }) => ({
+      maintenanceWindow: await getMaintenanceWindow(db, caller.accountId, id),
+    }),
+    deleteCliMaintenanceWindow: ({ caller, id }) => remove(context, caller, id),
+    endCliMaintenance: ({ caller, id }) => end(context, caller, id),
+  };
+});
+
+async function remove(context: ApiContext, caller: Caller, id: string): Promise<void> {
+  await settleAtOnce(context, await deleteMaintenanceWindow(context.db, caller, id));
+}
+
+async function end(
+  context: ApiContext,
+  caller: Caller,
+  id: string,
+): Promise<{ maintenanceWindow: MaintenanceWindow }> {
+  const { maintenanceWindow, coveredIds } = await endMaintenance(context.db, caller, id);
+  await settleAtOnce(context, coveredIds);
+  return { maintenanceWindow };
+}
+
+/** Begins or ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0 || monitorIds.length > SETTLED_AT_ONCE) return;
   try {
     const { statusChangeIds } = await settleMaintenance(context.db, monitorIds);
     hintStatusChanges(context, statusChangeIds);
   } catch (error) {
-    context.logger.warn('Could not end maintenance at once; a notifier will', { error });
+    context.logger.warn('Could not settle maintenance at once; a notifier will', { error });
   }
 }
 
-/** What a new window covers unless its fields say otherwise. */
-const EMPTY_SCOPE = { monitorIds: [], selector: null, allMonitors: false };
-
 /** Validates the rules between the fields of a new window, as far as the fields are valid. @throws AppError validation_failed */
 async function parseCreate(db: Database, accountId: string, body: RawBody): Promise<MaintenanceWindowInput> {
-  const absent = Object.entries(EMPTY_SCOPE).filter(([field]) => body[field] === undefined);
-  const fields = { ...Object.fromEntries(absent), ...validFields(body) };
-  const errors = await validateWindow(db, accountId, fields);
+  const errors = await validateWindow(db, accountId, validFields(createMaintenanceWindowSchema, body));
   return parseFields(createMaintenanceWindowSchema, body, errors);
 }
 
@@ -95,7 +132,7 @@ async function parsePreview(
   accountId: string,
   body: RawBody,
 ): Promise<z.output<typeof previewMaintenanceWindowSchema>> {
-  const { monitorIds: _, ...schedule } = validFields(body);
+  const { monitorIds: _, ...schedule } = validFields(updateMaintenanceWindowSchema, body);
   const isStored = body['maintenanceWindowId'] !== undefined;
   const errors = await validateWindow(db, accountId, schedule, isStored);
   return parseFields(previewMaintenanceWindowSchema, body, errors);
@@ -115,14 +152,17 @@ async function parseUpdate(
   const result = updateMaintenanceWindowSchema.safeParse(body);
   if (result.success) return result.data;
   const before = await findWindowRow(db, accountId, id);
-  const { monitorIds, ...schedule } = validFields(body);
+  const { monitorIds, ...schedule } = validFields(updateMaintenanceWindowSchema, body);
   const merged = { ...mergeSchedule(before, schedule), ...(monitorIds && { monitorIds }) };
   return parseFields(updateMaintenanceWindowSchema, body, await validateWindow(db, accountId, merged, true));
 }
 
-/** The fields of a body that are valid on their own. */
-function validFields(body: RawBody): Parameters<typeof validateWindow>[2] {
-  const valid = Object.entries(updateMaintenanceWindowSchema.shape).flatMap(([name, schema]) => {
+/** The fields of a body that are valid on their own, and the defaults of those that it omits. */
+function validFields(
+  { shape }: typeof createMaintenanceWindowSchema | typeof updateMaintenanceWindowSchema,
+  body: RawBody,
+): Parameters<typeof validateWindow>[2] {
+  const valid = Object.entries(shape).flatMap(([name, schema]) => {
     const { data } = schema.safeParse(body[name]);
     return data === undefined ? [] : [[name, data] as const];
   });

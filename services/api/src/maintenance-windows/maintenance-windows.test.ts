@@ -78,6 +78,7 @@ describe('POST', () => {
       id: expect.any(String),
       selector: null,
       allMonitors: false,
+      sources: null,
       rrule: null,
       timeZone: 'UTC',
       state: 'scheduled',

@@ -1,17 +1,20 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { type ChannelSetEntry, channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import {
   type MonitorSet,
-  type MonitorSetEntry,
   monitorSetEntrySchema,
   monitorSetSchema,
 } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
+import { findReceivers } from '@tocsin/db/channels/read-channels';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { z } from 'zod';
+import { validateUrl } from '../channels/handlers.ts';
+import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
@@ -23,7 +26,11 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
   const { defaultRegion, regions } = context.settings;
   return {
     applyMonitors: {
-      parseBody: (body) => parseSet(body, regions),
+      parseBody: async (body, { caller }) => {
+        const set = await parseSet(body, regions);
+        await validateReceivers(context, caller.accountId, set.channels ?? []);
+        return set;
+      },
       handle: async ({ caller, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
         const applied = await applySet(context, caller, body, defaultRegion, versions);
@@ -38,50 +45,72 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
   };
 });
 
-/** Monitors validated before other requests get their turn. */
+/** Entries validated before other requests get their turn. */
 const VALIDATED_AT_ONCE = 100;
 /** More errors are likely repetitions. */
 const MAX_ERRORS = 100;
-/** More than any field of a monitor may contain. A larger field gets one error instead of one for each member. */
-const MAX_MEMBERS = 1_000;
+/** More than a field may contain. A larger field gets one error instead of one for each member. */
+const MAX_MEMBERS = { monitors: 1_000, channels: LIMITS.monitorSetSize } as const;
 
-/** Everything except the monitors, which are validated one by one. */
+/** What a set consists of. */
+type Field = keyof typeof MAX_MEMBERS;
+
+/** Everything except the monitors and channels, which are validated one by one. */
 const outerSchema = monitorSetSchema.extend({
   monitors: z
     .array(z.unknown(), { error: 'must be an array of monitors' })
     .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` }),
+  channels: z
+    .array(z.unknown(), { error: 'must be an array of channels' })
+    .max(LIMITS.channelSetSize, { error: `must contain at most ${LIMITS.channelSetSize} channels` })
+    .optional(),
 });
 
 /**
- * Parses a set. Fields that a monitor omits get their defaults. @throws AppError validation_failed, with at most a hundred invalid fields
+ * Parses a set. Fields that an entry omits get their defaults. @throws AppError validation_failed, with at most a hundred invalid fields
  */
 async function parseSet(body: RawBody, regions: readonly string[] | null): Promise<MonitorSet> {
   const outer = outerSchema.safeParse(body);
   const errors = outer.success ? [] : toFieldErrors(outer.error.issues, monitorSetSchema);
-  const given: unknown = body['monitors'];
-  const tooMany = errors.some(({ path }) => path === 'monitors');
-  const monitors = Array.isArray(given) && !tooMany ? await validateMonitors(given, regions, errors) : [];
+  const entriesOf = (field: Field): readonly unknown[] => {
+    const given: unknown = body[field];
+    return Array.isArray(given) && !errors.some(({ path }) => path === field) ? given : [];
+  };
+  const monitors = await validateEntries('monitors', entriesOf('monitors'), errors, (entry) => {
+    const { input, errors: found } = validateMonitor(monitorSetEntrySchema, entry);
+    return { input, errors: [...found, ...findUnknownRegions(entry, regions)] };
+  });
+  const channels = await validateEntries('channels', entriesOf('channels'), errors, (entry) => {
+    const { data = null, error } = channelSetEntrySchema.safeParse(entry);
+    return { input: data, errors: error ? toFieldErrors(error.issues, channelSetEntrySchema) : [] };
+  });
   if (!outer.success || errors.length > 0) throw invalidFields(errors);
-  return { ...outer.data, monitors };
+  const { channels: given, ...rest } = outer.data;
+  return { ...rest, monitors, ...(given && { channels }) };
 }
 
 /** @param errors the errors found are added to it */
-async function validateMonitors(
+async function validateEntries<Entry>(
+  field: Field,
   given: readonly unknown[],
-  regions: readonly string[] | null,
   errors: FieldError[],
-): Promise<MonitorSetEntry[]> {
-  const entries: MonitorSetEntry[] = [];
+  validate: (entry: unknown) => { input: Entry | null; errors: readonly FieldError[] },
+): Promise<Entry[]> {
+  const entries: Entry[] = [];
   const firstWith = new Map<string, number>();
   for (let index = 0; index < given.length && errors.length < MAX_ERRORS; index += 1) {
     if (index > 0 && index % VALIDATED_AT_ONCE === 0) await turn();
-    const { input, errors: found } = validateEntry(given[index], regions);
-    errors.push(...found.slice(0, MAX_ERRORS).map((error) => inSet(error, index, given[index])));
+    const overfull = findOverfull(given[index], MAX_MEMBERS[field]);
+    const { input, errors: found } =
+      overfull.length > 0 ? { input: null, errors: overfull } : validate(given[index]);
+    errors.push(
+      ...found.slice(0, MAX_ERRORS).map((error) => inSet(error, `${field}.${index}`, given[index])),
+    );
     const externalId = externalIdOf(given[index]);
     const first = externalId === null ? undefined : firstWith.get(externalId);
     if (first !== undefined) {
-      const message = `"${externalId}" is also the externalId of monitors.${first}`;
-      errors.push({ path: `monitors.${index}.externalId`, message });
+      const message = `"${externalId}" is also the externalId of ${field}.${first}`;
+      errors.push({ path: `${field}.${index}.externalId`, message });
     } else if (externalId !== null) firstWith.set(externalId, index);
     if (input !== null) entries.push(input);
   }
@@ -95,33 +124,47 @@ function externalIdOf(entry: unknown): string | null {
   return monitorSetEntrySchema.shape.externalId.safeParse(externalId).data ?? null;
 }
 
-function validateEntry(
-  entry: unknown,
-  regions: readonly string[] | null,
-): { input: MonitorSetEntry | null; errors: readonly FieldError[] } {
-  const overfull = findOverfull(entry);
-  if (overfull.length > 0) return { input: null, errors: overfull };
-  const { input, errors } = validateMonitor(monitorSetEntrySchema, entry);
-  return { input, errors: [...errors, ...findUnknownRegions(entry, regions)] };
-}
-
-function findOverfull(entry: unknown): FieldError[] {
+function findOverfull(entry: unknown, max: number): FieldError[] {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return [];
   return Object.entries(entry)
-    .filter(([, value]) => typeof value === 'object' && value !== null && countOf(value) > MAX_MEMBERS)
-    .map(([field]) => ({ path: field, message: `must not contain more than ${MAX_MEMBERS} values` }));
+    .filter(([, value]) => typeof value === 'object' && value !== null && countOf(value) > max)
+    .map(([field]) => ({ path: field, message: `must not contain more than ${max} values` }));
 }
 
 function countOf(value: object): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
-function inSet({ path, message }: FieldError, index: number, entry: unknown): FieldError {
+/** @param at the path of the entry */
+function inSet({ path, message }: FieldError, at: string, entry: unknown): FieldError {
   const externalId =
     typeof entry === 'object' && entry !== null && 'externalId' in entry ? entry.externalId : null;
   return {
-    path: path === '' ? `monitors.${index}` : `monitors.${index}.${path}`,
+    path: path === '' ? at : `${at}.${path}`,
     message:
       typeof externalId === 'string' ? `${message} (externalId "${externalId.slice(0, 255)}")` : message,
   };
+}
+
+/**
+ * Refuses new receivers that the egress guard blocks. Each URL is looked up once, all at the same time: a name that does not resolve
+ * within seconds is accepted, as in `checkUrl`.
+ */
+async function validateReceivers(
+  { db, egress }: ApiContext,
+  accountId: string,
+  channels: readonly ChannelSetEntry[],
+): Promise<void> {
+  const keys = channels.map(({ externalId }) => externalId);
+  const current = await findReceivers(db, accountId, keys);
+  const isNew = ({ externalId, url }: ChannelSetEntry): boolean => current.get(externalId) !== url;
+  const urls = [...new Set(channels.filter(isNew).map(({ url }) => url))];
+  const checks = urls.map(async (url) => [url, await validateUrl(egress, accountId, url)] as const);
+  const errorsOf = new Map(await Promise.all(checks));
+  const errors = channels.flatMap((channel, index) =>
+    isNew(channel)
+      ? (errorsOf.get(channel.url) ?? []).map((error) => inSet(error, `channels.${index}`, channel))
+      : [],
+  );
+  if (errors.length > 0) throw invalidFields(errors);
 }

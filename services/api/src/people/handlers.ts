@@ -8,6 +8,7 @@ import {
 } from '@tocsin/db/users/invitations';
 import { deleteUser, findUserWithAccount, listUsers, setUserRole } from '@tocsin/db/users/users';
 import { implement } from '../http/implement.ts';
+import { stateOf } from '../http/request-state.ts';
 
 export const peopleApi = implement(peopleRoutes, (context) => {
   const { db, identity, settings, logger } = context;
@@ -30,11 +31,11 @@ export const peopleApi = implement(peopleRoutes, (context) => {
       return { body: { invitation, token, url }, headers: { Location: location(invitation.id) } };
     },
     deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller, id),
-    acceptInvitation: async ({ body: { token, name, email = null, password }, req }) => {
+    acceptInvitation: async ({ body: { token, name, email = null, password }, req, res }) => {
       // Hashing is slow on purpose: an invalid token must not cause it.
       await findOpenInvitation(db, token);
       const passwordHash = await identity.hashPassword(password);
-      const user = await acceptInvitation(db, { token, name, email, passwordHash });
+      const user = await acceptInvitation(db, { token, name, email, passwordHash }, stateOf(res).requestId);
       // The user exists by now. Without a session, the user can sign in as usual.
       const cookies = await identity.signIn(req, user.email, password).catch((error: unknown) => {
         logger.warn('Could not sign in the user of an accepted invitation', { userId: user.id, error });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/people/user';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
 import { newSignedInUser, newUser, signIn, type TestUser } from '../testing/sign-in.ts';
@@ -78,8 +79,8 @@ describe('users', () => {
         false,
         true,
       ]);
-      const again = { accountId, name: 'again', key: own.key, scopes: 'read,write' } as const;
-      expect(await ensureApiKey(api.context.db, again)).toBe('refused');
+      const again = { name: 'again', key: own.key, scopes: 'read,write' } as const;
+      expect(await ensureApiKey(api.context.db, systemActor(accountId), again)).toBe('refused');
     });
 
     test('are kept on request, with their creator', async () => {

@@ -103,13 +103,30 @@ function monitorRows(base: string): Record<string, AccessRow> {
   };
 }
 
+/** Channels have two roots, too. */
+function channelRows(base: string): Record<string, AccessRow> {
+  return {
+    [`GET ${base}`]: { kind: 'channel' },
+    [`POST ${base}`]: {
+      kind: 'channel',
+      body: () => ({ name: 'New', url: 'https://hooks.invalid/new', monitorIds: [] }),
+    },
+    [`GET ${base}/:id`]: { kind: 'channel' },
+    [`PATCH ${base}/:id`]: { kind: 'channel', body: rename },
+    [`DELETE ${base}/:id`]: { kind: 'channel' },
+  };
+}
+
 const D = '/api/dashboard';
 
 /** Requests to each restricted route. A route without a row fails `access-matrix.test.ts`. */
 export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   ...monitorRows('/api/cli/monitors'),
   ...monitorRows(`${D}/monitors`),
-  'PUT /api/cli/monitors': { kind: 'monitor', body: () => ({ source: 'new', monitors: [] }) },
+  'PUT /api/cli/monitors': {
+    kind: 'monitor',
+    body: () => ({ source: 'new', monitors: [], channels: [] }),
+  },
   [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
   [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },
@@ -123,14 +140,8 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`GET ${D}/invitations`]: { kind: 'invitation' },
   [`POST ${D}/invitations`]: { kind: 'invitation', body: () => ({ role: 'member' }) },
   [`DELETE ${D}/invitations/:id`]: { kind: 'invitation' },
-  [`GET ${D}/channels`]: { kind: 'channel' },
-  [`POST ${D}/channels`]: {
-    kind: 'channel',
-    body: () => ({ name: 'New', url: 'https://hooks.invalid/new', monitorIds: [] }),
-  },
-  [`GET ${D}/channels/:id`]: { kind: 'channel' },
-  [`PATCH ${D}/channels/:id`]: { kind: 'channel', body: rename },
-  [`DELETE ${D}/channels/:id`]: { kind: 'channel' },
+  ...channelRows('/api/cli/channels'),
+  ...channelRows(`${D}/channels`),
   [`GET ${D}/channels/:id/secret`]: { kind: 'channel' },
   [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel' },
   [`POST ${D}/channels/:id/test`]: { kind: 'channel' },
@@ -147,6 +158,15 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`GET ${D}/audit-log`]: { kind: 'monitor' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
   [`GET ${D}/regions`]: { kind: 'monitor' },
+  'GET /api/cli/maintenance-windows': { kind: 'maintenanceWindow' },
+  'POST /api/cli/maintenance-windows': {
+    kind: 'monitor',
+    body: ({ id }) => ({ name: 'New', durationSeconds: 60, monitorIds: [id] }),
+    statusForOther: 400,
+  },
+  'GET /api/cli/maintenance-windows/:id': { kind: 'maintenanceWindow' },
+  'DELETE /api/cli/maintenance-windows/:id': { kind: 'maintenanceWindow' },
+  'POST /api/cli/maintenance-windows/:id/end': { kind: 'maintenanceWindow' },
   [`GET ${D}/maintenance-windows`]: { kind: 'maintenanceWindow' },
   [`POST ${D}/maintenance-windows`]: {
     kind: 'monitor',

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { sessions } from '@tocsin/db/users/table';
 import { createUser } from '@tocsin/db/users/users';
 import type TestAgent from 'supertest/lib/agent.js';
@@ -60,8 +61,7 @@ export async function newUser(
   api: TestApi,
   { accountId = api.account.id, role = 'owner', email = `${randomUUID()}@example.com` }: TestUserOptions = {},
 ): Promise<{ id: string; email: string }> {
-  const { id } = await createUser(api.context.db, {
-    accountId,
+  const { id } = await createUser(api.context.db, systemActor(accountId), {
     role,
     name: 'Test user',
     email,

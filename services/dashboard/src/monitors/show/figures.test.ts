@@ -116,6 +116,7 @@ function windowOf(name: string, change: Partial<ListedMaintenanceWindow>): Liste
     monitorIds: ['m'],
     selector: null,
     allMonitors: false,
+    sources: null,
     rrule: null,
     timeZone: 'UTC',
     state: 'scheduled',

@@ -1,0 +1,51 @@
+import { AppError } from '@tocsin/contracts/errors';
+import { isSourceAllowed } from '@tocsin/core/access/sources';
+import { z } from 'zod';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
+import type { Transaction } from '../database/open.ts';
+import { arrayOf, query } from '../database/sql.ts';
+import type { MaintenanceWindowRow } from './table.ts';
+
+const sourceRow = z.object({ source: z.string().nullable() });
+
+/** Requires that monitors belong to sources of the actor. @throws AppError source_not_allowed */
+export async function requireOwnMonitors(
+  tx: Transaction,
+  actor: Actor,
+  monitorIds: readonly string[],
+): Promise<void> {
+  if (actor.sources === null) return;
+  const rows = await query(tx, sourceRow)`
+    select distinct source from monitors where id = any(${arrayOf('uuid', monitorIds)}) order by source`;
+  for (const { source } of rows) requireSource(actor, source);
+}
+
+/**
+ * Requires that everything a window may ever cover belongs to sources of the actor: the monitors that it lists, and what it selects, which
+ * the window itself limits to sources. A window without monitors, such as one whose monitors were deleted, must be limited too.
+ * @throws AppError source_not_allowed
+ */
+export async function requireOwnWindow(
+  tx: Transaction,
+  actor: Actor,
+  {
+    id,
+    selector,
+    allMonitors,
+    sources,
+  }: Pick<MaintenanceWindowRow, 'id' | 'selector' | 'allMonitors' | 'sources'>,
+): Promise<void> {
+  if (actor.sources === null) return;
+  const listed = await query(tx, sourceRow)`
+    select distinct m.source from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
+    where a.window_id = ${id} and a.listed order by m.source`;
+  for (const { source } of listed) requireSource(actor, source);
+  // A source that ends in `*` is allowed by itself or by a shorter prefix.
+  const isLimited = sources?.every((source) => isSourceAllowed(actor.sources, source)) ?? false;
+  const selects = selector !== null || allMonitors;
+  if (isLimited || (listed.length > 0 && !selects)) return;
+  throw new AppError(
+    'source_not_allowed',
+    'This maintenance window can cover monitors of sources that this API key may not change.',
+  );
+}

@@ -1,0 +1,241 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ChannelSetEntry } from '@tocsin/contracts/channels/channel';
+import { AppError, type FieldError } from '@tocsin/contracts/errors';
+import type { ChannelSetResult, MonitorSet } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { and, eq, getTableColumns, or, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { matchOwner } from '../assignments/assignments.ts';
+import type { Actor } from '../audit-log/actor.ts';
+import { isChannelOf } from '../channels/read-channels.ts';
+import { type ChannelRow, channels } from '../channels/table.ts';
+import { insertChannel, removeChannels, rotateTo, writeChannel } from '../channels/write-channels.ts';
+import type { Queryable, Transaction } from '../database/open.ts';
+import { arrayOf, query } from '../database/sql.ts';
+import type { SetPlan } from './plan-set.ts';
+
+/** A channel with the externalIds of the monitors that it lists; null for a monitor without one. */
+type FoundChannel = ChannelRow & { readonly listed: readonly (string | null)[] };
+
+interface ChannelChange {
+  readonly before: FoundChannel;
+  readonly entry: ChannelSetEntry;
+  readonly changed: readonly (keyof ChannelSetEntry)[];
+}
+
+/** The changes that make the channels of a source match a set. */
+export interface ChannelPlan {
+  readonly create: readonly ChannelSetEntry[];
+  readonly update: readonly ChannelChange[];
+  readonly delete: readonly FoundChannel[];
+  readonly unchanged: readonly FoundChannel[];
+  /** Channels of the source that are not in the set, and are kept. */
+  readonly unlisted: readonly FoundChannel[];
+}
+
+/**
+ * Compares the channels of a set with the current ones, without locking any.
+ * @returns null if the set says nothing about channels
+ * @throws AppError conflict if channels of another source, or of none, have an externalId of the set
+ */
+export async function planChannels(
+  db: Queryable,
+  secrets: SecretBox,
+  accountId: string,
+  { source, channels: entries, prune }: MonitorSet,
+): Promise<ChannelPlan | null> {
+  if (entries === undefined) return null;
+  const keys = entries.map(({ externalId }) => externalId);
+  const isNamed = sql`${channels.externalId} = any(${arrayOf('text', keys)})`;
+  const listed = sql<(string | null)[]>`array(
+    select m.external_id from channel_monitors a join monitors m on m.id = a.monitor_id
+    where a.channel_id = ${channels}.id and a.listed)`;
+  const rows = await db
+    .select({ ...getTableColumns(channels), listed })
+    .from(channels)
+    .where(and(isChannelOf(accountId), or(eq(channels.source, source), isNamed)))
+    .orderBy(channels.id);
+  const known = new Map(rows.map((row) => [row.externalId, row]));
+  refuseOthers(source, entries, known);
+  const compared = entries.flatMap((entry): ChannelChange[] => {
+    const before = known.get(entry.externalId);
+    return before === undefined ? [] : [{ before, entry, changed: changedFields(before, entry, secrets) }];
+  });
+  const wanted = new Set<string | null>(keys);
+  const others = rows.filter((row) => !wanted.has(row.externalId));
+  return {
+    create: entries.filter(({ externalId }) => !known.has(externalId)),
+    update: compared.filter(({ changed }) => changed.length > 0),
+    unchanged: compared.filter(({ changed }) => changed.length === 0).map(({ before }) => before),
+    delete: prune ? others : [],
+    unlisted: prune ? [] : others,
+  };
+}
+
+function refuseOthers(
+  source: string,
+  entries: readonly ChannelSetEntry[],
+  known: ReadonlyMap<string | null, FoundChannel>,
+): void {
+  const errors = entries.flatMap(({ externalId }, index): FieldError[] => {
+    const row = known.get(externalId);
+    if (row === undefined || row.source === source) return [];
+    const owner = row.source === null ? 'which has no source' : `of source "${row.source}"`;
+    const message = `"${externalId}" is the externalId of channel ${row.id} ("${row.name}"), ${owner}`;
+    return [{ path: `channels.${index}.externalId`, message }];
+  });
+  if (errors.length === 0) return;
+  throw new AppError(
+    'conflict',
+    'Channels of other sources, or of none, have an externalId of this set. A set does not take over channels of other sources: give the channel this source first, or another externalId.',
+    { errors: errors.slice(0, MAX_ERRORS) },
+  );
+}
+
+const MAX_ERRORS = 100;
+
+/** The fields that an entry changes. It keeps the secret and the state if it omits them. */
+function changedFields(
+  before: FoundChannel,
+  { secret, enabled, monitorExternalIds, ...fields }: ChannelSetEntry,
+  secrets: SecretBox,
+): (keyof ChannelSetEntry)[] {
+  const names = Object.keys(fields) as (keyof typeof fields)[];
+  const wanted = new Set<string | null>(monitorExternalIds);
+  const listsSame =
+    before.listed.length === wanted.size && before.listed.every((externalId) => wanted.has(externalId));
+  return [
+    ...names.filter((name) => !isDeepStrictEqual(before[name], fields[name])),
+    ...(listsSame ? [] : (['monitorExternalIds'] as const)),
+    ...(secret === undefined || isSecret(before, secret, secrets) ? [] : (['secret'] as const)),
+    ...(enabled === undefined || enabled === before.enabled ? [] : (['enabled'] as const)),
+  ];
+}
+
+/** False also if no key decrypts the stored secret. */
+function isSecret({ sealedSecret }: ChannelRow, secret: string, secrets: SecretBox): boolean {
+  try {
+    return secrets.decrypt(sealedSecret) === secret;
+  } catch {
+    return false;
+  }
+}
+
+/** The channels that exist and change. */
+export function channelsToChange(plan: ChannelPlan): FoundChannel[] {
+  return [...plan.update.map(({ before }) => before), ...plan.delete];
+}
+
+/** The channels that a plan enables. */
+export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
+  return (plan?.update ?? []).flatMap(({ before, entry }) => (entry.enabled === true ? before : []));
+}
+
+/** Whether a plan changes which monitors channels have, which requires the exclusive lock of the assignments. */
+export function changesAssignments({ create, update, delete: deleted }: ChannelPlan): boolean {
+  return (
+    create.length + deleted.length > 0 ||
+    update.some(({ changed }) => changed.includes('selector') || changed.includes('monitorExternalIds'))
+  );
+}
+
+/** What a version of a plan depends on, see `planVersion`. */
+export function channelVersion(plan: ChannelPlan): unknown {
+  const found = channelsToChange(plan).map(
+    ({ id, name, url, selector, events, allMonitors, enabled, sealedSecret, listed }) => [
+      [id, name, url, selector, events, allMonitors, enabled, sealedSecret],
+      listed.map(String).toSorted((one, other) => (one < other ? -1 : 1)),
+    ],
+  );
+  return [plan.create.map(({ externalId }) => externalId), plan.update.length, found];
+}
+
+const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
+
+/**
+ * Finds the monitors that the channels of a set list.
+ * @param plan the changes of monitors that are still to be written; null: they are
+ * @returns ids by externalId; a monitor that the plan creates has none yet
+ * @throws AppError validation_failed if the account does not have all of them after these changes
+ */
+export async function findListedMonitors(
+  db: Queryable,
+  accountId: string,
+  entries: readonly ChannelSetEntry[],
+  plan: SetPlan | null,
+): Promise<ReadonlyMap<string, string>> {
+  const names = [...new Set(entries.flatMap(({ monitorExternalIds }) => monitorExternalIds))];
+  if (names.length === 0) return new Map();
+  const rows = await query(db, keyedMonitor)`
+    select id, external_id from monitors
+    where account_id = ${accountId} and external_id = any(${arrayOf('text', names)})`;
+  const deleted = new Set(plan?.delete.map(({ id }) => id));
+  const found = new Map(rows.flatMap(({ id, externalId }) => (deleted.has(id) ? [] : [[externalId, id]])));
+  const known = new Set([...found.keys(), ...(plan?.create ?? []).map(({ externalId }) => externalId)]);
+  const errors = entries.flatMap(({ monitorExternalIds }, index) =>
+    monitorExternalIds.flatMap((externalId, at): FieldError[] => {
+      if (known.has(externalId)) return [];
+      const message = `"${externalId}" is not the externalId of a monitor of this set, or of another one of the account`;
+      return [{ path: `channels.${index}.monitorExternalIds.${at}`, message }];
+    }),
+  );
+  if (errors.length === 0) return found;
+  throw new AppError('validation_failed', 'Some channels list monitors that do not exist.', {
+    errors: errors.slice(0, MAX_ERRORS),
+  });
+}
+
+/**
+ * Writes the changes of a plan, after those of the monitors. Requires the exclusive lock of the assignments if it `changesAssignments`.
+ * @param monitorIds by externalId, see `findListedMonitors`
+ * @returns the result, with the ids and the generated secrets of new channels
+ */
+export async function writeChannelPlan(
+  tx: Transaction,
+  secrets: SecretBox,
+  actor: Actor,
+  plan: ChannelPlan,
+  source: string,
+  monitorIds: ReadonlyMap<string, string>,
+): Promise<ChannelSetResult> {
+  const toInput = ({ monitorExternalIds, ...fields }: ChannelSetEntry) => ({
+    ...fields,
+    monitorIds: monitorExternalIds.flatMap((externalId) => monitorIds.get(externalId) ?? []),
+  });
+  if (plan.delete.length > 0) await removeChannels(tx, actor, plan.delete);
+  const selecting: string[] = [];
+  for (const { before, entry, changed } of plan.update) {
+    const isChanged = (field: string): boolean =>
+      changed.some((name) => field === (name === 'monitorExternalIds' ? 'monitorIds' : name));
+    const { secret, ...fields } = toInput(entry);
+    const update = Object.fromEntries(Object.entries(fields).filter(([field]) => isChanged(field)));
+    const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, secret) : null;
+    await writeChannel(tx, actor, before, update, rotation);
+    if (isChanged('selector')) selecting.push(before.id);
+  }
+  const created: ChannelSetResult['created'] = [];
+  for (const entry of plan.create) {
+    const { id, secret } = await insertChannel(tx, secrets, actor, { ...toInput(entry), source });
+    created.push({ id, externalId: entry.externalId, secret: entry.secret === undefined ? secret : null });
+    if (entry.selector !== null) selecting.push(id);
+  }
+  if (selecting.length > 0) await matchOwner(tx, actor.accountId, 'channel', ...selecting);
+  return { ...describeChannels(plan), created };
+}
+
+/** The result of a plan that is not applied. */
+export function describeChannels(plan: ChannelPlan): ChannelSetResult {
+  return {
+    created: plan.create.map(({ externalId }) => ({ id: null, externalId, secret: null })),
+    updated: plan.update.map(({ before, entry, changed }) => ({
+      id: before.id,
+      externalId: entry.externalId,
+      fields: [...changed],
+    })),
+    deleted: plan.delete.map(toMember),
+    unchanged: plan.unchanged.map(toMember),
+    unlisted: plan.unlisted.map(toMember),
+  };
+}
+
+const toMember = ({ id, externalId }: ChannelRow) => ({ id, externalId });

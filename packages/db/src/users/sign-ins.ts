@@ -1,0 +1,58 @@
+import type { AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
+import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
+import { eq } from 'drizzle-orm';
+import { userActor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
+import type { Database } from '../database/open.ts';
+import { users } from './table.ts';
+import { findUserByEmail } from './users.ts';
+
+/* What better-auth does, recorded in transactions of their own right after it. */
+
+/** Records that a user signed in. */
+export async function recordSignIn(
+  db: Database,
+  { id, userId }: { readonly id: string; readonly userId: string },
+  method: 'password' | 'singleSignOn',
+  requestId: string | null,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [user] = await tx.select().from(users).where(eq(users.id, userId));
+    if (user === undefined) return;
+    const target: AuditTarget = { type: 'session', id, name: user.name };
+    const changes = [{ field: 'method', from: null, to: method }];
+    const actor = userActor(user.accountId, userId, user.name, requestId);
+    await recordAudit(tx, actor, [{ action: 'session.created', target, changes }]);
+  });
+}
+
+/** Records that someone sent a wrong password for this address. An unknown address belongs to no account, and is not recorded. */
+export async function recordFailedSignIn(
+  db: Database,
+  email: string,
+  requestId: string | null,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const user = await findUserByEmail(tx, email);
+    if (user === null) return;
+    const actor = { ...userActor(user.accountId, user.id, 'Unknown', requestId), id: null };
+    const target: AuditTarget = { type: 'user', id: user.id, name: user.name };
+    await recordAudit(tx, actor, [{ action: 'session.failed', target, changes: [] }]);
+  });
+}
+
+/** Records that a signed-in user changed the own password. */
+export async function recordPasswordChange(
+  db: Database,
+  userId: string,
+  requestId: string | null,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [user] = await tx.select().from(users).where(eq(users.id, userId));
+    if (user === undefined) return;
+    const target: AuditTarget = { type: 'user', id: userId, name: user.name };
+    const changes = [{ field: 'password', from: AUDITED_SECRET, to: AUDITED_SECRET }];
+    const actor = userActor(user.accountId, userId, user.name, requestId);
+    await recordAudit(tx, actor, [{ action: 'user.passwordChanged', target, changes }]);
+  });
+}
