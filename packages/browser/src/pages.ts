@@ -63,7 +63,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('button', { name: 'Select', exact: true }).click();
       await page.getByRole('checkbox', { name: 'Select Shop' }).check();
       await page.getByRole('button', { name: 'Edit labels' }).click();
-      await page.getByRole('dialog').getByRole('textbox', { name: 'Add' }).fill('team=checkout,');
+      await page.getByRole('dialog').getByLabel('Add', { exact: true }).fill('team=checkout,');
     },
   },
   {

@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { openContext, settle, type WatchedContext } from '@tocsin/browser/browser';
-import { createDashboardSystem, type DashboardSystem, type DashboardUser } from '@tocsin/browser/dashboard-system';
+import {
+  createDashboardSystem,
+  type DashboardSystem,
+  type DashboardUser,
+} from '@tocsin/browser/dashboard-system';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Locator, Page } from 'playwright-core';
 
@@ -38,7 +42,10 @@ async function shownNames(): Promise<string[]> {
 }
 
 async function waitForNames(...names: string[]): Promise<void> {
-  await until(`only ${names.join(', ')}`, async () => (await shownNames()).join() === names.toSorted().join());
+  await until(
+    `only ${names.join(', ')}`,
+    async () => (await shownNames()).join() === names.toSorted().join(),
+  );
 }
 
 async function open(path: string): Promise<void> {
@@ -80,8 +87,8 @@ test('labels of several monitors are edited at once', async () => {
   await page.getByText('2 monitors selected').waitFor();
   await page.getByRole('button', { name: 'Edit labels' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('textbox', { name: 'Add' }).fill('team=a,');
-  await dialog.getByRole('textbox', { name: 'Remove' }).fill('tier,');
+  await dialog.getByLabel('Add', { exact: true }).fill('team=a,');
+  await dialog.getByLabel('Remove', { exact: true }).fill('tier,');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByText('The labels of 2 monitors are up to date.').waitFor();
@@ -137,9 +144,9 @@ test('a read-only key reads monitors, without the values of their headers', asyn
   await page.getByRole('button', { name: 'New API key' }).first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name').fill('Grafana');
-  await dialog.getByRole('textbox', { name: 'Sources' }).waitFor();
+  await dialog.getByLabel('Sources', { exact: true }).waitFor();
   await dialog.getByRole('radio', { name: 'Read only' }).check();
-  await dialog.getByRole('textbox', { name: 'Sources' }).waitFor({ state: 'detached' });
+  await dialog.getByLabel('Sources', { exact: true }).waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Create' }).click();
   const key = await dialog.getByLabel('the key', { exact: true }).innerText();
   await dialog.getByRole('button', { name: 'I have copied it' }).click();
