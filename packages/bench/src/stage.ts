@@ -49,10 +49,10 @@ async function createStage(
 
   const profileFolder = join(folder, 'profiles');
   const services = new Map<string, ServiceProcess>();
-  const startService = async (name: string): Promise<void> => {
+  const startService = async (name: string, serviceEnv: Record<string, string> = {}): Promise<void> => {
     const service = name.split(' ', 1)[0] as ServiceName;
     const nodeOptions = profile === service ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-    const started = system.service(service, {}, { label: name, nodeOptions });
+    const started = system.service(service, serviceEnv, { label: name, nodeOptions });
     await started.start();
     services.set(name, started);
   };
@@ -72,12 +72,12 @@ async function createStage(
     /** PEM; null for http. */
     targetCa: tls?.ca ?? null,
     receiver,
-    /** Starts a service by a name such as `checker 1`. */
+    /** Starts a service by a name such as `checker 1`, with these settings besides those of every service. */
     startService,
     /** Starts one api, one notifier, and this many checkers. */
     startAll: async (checkers: number): Promise<void> => {
       const numbers = Array.from({ length: checkers }, (_, index) => `checker ${index + 1}`);
-      await Promise.all(['api', 'notifier', ...numbers].map(startService));
+      await Promise.all(['api', 'notifier', ...numbers].map((name) => startService(name)));
     },
     running,
     /** Shuts down all replicas of a service. */

@@ -162,7 +162,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .option('-f, --follow', 'follow new results until Ctrl-C')
     .addOption(count('-n, --limit <count>', 'number of results to start with', 0, 10))
     .option('--since <timestamp>', 'start with all results after this time')
-    .addOption(count('--every <seconds>', 'polling interval', 1, 2))
+    .addOption(count('--every <seconds>', 'polling interval', 1, 1))
     .option('--json', 'print one line of JSON per result')
     .action(toAction(tail));
   program

@@ -90,6 +90,24 @@ test('values of variables are not shown, because logs contain plans', async () =
   expect(text).not.toContain('hush');
 });
 
+test('diff finds every difference with a read-only key', async () => {
+  const withSecrets = (token: string, body: string): string =>
+    entry('read-a', `, method: POST, headers: { Authorization: ${token} }, body: ${body}`);
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('read', withSecrets('hush-1', 'hush-2')) });
+  expect((await tocsin(folder, ['apply'])).code).toBe(0);
+  const env = { TOCSIN_URL: `http://127.0.0.1:${api.port}`, TOCSIN_API_KEY: api.account.readKey };
+  expect((await runIn(folder, ['diff'], env)).code).toBe(0);
+  for (const [file, fields] of [
+    [withSecrets('other', 'hush-2'), 'headers'],
+    [withSecrets('hush-1', 'other'), 'body'],
+    [entry('read-a', ', method: POST'), 'headers, body'],
+  ] as const) {
+    await writeFile(join(folder, 'tocsin.yaml'), fileOf('read', file));
+    const diff = await runIn(folder, ['diff'], env);
+    expect([diff.code, diff.out]).toEqual([2, expect.stringContaining(`~ read-a  ${fields}\n`)]);
+  }
+});
+
 test('apply asks for confirmation on a terminal, unless --yes is given', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('ask', entry('ask-a')) });
   const refused = await tocsin(folder, ['apply'], false);

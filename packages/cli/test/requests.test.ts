@@ -23,6 +23,12 @@ test('requests are repeated after temporary errors', async () => {
   expect(seen).toHaveLength(6);
 });
 
+test('a conflict is not repeated', async () => {
+  const { client, seen } = await clientOf([(_, res) => res.writeHead(409).end('{}')]);
+  await expect(client.putSet({ source: 's', monitors: [] }, null)).rejects.toMatchObject({ status: 409 });
+  expect(seen).toHaveLength(1);
+});
+
 test('a trigger is not repeated after its deadline, even if the server sends Retry-After', async () => {
   const { client, retries } = await clientOf([
     (_, res) => res.writeHead(503, { 'Retry-After': '60' }).end('{}'),

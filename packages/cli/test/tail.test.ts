@@ -8,24 +8,24 @@ import { at, eventOf, monitorOf } from './fake-api.ts';
 import { fakeTerminal } from './fake-terminal.ts';
 
 /** An API in memory whose events are recorded between polls. */
-class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents'> {
+class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEvents'> {
   readonly events = new Map<string, Event[]>();
+  /** The events of all monitors in the order of the tail; a cursor is a position in it. */
+  readonly #recorded: Event[] = [];
+  /** Requests of the tail. */
   polls = 0;
   requests = 0;
   onPoll: (poll: number) => void = () => undefined;
+  onList: () => void = () => undefined;
 
   add(id: string, ...seconds: number[]): void {
     const events = seconds.map((second) => eventOf(id, second));
     this.events.set(id, [...(this.events.get(id) ?? []), ...events]);
+    this.#recorded.push(...events);
   }
 
   listMonitors(): Promise<Monitor[]> {
-    this.polls += 1;
-    try {
-      this.onPoll(this.polls);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    this.onList();
     return Promise.resolve(
       [...this.events].map(([id, events]) => monitorOf(id, events.at(-1)?.timestamp ?? null)),
     );
@@ -39,6 +39,18 @@ class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents'> {
         ? events.slice(-limit)
         : events.filter(({ timestamp }) => timestamp > since).slice(0, limit),
     );
+  }
+
+  tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
+    if (since === undefined) return Promise.resolve({ events: [], cursor: String(this.#recorded.length) });
+    this.polls += 1;
+    try {
+      this.onPoll(this.polls);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const events = this.#recorded.slice(Number(since), Number(since) + limit);
+    return Promise.resolve({ events, cursor: String(Number(since) + events.length) });
   }
 }
 
@@ -100,14 +112,42 @@ test('tail requests events only of monitors that may have one to print', async (
   expect(await idsOf(api, { limit: 1, follow: true })).toEqual(['m499-499.5', 'm7-9000']);
 });
 
+test('tail -f prints an event once that is recorded while it reads the first events', async () => {
+  const api = new FakeApi();
+  api.add('a', 1);
+  api.add('b', 2);
+  api.onList = () => {
+    api.onList = () => undefined;
+    api.add('a', 3);
+    api.add('c', 4);
+  };
+  expect(await idsOf(api, { follow: true, limit: 0 })).toEqual(['a-3', 'c-4']);
+  api.onList = () => {
+    api.onList = () => undefined;
+    api.add('b', 5);
+  };
+  expect(await idsOf(api, { follow: true, limit: 2 })).toEqual(['c-4', 'b-5']);
+});
+
+test('tail -f with monitors prints no event of others', async () => {
+  const api = new FakeApi();
+  api.add('a', 1);
+  api.add('b', 2);
+  api.onPoll = (poll) => {
+    if (poll === 2) api.add('b', 3);
+    if (poll === 3) api.add('a', 4);
+  };
+  expect(await idsOf(api, { follow: true }, ['a'])).toEqual(['a-1', 'a-4']);
+});
+
 test('tail -f reports deleted monitors and ends with the last one', async () => {
   const api = new FakeApi();
   api.add('a', 1);
   api.add('b', 2);
   api.onPoll = (poll) => {
     if (poll === 4) api.events.delete('a');
-    if (poll === 6) api.add('b', 3);
-    if (poll === 8) api.events.delete('b');
+    if (poll === 16) api.add('b', 3);
+    if (poll === 26) api.events.delete('b');
   };
   const terminal = fakeTerminal('/');
   const flags = { limit: 10, every: 0.001, json: true, follow: true };

@@ -16,6 +16,9 @@ export function component(id: string, ...rest: [z.ZodRawShape] | [string, z.ZodR
   return z.strictObject(shape).meta({ id, ...(description !== undefined && { description }) });
 }
 
+/** Stands for a secret value where the reader may not see it. */
+export const HIDDEN_SECRET = '(secret)';
+
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { AppError } from '@tocsin/contracts/errors';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { systemActor } from '@tocsin/db/audit-log/actor';
-import { getChannel, listChannels } from '@tocsin/db/channels/read-channels';
-import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
+import { getChannel } from '@tocsin/db/channels/read-channels';
+import { createChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
@@ -15,7 +14,6 @@ import {
   type NewWindow,
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
@@ -200,105 +198,4 @@ describe('a maintenance window with a selector covers', () => {
     await start({ selector: SHOP, sources: ['team/*'] });
     expect(await covered()).toEqual(['own']);
   });
-});
-
-/** Deterministic choices, so that a failure can be repeated. */
-class Choices {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  below(limit: number): number {
-    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((this.#state / 2 ** 32) * limit);
-  }
-
-  of<T>(list: readonly T[]): T {
-    return list[this.below(list.length)] as T;
-  }
-}
-
-const VALUES = ['a', 'b', ''];
-const KEYS = ['app', 'tier', 'constructor'];
-
-function someLabels(choices: Choices): Labels {
-  const keys = KEYS.filter(() => choices.below(2) === 1);
-  return Object.fromEntries(keys.map((key) => [key, choices.of(VALUES)]));
-}
-
-function someSelector(choices: Choices): Selector | null {
-  const [key, value] = [choices.of(KEYS), choices.of(VALUES)];
-  return choices.of<Selector | null>([
-    null,
-    {},
-    { matchLabels: { [key]: value } },
-    { matchExpressions: [{ key, operator: 'In', values: [value, 'a'] }] },
-    { matchLabels: { app: 'a' }, matchExpressions: [{ key, operator: 'NotIn', values: [value] }] },
-    {
-      matchExpressions: [
-        { key, operator: 'Exists' },
-        { key: 'tier', operator: 'DoesNotExist' },
-      ],
-    },
-  ]);
-}
-
-/** A second implementation of selectors, by sets of `key=value`. */
-function isSelected(selector: Selector | null, labels: Labels): boolean {
-  if (selector === null) return false;
-  const has = new Set(Object.entries(labels).map(([key, value]) => `${key}=${value}`));
-  const hasKey = (key: string): boolean => VALUES.some((value) => has.has(`${key}=${value}`));
-  const failed = [
-    ...Object.entries(selector.matchLabels ?? {}).filter(([key, value]) => !has.has(`${key}=${value}`)),
-    ...(selector.matchExpressions ?? []).filter(({ key, operator, values }) => {
-      if (operator === 'Exists') return !hasKey(key);
-      if (operator === 'DoesNotExist') return hasKey(key);
-      const isIn = (values ?? []).some((value) => has.has(`${key}=${value}`));
-      return operator === 'In' ? !isIn : isIn;
-    }),
-  ];
-  return failed.length === 0;
-}
-
-test.each([1, 2, 3])('after concurrent changes, each channel has what it selects: seed %i', async (seed) => {
-  const { db, accountId } = context;
-  const choices = new Choices(seed);
-  const monitorIds: string[] = [];
-  const channelIds: string[] = [];
-  const steps = [
-    async () => monitorIds.push((await makeMonitor(context, { labels: someLabels(choices) })).id),
-    async () => channelIds.push(await makeSelecting(someSelector(choices))),
-    () => relabel(choices.of(monitorIds), someLabels(choices)),
-    () => relabel(choices.of(monitorIds), someLabels(choices)),
-    () =>
-      updateChannel(db, systemActor(accountId), choices.of(channelIds), { selector: someSelector(choices) }),
-    () =>
-      updateChannel(db, systemActor(accountId), choices.of(channelIds), {
-        monitorIds: [choices.of(monitorIds)],
-      }),
-    () => deleteMonitor(db, systemActor(accountId), choices.of(monitorIds)),
-    () => deleteChannel(db, systemActor(accountId), choices.of(channelIds)),
-  ];
-  for (let count = 0; count < 6; count += 1) await Promise.all(steps.slice(0, 2).map((step) => step()));
-  for (let round = 0; round < 20; round += 1) {
-    const running = Array.from({ length: 8 }, () => choices.of(steps)());
-    for (const result of await Promise.allSettled(running)) {
-      // The monitor or the channel was deleted before.
-      if (result.status === 'rejected' && !(result.reason instanceof AppError)) throw result.reason;
-    }
-  }
-  const { rows: left } = await db.execute<{ id: string; labels: Labels }>(
-    sql`select id, labels from monitors`,
-  );
-  const { rows: assigned } = await db.execute<{ pair: string }>(sql`
-    select channel_id || ' ' || monitor_id as pair from channel_monitors`);
-  const expected = (await listChannels(db, accountId)).flatMap(({ id, selector, monitorIds: listed }) =>
-    left
-      .filter((monitor) => listed.includes(monitor.id) || isSelected(selector, monitor.labels))
-      .map((monitor) => `${id} ${monitor.id}`),
-  );
-  expect(expected.length).toBeGreaterThan(5);
-  expect(assigned.map(({ pair }) => pair).toSorted()).toEqual(expected.toSorted());
 });

@@ -70,13 +70,13 @@ describe('deleting a monitor', () => {
   });
 
   test('hides its history from every reader at once', async () => {
-    const { db, secrets, accountId } = context;
+    const { db, accountId } = context;
     const [latest] = await listEvents(db, accountId, id, { limit: 1 });
     const [incident] = await listIncidents(db, accountId, { limit: 1, monitorId: id });
     const before = incident?.id ?? '';
     await deleteMonitor(db, systemActor(accountId), id);
     const notFound = { code: 'not_found' };
-    await expect(getMonitor({ db, secrets }, accountId, id)).rejects.toMatchObject(notFound);
+    await expect(getMonitor(context, context.viewer, id)).rejects.toMatchObject(notFound);
     await expect(listEvents(db, accountId, id, { limit: 1 })).rejects.toMatchObject(notFound);
     await expect(findEvent(db, accountId, id, new Date(latest?.timestamp ?? ''))).rejects.toMatchObject(
       notFound,
@@ -87,7 +87,7 @@ describe('deleting a monitor', () => {
     await expect(unknownCursor).rejects.toMatchObject({ code: 'validation_failed' });
     const ever = [{ monitorId: id, after: null, upTo: Date.now() + 86_400_000 }];
     const lists = [
-      await listMonitors({ db, secrets }, accountId),
+      await listMonitors(context, context.viewer),
       await listIncidents(db, accountId, { limit: 10 }),
       await listRecentChecks(db, accountId, [id]),
       await tailEvents(db, accountId, ever, 10),

@@ -10,6 +10,7 @@ import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
 import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitors';
+import type { Viewer } from '@tocsin/db/monitors/monitor-codec';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
@@ -18,6 +19,8 @@ import { sql } from 'drizzle-orm';
 export interface TestContext extends DbContext {
   readonly url: string;
   readonly accountId: string;
+  /** Sees everything in the account. */
+  readonly viewer: Viewer;
   close(): Promise<void>;
 }
 
@@ -46,6 +49,7 @@ export async function openTestContext(): Promise<TestContext> {
     db: database.db,
     secrets: new SecretBox([randomBytes(32)]),
     accountId,
+    viewer: { accountId, canWrite: true },
     close: async () => {
       await database.close();
       await testDatabase.drop();

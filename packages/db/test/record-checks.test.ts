@@ -30,7 +30,7 @@ async function recordOne(check: CheckRecord): Promise<CheckOutcome> {
 }
 
 async function statusOf(id: string): Promise<string> {
-  return (await getMonitor(context, context.accountId, id)).monitor.status;
+  return (await getMonitor(context, context.viewer, id)).monitor.status;
 }
 
 async function changesOf(monitorId: string): Promise<(typeof statusChanges.$inferSelect)[]> {
@@ -248,7 +248,7 @@ describe('recordChecks', () => {
     const { id } = await makeMonitor(context);
     const override = { source: 'trigger', slot: null, urlOverride: 'https://preview.example' } as const;
     await recordOne(failureOf(id, override));
-    const { monitor, events: recent } = await getMonitor(context, context.accountId, id);
+    const { monitor, events: recent } = await getMonitor(context, context.viewer, id);
     expect(monitor).toMatchObject({ status: 'PENDING', lastCheckedAt: null });
     expect(recent[0]).toMatchObject({ source: 'trigger', url: 'https://preview.example', status: 'DOWN' });
   });

@@ -63,7 +63,7 @@ describe('resealing', () => {
     expect(await countSealed(context.db)).toEqual(new Map([[fresh.currentKeyId, 17]]));
     const reading = { ...context, secrets: fresh };
     for (const before of [...monitors, plain]) {
-      expect((await getMonitor(reading, context.accountId, before.id)).monitor).toEqual(before);
+      expect((await getMonitor(reading, context.viewer, before.id)).monitor).toEqual(before);
     }
     expect(await revealChannelSecret(reading, systemActor(context.accountId), id)).toBe(secret);
     const revisions = await context.db.execute(sql`select distinct revision from monitors`);
@@ -138,7 +138,7 @@ describe('resealing', () => {
       resealed: 3,
       unreadable: new Map(),
     });
-    expect((await getMonitor({ ...context, secrets: fresh }, context.accountId, id)).monitor).toMatchObject(
+    expect((await getMonitor({ ...context, secrets: fresh }, context.viewer, id)).monitor).toMatchObject(
       SECRETS,
     );
   });

@@ -20,7 +20,7 @@ import { incidentApi } from './incidents/handlers.ts';
 import { streamApi } from './live-stream/handlers.ts';
 import { cliMaintenanceWindowApi, maintenanceWindowApi } from './maintenance-windows/handlers.ts';
 import { monitorSetApi } from './monitor-sets/handlers.ts';
-import { dashboardMonitorApi, monitorApi, monitorViewApi } from './monitors/handlers.ts';
+import { dashboardMonitorApi, monitorApi, monitorLookupApi, monitorViewApi } from './monitors/handlers.ts';
 import { peopleApi } from './people/handlers.ts';
 import { regionApi } from './regions/handlers.ts';
 import { serviceApi } from './service/handlers.ts';
@@ -46,6 +46,7 @@ export function createApp(context: ApiContext): Express {
 
 const APIS = [
   monitorApi,
+  monitorLookupApi,
   dashboardMonitorApi,
   monitorViewApi,
   monitorSetApi,

@@ -5,6 +5,8 @@ import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
+import { runSelectors } from './selectors.ts';
+import { runTail } from './tail.ts';
 
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
 
@@ -69,5 +71,23 @@ export const SCENARIOS: readonly Scenario[] = [
     bars: { 'events-p99': { atMost: 10 } },
     run: runHistory,
   },
+  {
+    name: 'tail',
+    about: '`tocsin tail -f` of 5,000 monitors at 100 checks per second with 1,200 requests a minute',
+    bars: {
+      missing: { atMost: 0 },
+      repeated: { atMost: 0 },
+      unknown: { atMost: 0 },
+      disordered: { atMost: 0 },
+      limited: { atMost: 0 },
+    },
+    run: runTail,
+  },
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
+  {
+    name: 'selectors',
+    about: 'status changes with 1,000 channels, and 10,000 monitors that are relabelled',
+    bars: { 'relabel-20': { atMost: 3_000 } },
+    run: runSelectors,
+  },
 ];

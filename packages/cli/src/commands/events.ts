@@ -7,7 +7,7 @@ import { jsonText, plain, statusText } from '../terminal/text.ts';
 import { findMonitors } from './monitors.ts';
 
 /** The maximum number of events per request. */
-const PAGE_SIZE = 500;
+export const PAGE_SIZE = 500;
 const READING = 'Reading events …';
 
 export interface EventsFlags {

@@ -6,11 +6,15 @@ import { ApiError } from '../http/api-error.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain } from '../terminal/text.ts';
-import { eventsAfter, eventText, requireOnePage } from './events.ts';
+import { eventsAfter, eventText, PAGE_SIZE, requireOnePage } from './events.ts';
 import { findMonitors } from './monitors.ts';
 
 const MAX_BACKOFF_MS = 15_000;
 const CONCURRENT_REQUESTS = 8;
+/** After a full page there is more to read. The pause keeps a long backlog below the default rate limit. */
+const PAUSE_MS = 100;
+/** How many polls may pass before the wanted monitors are looked up again. */
+const POLLS_PER_LOOKUP = 10;
 
 export interface TailFlags {
   readonly follow?: boolean;
@@ -20,12 +24,12 @@ export interface TailFlags {
   readonly json?: boolean;
 }
 
-type Api = Pick<ApiClient, 'listMonitors' | 'listEvents'>;
+type Api = Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEvents'>;
 type OnProgress = (done: number) => void;
 
 /**
- * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It requests the events after the
- * last printed event of each monitor, so no event is missed or repeated, however long the API is unavailable.
+ * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It follows the account's tail with
+ * one request at a time, so no event is missed or repeated, however many monitors there are and however long the API is unavailable.
  * @param words monitors to follow; empty: all, including later ones
  */
 export async function tail(
@@ -35,50 +39,51 @@ export async function tail(
   flags: TailFlags,
 ): Promise<ExitCode> {
   if (flags.since === undefined) requireOnePage(flags.limit);
-  const named = words.length === 0 ? null : await findMonitors(api, words);
-  /** The names of the wanted monitors by id; null: all monitors. */
-  const wanted = named && new Map(named.map(({ id, name }) => [id, name]));
-  /** By monitor: the time of the last printed event, or the time after which its events are printed. */
-  const cursors = new Map<string, string>();
-  const isWanted = ({ id }: Monitor): boolean => wanted === null || wanted.has(id);
+  // Before the first events are read: those recorded in between are read twice, and printed once.
+  const start = flags.follow === true ? await api.tailEvents(PAGE_SIZE) : null;
+  const monitors = words.length === 0 ? await api.listMonitors() : await findMonitors(api, words);
+  /** By monitor, the timestamp of its last event that was read. */
+  const read = new Map<string, string>();
+  const isNew = ({ monitorId, timestamp }: Event): boolean => timestamp > (read.get(monitorId) ?? '');
   const print = (events: readonly Event[]): void => {
-    for (const event of events.toSorted(byTime)) {
-      cursors.set(event.monitorId, event.timestamp);
+    for (const event of events) {
+      read.set(event.monitorId, event.timestamp);
       terminal.print(flags.json === true ? jsonText(event) : eventText(event, terminal.colors));
     }
   };
-  const poll = async (): Promise<boolean> => {
-    const all = await api.listMonitors();
-    if (wanted !== null) forgetDeleted(wanted, all, terminal);
-    const monitors = all.filter((monitor) =>
-      wanted === null ? hasNewEvents(monitor, cursors.get(monitor.id)) : isWanted(monitor),
-    );
-    print(await readAll(monitors, ({ id, createdAt }) => eventsAfter(api, id, cursors.get(id) ?? createdAt)));
-    return wanted === null || wanted.size > 0;
-  };
-  const monitors = (await api.listMonitors()).filter(isWanted);
-  print(await readFirst(api, terminal, monitors, cursors, flags));
-  if (flags.follow === true) await repeat(poll, terminal, flags.every * 1_000);
+  print((await readFirst(api, terminal, monitors, read, flags)).toSorted(byTime));
+  if (start === null) return EXIT.ok;
+  const wanted = words.length === 0 ? null : new Map(monitors.map(({ id, name }) => [id, name]));
+  const isWanted = ({ monitorId }: Event): boolean => wanted === null || wanted.has(monitorId);
+  let { cursor } = start;
+  let polls = 0;
+  await repeat(terminal, flags.every * 1_000, async () => {
+    polls += 1;
+    if (wanted !== null && polls % POLLS_PER_LOOKUP === 0) {
+      forgetDeleted(wanted, await api.listMonitors(), terminal);
+      if (wanted.size === 0) return 'end';
+    }
+    const page = await api.tailEvents(PAGE_SIZE, cursor);
+    print(page.events.filter((event) => isWanted(event) && isNew(event)));
+    ({ cursor } = page);
+    return page.events.length < PAGE_SIZE ? 'wait' : 'continue';
+  });
   return EXIT.ok;
 }
 
-/** The events to print first. @param cursors receives the cursor of every monitor */
+/** The events to print first. @param read receives the timestamp of the last event of each monitor that was read */
 async function readFirst(
   api: Api,
   terminal: Terminal,
   monitors: readonly Monitor[],
-  cursors: Map<string, string>,
+  read: Map<string, string>,
   { limit, since }: TailFlags,
 ): Promise<Event[]> {
-  for (const { id, lastCheckedAt } of monitors) {
-    const cursor = since ?? lastCheckedAt;
-    if (cursor !== null) cursors.set(id, cursor);
-  }
   if (since === undefined && limit === 0) return [];
   return withProgress(terminal, 'Reading events …', monitors.length, (update) => {
     const onProgress: OnProgress = (done) => update('Reading events …', done);
     return since === undefined
-      ? readLatest(api, monitors, cursors, limit, onProgress)
+      ? readLatest(api, monitors, read, limit, onProgress)
       : readAll(monitors, ({ id }) => eventsAfter(api, id, since), onProgress);
   });
 }
@@ -87,7 +92,7 @@ async function readFirst(
 async function readLatest(
   api: Api,
   monitors: readonly Monitor[],
-  cursors: Map<string, string>,
+  read: Map<string, string>,
   limit: number,
   onProgress: OnProgress,
 ): Promise<Event[]> {
@@ -99,7 +104,7 @@ async function readLatest(
     if (group.every((monitor) => checkedAt(monitor) < oldest)) break;
     const events = (await readAll(group, ({ id }) => api.listEvents(id, { limit }))).toSorted(byTime);
     // Even if no event of a monitor is printed, its next events are those after its latest one.
-    for (const event of events) cursors.set(event.monitorId, event.timestamp);
+    for (const event of events) read.set(event.monitorId, event.timestamp);
     latest = [...latest, ...events].toSorted(byTime).slice(-limit);
     onProgress(from);
   }
@@ -124,11 +129,6 @@ function forgetDeleted(
   }
 }
 
-/** A triggered check of another URL does not change `lastCheckedAt`: it is printed with the next event. */
-function hasNewEvents({ lastCheckedAt }: Monitor, cursor: string | undefined): boolean {
-  return lastCheckedAt !== null && (cursor === undefined || Date.parse(lastCheckedAt) > Date.parse(cursor));
-}
-
 /** Reads the events of monitors in small groups. A monitor that was deleted in the meantime has none. */
 async function readAll(
   monitors: readonly Monitor[],
@@ -149,27 +149,29 @@ async function readAll(
   return events;
 }
 
-/** Polls until the command is stopped or `poll` returns false, with growing delays while the API is unavailable. */
+/** Polls until the command is stopped or `poll` returns `end`, with growing delays while the API is unavailable. */
 async function repeat(
-  poll: () => Promise<boolean>,
   { signal, note }: Pick<Terminal, 'signal' | 'note'>,
   everyMs: number,
+  poll: () => Promise<'wait' | 'continue' | 'end'>,
 ): Promise<void> {
   let failures = 0;
+  let waitMs = everyMs;
   while (!signal.aborted) {
-    const waitMs = failures === 0 ? everyMs : Math.min(everyMs * 2 ** failures, MAX_BACKOFF_MS);
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      const continues = await poll();
+      const next = await poll();
       if (failures > 0) note('The API is available again.');
       failures = 0;
-      if (!continues) return;
+      if (next === 'end') return;
+      waitMs = next === 'wait' ? everyMs : Math.min(everyMs, PAUSE_MS);
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError) || !error.isTemporary) throw error;
       if (failures === 0) note(plain(`${error.message} Waiting until the API is available again.`));
       failures += 1;
+      waitMs = Math.min(everyMs * 2 ** failures, MAX_BACKOFF_MS);
     }
   }
 }

@@ -8,7 +8,7 @@ import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monit
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
-import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import type { monitorLookupRoutes, monitorRoutes } from '@tocsin/contracts/monitors/routes';
 import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import { got, HTTPError, RequestError, type Got } from 'got';
 import type { z } from 'zod';
@@ -26,7 +26,10 @@ export interface ApiClientOptions {
   readonly timeoutMs?: number;
 }
 
-type Routes = typeof monitorRoutes & typeof monitorSetRoutes & typeof cliMaintenanceWindowRoutes;
+type Routes = typeof monitorRoutes &
+  typeof monitorLookupRoutes &
+  typeof monitorSetRoutes &
+  typeof cliMaintenanceWindowRoutes;
 
 const RETRIES = 4;
 const BACKOFF_MS = 1_000;
@@ -87,6 +90,11 @@ export class ApiClient {
   async listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
     const query = { limit: String(limit), ...(since !== undefined && { since }) };
     return (await this.#api()('GET /api/cli/monitors/:id/events', { id, query })).events;
+  }
+
+  /** The first events of all monitors after a cursor; without one, no events and the cursor of now. */
+  async tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
+    return this.#api()('GET /api/cli/events', { query: { limit: String(limit), since } });
   }
 
   /** @param ifMatch the etag of a dry run: the plan that may be applied; null: any plan */

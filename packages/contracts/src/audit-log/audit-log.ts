@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { component, oneOf, pageBefore, pageLimit, parseMicroseconds, storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
-/** Stands for a secret value in a change. */
-export const AUDITED_SECRET = '(secret)';
+export { HIDDEN_SECRET as AUDITED_SECRET } from '../fields.ts';
 
 /** What an entry can record. */
 export const AUDIT_ACTIONS = [

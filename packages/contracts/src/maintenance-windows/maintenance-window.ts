@@ -102,7 +102,9 @@ export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
   .extend({
     monitorIds: idList
       .default([])
-      .describe('The monitors whose other maintenance windows are compared. Unknown ids are ignored.'),
+      .describe(
+        'The monitors whose other maintenance windows are compared, besides those that match. Unknown ids are ignored.',
+      ),
     maintenanceWindowId: z
       .uuid({ error: 'must be the id of a maintenance window' })
       .transform((id) => id.toLowerCase())

@@ -86,6 +86,14 @@ export const eventsQuerySchema = z.object({
     .optional(),
 });
 
+export const accountEventsQuerySchema = z.object({
+  limit: pageLimit,
+  since: z
+    .string({ error: 'must be given only once' })
+    .optional()
+    .describe('The `cursor` of an earlier response. Without it, the tail begins now.'),
+});
+
 export const triggerSchema = component('Trigger', {
   url: httpUrl
     .nullable()

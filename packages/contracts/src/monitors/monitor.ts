@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
-import { boundedInteger, httpUrl, label, oneOf, storableText } from '../fields.ts';
+import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText } from '../fields.ts';
 import { labelsSchema } from '../labels/labels.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
@@ -48,6 +48,16 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
   error: `must be at most ${LIMITS.requestBodyBytes} bytes`,
 });
 
+const HIDDEN_ERROR = `must be the actual value: "${HIDDEN_SECRET}" stands for one that is hidden from API keys without the scope write`;
+
+/** Refuses what a key without the scope `write` reads: sent back, it would replace the actual value. */
+const actualHeaders = requestHeaders.nullable().superRefine((headers, context) => {
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    if (value === HIDDEN_SECRET) context.addIssue({ code: 'custom', path: [name], message: HIDDEN_ERROR });
+  }
+});
+const actualBody = requestBody.nullable().refine((body) => body !== HIDDEN_SECRET, { error: HIDDEN_ERROR });
+
 /** The fields of a monitor, without defaults. `null` clears a nullable field; for the others it is an error. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
@@ -60,16 +70,10 @@ const fields = {
     'Seconds for the whole exchange, including redirects and body. A longer check is a `TIMEOUT`.',
   ),
   method: oneOf(HTTP_METHODS).describe('HTTP method of the check.'),
-  headers: requestHeaders
-    .nullable()
-    .describe(
-      'Headers that each check sends. The API returns them in clear. They are never sent to another origin.',
-    ),
-  body: requestBody
-    .nullable()
-    .describe(
-      `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`; at most ${LIMITS.requestBodyBytes} bytes.`,
-    ),
+  headers: actualHeaders.describe('Headers that each check sends. They are never sent to another origin.'),
+  body: actualBody.describe(
+    `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`; at most ${LIMITS.requestBodyBytes} bytes.`,
+  ),
   assertions: assertionsSchema.nullable().describe('Rules that must all pass for a check to count as `UP`.'),
   failureThreshold: boundedInteger(LIMITS.failureThreshold.min, LIMITS.failureThreshold.max).describe(
     'Consecutive failures of a region after which it counts as failing. The monitor is `DOWN` when most of its regions are.',
@@ -144,6 +148,16 @@ export const monitorSchema = z
   .strictObject({
     id: z.uuid().describe('Used in paths and events.'),
     ...fields,
+    headers: requestHeaders
+      .nullable()
+      .describe(
+        `Headers that each check sends. Every value is \`${HIDDEN_SECRET}\` for an API key without the scope \`write\`.`,
+      ),
+    body: requestBody
+      .nullable()
+      .describe(
+        `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`. \`${HIDDEN_SECRET}\` for an API key without the scope \`write\`.`,
+      ),
     labels: labelsSchema.describe('Keys and values to select it by.'),
     status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
     statusSince: timestamp.describe('When the status last changed.'),

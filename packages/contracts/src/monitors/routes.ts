@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { EVENT, MONITOR } from '../routes/examples.ts';
 import { defineRoutes, idempotencyKey, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
+  accountEventsQuerySchema,
   eventSchema,
   eventsQuerySchema,
   monitorRegionSchema,
@@ -63,7 +65,6 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     }),
     responseExample: { monitor: MONITOR, events: [EVENT] },
     responseHeaders: ['ETag'],
-    // The response contains custom headers in plain text, next to error details that targets control.
     isUncompressed: true,
   },
   updateMonitor: {
@@ -120,6 +121,32 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     query: eventsQuerySchema,
     response: z.strictObject({ events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max) }),
     responseExample: { events: [EVENT] },
+  },
+});
+
+/** Routes of monitors for programs only. */
+export const monitorLookupRoutes = defineRoutes(forPrograms, {
+  getMonitorByExternalId: {
+    endpoint: 'GET /api/cli/monitors/by-external-id/:externalId',
+    summary: 'Get a monitor by its externalId',
+    description: 'Without events. Percent-encode the `externalId`: `/` becomes `%2F`.',
+    path: z.object({ externalId: storableText.describe('The `externalId` of the monitor.') }),
+    response,
+    responseExample,
+    responseHeaders: ['ETag'],
+  },
+  tailEvents: {
+    endpoint: 'GET /api/cli/events',
+    tag: 'Checks',
+    summary: 'Tail the events of all monitors',
+    description:
+      'The events after a cursor, ordered by timestamp, then monitor. Without `since`: no events, and the cursor of now. To tail, pass the `cursor` of each response as the `since` of the next request: no event is missed or repeated. If the response has `limit` events, there may be more: request the next page at once; otherwise wait about a second.',
+    query: accountEventsQuerySchema,
+    response: z.strictObject({
+      events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max),
+      cursor: z.string().describe('Where the next page begins. Its content has no meaning for clients.'),
+    }),
+    responseExample: { events: [EVENT], cursor: 'MTc5NTE3NTk4NDEyMyA' },
   },
 });
 

@@ -4,7 +4,7 @@ import type { Method, ResponseOf, Route, Routes } from './route.ts';
 /** A request that the typed client passes to the function that sends it. */
 export interface ClientRequest {
   readonly method: Method;
-  /** With the id and the query filled in. */
+  /** With its parameters and the query filled in. */
   readonly path: string;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,6 +32,7 @@ type IdOption<R> = R extends { readonly resource: string } ? { readonly id: stri
 type SchemaOf<R, Key extends string> =
   R extends Readonly<Record<Key, infer Schema>> ? InputOf<Schema> : never;
 type RequestOptions<R extends Route> = { readonly signal?: AbortSignal } & IdOption<R> &
+  Option<'path', SchemaOf<R, 'path'>> &
   Option<'query', SchemaOf<R, 'query'>> &
   Option<'body', SchemaOf<R, 'body'>> &
   Option<'headers', SchemaOf<R, 'headers'>>;
@@ -50,6 +51,7 @@ export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table][
 export function createClient<Table extends Routes>(send: Send): Client<Table> {
   interface AnyOptions {
     readonly id?: string;
+    readonly path?: Readonly<Record<string, string>>;
     readonly query?: Readonly<Record<string, string | undefined>>;
     readonly body?: unknown;
     readonly headers?: Readonly<Record<string, string>>;
@@ -57,7 +59,10 @@ export function createClient<Table extends Routes>(send: Send): Client<Table> {
   }
   const call = async (endpoint: string, options: AnyOptions = {}): Promise<unknown> => {
     const [method = '', pattern = ''] = endpoint.split(' ');
-    const path = pattern.replace(':id', () => encodeURIComponent(options.id ?? ''));
+    const parameters: Readonly<Record<string, string>> = { id: options.id ?? '', ...options.path };
+    const path = pattern.replaceAll(/:(\w+)/g, (_, name: string) =>
+      encodeURIComponent(parameters[name] ?? ''),
+    );
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(options.query ?? {})) {
       if (value !== undefined) query.set(name, value);

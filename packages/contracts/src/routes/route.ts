@@ -54,7 +54,7 @@ interface OtherResponse {
 
 /** Declares a route. The server, the OpenAPI document, typed clients, tests and the fuzzer derive from it. */
 export interface Route {
-  /** Method and path, with at most the parameter `:id`. */
+  /** Method and path. Its parameter is `:id`, or one of `path`. */
   readonly endpoint: `${Method} /${string}`;
   readonly tag: Tag;
   readonly summary: string;
@@ -65,6 +65,8 @@ export interface Route {
   readonly requiresWriteScope?: (body: Readonly<Record<string, unknown>>) => boolean;
   /** Set if the path has an `:id`. Another account's resource is not found. */
   readonly resource?: ResourceKind;
+  /** Parameters of the path in place of `:id`. What does not match is not found. */
+  readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
   /** Unset: the route reads no body. */
@@ -86,7 +88,7 @@ export interface Route {
   readonly errors?: readonly ErrorCode[];
   /** Whether a success contains a secret that other responses hide. */
   readonly showsSecret?: true;
-  /** Whether a success must not be compressed, besides those that show a secret. */
+  /** Whether a success must not be compressed for callers who may write, because it then has secrets. */
   readonly isUncompressed?: true;
 }
 
@@ -137,7 +139,8 @@ export const idempotencyKey = z.object({ 'Idempotency-Key': keyHeader });
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;
 
-/** The validated body, query and headers of a request. */
+/** The validated parts of a request. */
+export type PathOf<R extends Route> = OutputOf<Member<R, 'path'>>;
 export type BodyOf<R extends Route> = OutputOf<Member<R, 'body'>>;
 export type QueryOf<R extends Route> = OutputOf<Member<R, 'query'>>;
 export type HeadersOf<R extends Route> = OutputOf<Member<R, 'headers'>>;
@@ -170,8 +173,9 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
     body !== undefined && 'malformed_body',
     (access === 'write key' || route.requiresWriteScope !== undefined) && 'forbidden',
     access === 'owner' && 'owner_required',
-    route.resource !== undefined && 'not_found',
+    (route.resource !== undefined || route.path !== undefined) && 'not_found',
     (body !== undefined || query !== undefined) && 'validation_failed',
+    (access === 'write key' || route.requiresWriteScope !== undefined) && 'source_not_allowed',
     ...(route.errors ?? []),
     'internal',
     (access !== 'anyone' || body !== undefined) && 'unavailable',

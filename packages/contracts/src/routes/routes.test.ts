@@ -10,14 +10,15 @@ test('every route has its own endpoint', () => {
 });
 
 test.each(Object.entries(routes))(
-  '%s: examples match their schemas, and a path with :id declares its resource',
+  '%s: examples match their schemas, and the parameters of the path are declared',
   (_endpoint, route) => {
-    const { body, bodyExample, response, responseExample, resource } = route;
+    const { body, bodyExample, response, responseExample, resource, path } = route;
     if (bodyExample !== undefined) expect(body?.safeParse(bodyExample).error).toBeUndefined();
     if (responseExample !== undefined && response instanceof z.ZodType) {
       expect(response.safeParse(responseExample).error).toBeUndefined();
     }
-    expect(resource !== undefined).toBe(pathOf(route).includes('/:id'));
+    const declared = [...(resource === undefined ? [] : ['id']), ...Object.keys(path?.shape ?? {})];
+    expect(declared).toEqual([...pathOf(route).matchAll(/:(\w+)/g)].map(([, name]) => name));
   },
 );
 
@@ -45,6 +46,7 @@ describe('the errors of a route', () => {
       'forbidden',
       'not_found',
       'validation_failed',
+      'source_not_allowed',
       'precondition_failed',
       'conflict',
       'internal',
@@ -60,9 +62,10 @@ describe('the errors of a route', () => {
     expect(errors('GET /healthz')).toEqual(['internal']);
   });
 
-  test('include forbidden only if a key may lack the scope', () => {
-    expect(errors('POST /api/cli/monitors/:id/trigger')).toContain('forbidden');
-    expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain('forbidden');
+  test.each(['forbidden', 'source_not_allowed'])('include %s only if a key may write', (code) => {
+    expect(errors('POST /api/cli/monitors/:id/trigger')).toContain(code);
+    expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain(code);
+    expect(errors('GET /api/cli/monitors')).not.toContain(code);
     expect(errors('POST /api/dashboard/monitors/:id/trigger')).toContain('untrusted_origin');
   });
 });

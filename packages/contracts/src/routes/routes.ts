@@ -7,7 +7,12 @@ import { incidentRoutes } from '../incidents/routes.ts';
 import { streamRoutes } from '../live-stream/routes.ts';
 import { cliMaintenanceWindowRoutes, maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
 import { monitorSetRoutes } from '../monitor-sets/routes.ts';
-import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '../monitors/routes.ts';
+import {
+  dashboardMonitorRoutes,
+  monitorLookupRoutes,
+  monitorRoutes,
+  monitorViewRoutes,
+} from '../monitors/routes.ts';
 import { peopleRoutes } from '../people/routes.ts';
 import { regionRoutes } from '../regions/routes.ts';
 import { serviceRoutes } from '../service/routes.ts';
@@ -16,6 +21,7 @@ import type { Route, Routes } from './route.ts';
 /** Every route except those that better-auth handles, by operation id. */
 export const API_ROUTES = {
   ...monitorRoutes,
+  ...monitorLookupRoutes,
   ...monitorSetRoutes,
   ...dashboardMonitorRoutes,
   ...monitorViewRoutes,

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { matchesSelector, selectorSchema } from '@tocsin/contracts/labels/selector';
+import { labelTexts } from '@tocsin/contracts/labels/labels';
+import { matchesSelector, type Selector, selectorSchema } from '@tocsin/contracts/labels/selector';
 import { isSourceAllowed } from '@tocsin/core/access/sources';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
-import type { Transaction } from '../database/open.ts';
+import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query, tableOf } from '../database/sql.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 
@@ -33,6 +34,7 @@ type Labelled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
 
 const pairRow = z.object({ ownerId: z.string(), monitorId: z.string() });
 type Pair = z.output<typeof pairRow>;
+const matchedRow = pairRow.extend({ listed: z.boolean() });
 
 /**
  * Locks the assignments of an account until the transaction ends. Every transaction that changes them does so before it locks a row.
@@ -88,12 +90,19 @@ export async function matchOwner(
     : query(tx, ownerRow)`
         select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
         from maintenance_windows where id = any(${ids}) and (selector is not null or all_monitors)`);
-  const monitors =
-    owners.length === 0
-      ? []
-      : await query(tx, labelledRow)`
-    select id, labels, source from monitors where account_id = ${accountId}`;
+  const monitors = owners.length === 0 ? [] : await readLabelled(tx, accountId);
   await replaceMatches(tx, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
+}
+
+/** The account's monitors that a selector matches now. @param sources limits them to these sources; null: to none */
+export async function findMatching(
+  db: Queryable,
+  accountId: string,
+  { selector, sources }: Pick<Owner, 'selector' | 'sources'>,
+): Promise<string[]> {
+  const monitors = await readLabelled(db, accountId);
+  const matches = await matchesOf([{ id: '', selector, sources }], monitors);
+  return matches.map(({ monitorId }) => monitorId);
 }
 
 const labelledRow = z.object({
@@ -102,11 +111,27 @@ const labelledRow = z.object({
   source: z.string().nullable(),
 });
 
-async function matchesOf(owners: readonly Owner[], monitors: readonly Labelled[]): Promise<Pair[]> {
+async function readLabelled(db: Queryable, accountId: string): Promise<Labelled[]> {
+  return query(db, labelledRow)`select id, labels, source from monitors where account_id = ${accountId}`;
+}
+
+async function matchesOf(
+  owners: readonly Omit<Owner, 'kind'>[],
+  monitors: readonly Labelled[],
+): Promise<Pair[]> {
+  const byLabel = new Map<string, Labelled[]>();
+  for (const monitor of monitors) {
+    for (const label of labelTexts(monitor.labels)) {
+      const labelled = byLabel.get(label);
+      if (labelled) labelled.push(monitor);
+      else byLabel.set(label, [monitor]);
+    }
+  }
   const pairs: Pair[] = [];
   let compared = 0;
   for (const { id: ownerId, selector, sources } of owners) {
-    for (const { id: monitorId, labels, source } of monitors) {
+    const candidates = requiredLabels(selector)?.flatMap((label) => byLabel.get(label) ?? []) ?? monitors;
+    for (const { id: monitorId, labels, source } of candidates) {
       if (isSourceAllowed(sources, source) && matchesSelector(selector, labels)) {
         pairs.push({ ownerId, monitorId });
       }
@@ -117,34 +142,43 @@ async function matchesOf(owners: readonly Owner[], monitors: readonly Labelled[]
   return pairs;
 }
 
+/** Labels as `key=value` of which a monitor must have one to match, so that few monitors are compared; null: it may have none of any. */
+function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
+  const [label] = labelTexts(matchLabels);
+  if (label !== undefined) return [label];
+  const condition = matchExpressions.find(({ operator }) => operator === 'In');
+  if (condition === undefined) return null;
+  return [...new Set(condition.values)].map((value) => `${condition.key}=${value}`);
+}
+
 /** Makes these the matches among the assignments `a` of a scope. Writes only what differs. */
 async function replaceMatches(tx: Transaction, kind: Kind, scope: SQL, wanted: readonly Pair[]) {
   const { table, owner } = TABLES[kind];
-  const current = await query(tx, pairRow)`
-    select a.${owner} as owner_id, a.monitor_id from ${table} a where ${scope} and a.matched`;
+  const current = await query(tx, matchedRow)`
+    select a.${owner} as owner_id, a.monitor_id, a.listed from ${table} a where ${scope} and a.matched`;
   const added = difference(wanted, current);
   const removed = difference(current, wanted);
+  const deleted = removed.filter(({ listed }) => !listed);
+  const kept = removed.filter(({ listed }) => listed);
   const pairsOf = (pairs: readonly Pair[]): SQL =>
     tableOf('u', pairs, {
       owner_id: ['uuid', ({ ownerId }) => ownerId],
       monitor_id: ['uuid', ({ monitorId }) => monitorId],
     });
+  const isOfPair = sql`a.${owner} = u.owner_id and a.monitor_id = u.monitor_id`;
   if (added.length > 0) {
     await tx.execute(sql`
       insert into ${table} (${owner}, monitor_id, listed, matched)
       select u.owner_id, u.monitor_id, false, true from ${pairsOf(added)}
       on conflict (${owner}, monitor_id) do update set matched = true`);
   }
-  if (removed.length > 0) {
-    const isRemoved = sql`a.${owner} = u.owner_id and a.monitor_id = u.monitor_id`;
-    await tx.execute(sql`
-      delete from ${table} a using ${pairsOf(removed)} where ${isRemoved} and not a.listed`);
-    await tx.execute(sql`
-      update ${table} a set matched = false from ${pairsOf(removed)} where ${isRemoved} and a.listed`);
-  }
+  if (deleted.length > 0)
+    await tx.execute(sql`delete from ${table} a using ${pairsOf(deleted)} where ${isOfPair}`);
+  if (kept.length > 0)
+    await tx.execute(sql`update ${table} a set matched = false from ${pairsOf(kept)} where ${isOfPair}`);
 }
 
-function difference(pairs: readonly Pair[], others: readonly Pair[]): Pair[] {
+function difference<Of extends Pair>(pairs: readonly Of[], others: readonly Pair[]): Of[] {
   const keyOf = ({ ownerId, monitorId }: Pair): string => `${ownerId} ${monitorId}`;
   const keys = new Set(others.map(keyOf));
   return pairs.filter((pair) => !keys.has(keyOf(pair)));

@@ -13,7 +13,7 @@ import { type EventRow, events } from './table.ts';
 const DAY_MS = 86_400_000;
 
 /** The wire record of an event, with the monitor's current name and runbook URL. */
-function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>): Event {
+export function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>): Event {
   const { latencyMs, slot: _, dnsMs: dns, tcpMs: tcp, tlsMs: tls, firstByteMs, downloadMs, ...same } = row;
   return toWire({
     ...same,

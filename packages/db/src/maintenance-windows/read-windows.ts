@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindow,
+  MaintenanceWindowInput,
   MaintenanceWindowPreview,
   MaintenanceWindowsQuery,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
@@ -11,11 +12,12 @@ import {
   previewOccurrences,
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
-import { and, count, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, count, desc, eq, ne, sql } from 'drizzle-orm';
+import { findMatching } from '../assignments/assignments.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
-import { queryColumn, readClock, toWire } from '../database/sql.ts';
+import { arrayOf, queryColumn, readClock, toWire } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** How many upcoming occurrences a record shows. */
@@ -126,21 +128,41 @@ export async function countRunningWindows(db: Database): Promise<number> {
   return db.$count(maintenanceWindows, eq(maintenanceWindows.state, 'running'));
 }
 
+/** The monitors that a window with this scope covers, and perhaps some that do not exist. An edited window keeps its sources. */
+async function findCovered(
+  db: Database,
+  accountId: string,
+  { monitorIds, selector, allMonitors }: Parameters<typeof previewWindow>[3],
+  ownId: string | null,
+): Promise<readonly string[]> {
+  const all = allMonitors ? {} : selector;
+  if (all === null) return monitorIds;
+  const isOwn = and(eq(maintenanceWindows.accountId, accountId), eq(maintenanceWindows.id, ownId ?? ''));
+  const [own] = ownId === null ? [] : await db.select().from(maintenanceWindows).where(isOwn);
+  const matching = await findMatching(db, accountId, { selector: all, sources: own?.sources ?? null });
+  return [...new Set([...monitorIds, ...matching])];
+}
+
 /** How many windows with monitors in common are compared. */
 const MAX_COMPARED = 50;
 
-/** The next occurrences of a valid schedule, and the account's other windows that run on the same monitors during one of them. */
+/**
+ * The next occurrences of a valid schedule, and the account's other windows that run on the same monitors during one of them.
+ * @param scope the monitors as they are covered now
+ * @param ownId the window that is being edited; null: a new one
+ */
 export async function previewWindow(
   db: Database,
   accountId: string,
   schedule: WindowSchedule,
-  monitorIds: readonly string[],
+  scope: Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>,
   ownId: string | null,
 ): Promise<MaintenanceWindowPreview> {
   const occurrences = previewOccurrences(schedule, UPCOMING, new Date(await readClock(db)));
   const isActive = and(eq(maintenanceWindows.accountId, accountId), ne(maintenanceWindows.state, 'ended'));
   const isOther = ownId === null ? undefined : ne(maintenanceWindows.id, ownId);
-  const isShared = inArray(maintenanceWindowMonitors.monitorId, [...monitorIds]);
+  const coveredIds = arrayOf('uuid', await findCovered(db, accountId, scope, ownId));
+  const isShared = sql`${maintenanceWindowMonitors.monitorId} = any(${coveredIds})`;
   const others = await db
     .select({ window: maintenanceWindows, monitorCount: count() })
     .from(maintenanceWindows)

@@ -42,7 +42,8 @@ export interface AppliedSet {
 }
 
 /**
- * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked.
+ * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run
+ * only reads, so any key may compare any source.
  * @param versions the current plan must have one of these, see `planVersion`; null: any
  * @throws AppError source_not_allowed, conflict (another monitor or channel has an externalId), validation_failed (a channel lists unknown
  * monitors), precondition_failed, unavailable (another call takes too long)
@@ -57,7 +58,6 @@ export async function applySet(
   const { accountId } = actor;
   const { db, secrets } = context;
   const { channels: entries = [] } = set;
-  // A dry run only reads.
   if (!set.dryRun) requireSource(actor, set.source);
   const channelPlan = await planChannels(db, secrets, accountId, set);
   if (set.dryRun) {

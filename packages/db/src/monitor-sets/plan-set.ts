@@ -94,9 +94,11 @@ export async function planSet(
 }
 
 function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, MonitorRow>): void {
+  const taken: string[] = [];
   const errors = set.monitors.flatMap(({ externalId }, index): FieldError[] => {
     const row = known.get(externalId);
     if (row === undefined || row.source === set.source) return [];
+    taken.push(row.id);
     const owner = row.source === null ? 'which has no source' : `of source "${row.source}"`;
     const message = `"${externalId}" is the externalId of monitor ${row.id} ("${row.name}"), ${owner}`;
     return [{ path: `monitors.${index}.externalId`, message }];
@@ -109,7 +111,10 @@ function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, Monitor
   throw new AppError(
     'conflict',
     `${detail} A set does not take over monitors of other sources: give the monitor this source first, or another externalId.`,
-    { errors: errors.slice(0, MAX_ERRORS) },
+    {
+      errors: errors.slice(0, MAX_ERRORS),
+      ...(taken.length === 1 && { conflictingId: taken[0] }),
+    },
   );
 }
 

@@ -1,10 +1,10 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
-import type { DbContext } from '../database/open.ts';
-import { firstOf } from '../database/sql.ts';
+import type { Database, DbContext } from '../database/open.ts';
+import { firstOf, queryColumn } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
@@ -26,7 +26,7 @@ interface StoredMonitor {
  * Creates a monitor with status PENDING and its regions, in one transaction.
  * @param key an Idempotency-Key: a repeated request gets the monitor as it was when it was created
  * @returns `regions` is null if an earlier request with the same key created the monitor
- * @throws AppError conflict if the account already has the externalId; request_in_flight, idempotency_key_reused
+ * @throws AppError source_not_allowed, conflict if the account already has the externalId, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
   context: DbContext,
@@ -37,6 +37,7 @@ export async function createMonitor(
 ): Promise<Omit<WrittenMonitor, 'regions'> & { readonly regions: readonly string[] | null }> {
   const { accountId } = actor;
   const { db, secrets } = context;
+  requireSource(actor, input.source);
   const request = key === undefined ? null : { accountId, key, request: input, secrets };
   return db
     .transaction(async (tx) => {
@@ -56,8 +57,8 @@ export async function createMonitor(
       await recordAudit(tx, actor, auditMonitor(null, written.row));
       return created;
     })
-    .catch((error: unknown) => {
-      throw externalIdTaken(error, input.externalId) ?? error;
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(db, accountId, error, input.externalId)) ?? error;
     });
 }
 
@@ -67,18 +68,28 @@ export function insertMonitors(scope: WriteScope, inputs: readonly MonitorInput[
   return writeMonitors(scope, writes);
 }
 
+/** Who writes a monitor may see its secrets, too. */
 export function toWritten(
   { secrets }: Pick<DbContext, 'secrets'>,
   { row, regions }: Pick<WrittenRow, 'row' | 'regions'>,
 ): WrittenMonitor {
-  return { monitor: toMonitor(row, secrets), version: versionOf(row), regions };
+  return { monitor: toMonitor(row, secrets, { canWrite: true }), version: versionOf(row), regions };
 }
 
-/** The conflict if the unique constraint on externalId was violated, or null for any other error. */
-export function externalIdTaken(error: unknown, externalId: string | null | undefined): AppError | null {
+/** The conflict if the unique constraint on externalId was violated, or null for any other error. Call it after the transaction. */
+export async function externalIdTaken(
+  db: Database,
+  accountId: string,
+  error: unknown,
+  externalId: string | null | undefined,
+): Promise<AppError | null> {
   if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') return null;
+  // The other monitor may have been deleted in the meantime.
+  const [conflictingId] = await queryColumn(db)`
+    select id from monitors where account_id = ${accountId} and external_id = ${externalId}`;
   return new AppError('conflict', `Another monitor of this account has externalId "${externalId}".`, {
     errors: [{ path: 'externalId', message: 'is taken by another monitor of this account' }],
+    ...(conflictingId !== undefined && { conflictingId }),
     cause: error,
   });
 }

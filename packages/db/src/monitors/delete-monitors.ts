@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { lockAssignments } from '../assignments/assignments.ts';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
@@ -10,7 +10,7 @@ import { findMonitorRow, requireVersion } from './monitor-row.ts';
 /**
  * Deletes a monitor, however long its history is: see `removeMonitors`.
  * @param versions the monitor must have one of these, see `versionOf`; null: any
- * @throws AppError not_found, precondition_failed
+ * @throws AppError not_found, source_not_allowed, precondition_failed
  */
 export async function deleteMonitor(
   db: Database,
@@ -22,6 +22,7 @@ export async function deleteMonitor(
   await db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'shared');
     const row = await findMonitorRow(tx, accountId, id, 'update');
+    requireSource(actor, row.source);
     requireVersion(row, versions);
     await removeMonitors(tx, [id]);
     await recordAudit(tx, actor, auditMonitor(row, null));

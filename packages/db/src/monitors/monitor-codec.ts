@@ -1,5 +1,5 @@
-import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
 import type { FieldError } from '@tocsin/contracts/errors';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import {
   createMonitorSchema,
   type Monitor,
@@ -111,7 +111,7 @@ export function auditMonitor(
 }
 
 function toAudited(row: MonitorRow): Audited {
-  return { id: row.id, ...readInput(row, { decrypt: () => AUDITED_SECRET }).shown };
+  return { id: row.id, ...readInput(row, HIDING).shown };
 }
 
 /** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */
@@ -120,6 +120,9 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   if (error) throw error;
   return shown;
 }
+
+/** In place of the keys: "decrypts" each value to a placeholder. */
+const HIDING = { decrypt: () => HIDDEN_SECRET };
 
 /** The fields that would replace an unreadable secret with "(unreadable)", as happens when a client sends back what it read. */
 export function placeholderErrors(
@@ -134,11 +137,23 @@ export function placeholderErrors(
   return paths.map((path) => ({ path, message }));
 }
 
-/** The wire record of a monitor. An unreadable one is shown too: it must not make a whole list fail. */
-export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
+/** Who reads monitors. */
+export interface Viewer {
+  readonly accountId: string;
+  /** False: header values and bodies, which may be credentials, are hidden. */
+  readonly canWrite: boolean;
+}
+
+/** The wire record of a monitor, as the viewer may see it. An unreadable one is shown too: it must not make a whole list fail. */
+export function toMonitor(
+  row: MonitorRow,
+  secrets: SecretBox,
+  { canWrite }: Pick<Viewer, 'canWrite'>,
+): Monitor {
+  const { shown } = readInput(row, canWrite ? secrets : HIDING);
   return {
     id: row.id,
-    ...readInput(row, secrets).shown,
+    ...shown,
     status: row.status,
     statusSince: row.statusSince.toISOString(),
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,

@@ -1,32 +1,45 @@
+import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { desc, eq } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
 import { recentEvents } from '../events/read-events.ts';
-import { toMonitor } from './monitor-codec.ts';
+import { toMonitor, type Viewer } from './monitor-codec.ts';
 import { findMonitorRow, versionOf } from './monitor-row.ts';
 import { monitors } from './table.ts';
 
 /** A monitor with its 10 most recent events, newest first. @throws AppError not_found */
 export async function getMonitor(
   context: DbContext,
-  accountId: string,
+  viewer: Viewer,
   id: string,
 ): Promise<{ monitor: Monitor; events: Event[]; version: string }> {
-  const row = await findMonitorRow(context.db, accountId, id);
+  const row = await findMonitorRow(context.db, viewer.accountId, id);
   const events = await recentEvents(context.db, row, LIMITS.recentEvents);
-  return { monitor: toMonitor(row, context.secrets), events, version: versionOf(row) };
+  return { monitor: toMonitor(row, context.secrets, viewer), events, version: versionOf(row) };
+}
+
+/** A monitor without its events. @throws AppError not_found */
+export async function getMonitorByExternalId(
+  context: DbContext,
+  viewer: Viewer,
+  externalId: string,
+): Promise<{ monitor: Monitor; version: string }> {
+  const isThis = and(eq(monitors.accountId, viewer.accountId), eq(monitors.externalId, externalId));
+  const [row] = await context.db.select().from(monitors).where(isThis);
+  if (row === undefined) throw new AppError('not_found', 'There is no monitor with this externalId.');
+  return { monitor: toMonitor(row, context.secrets, viewer), version: versionOf(row) };
 }
 
 /** Every monitor of the account, by creation date, then id, descending. */
-export async function listMonitors(context: DbContext, accountId: string): Promise<Monitor[]> {
+export async function listMonitors(context: DbContext, viewer: Viewer): Promise<Monitor[]> {
   const newestFirst = [desc(monitors.createdAt), desc(monitors.id)];
-  const isOwn = eq(monitors.accountId, accountId);
+  const isOwn = eq(monitors.accountId, viewer.accountId);
   const rows = await context.db
     .select()
     .from(monitors)
     .where(isOwn)
     .orderBy(...newestFirst);
-  return rows.map((row) => toMonitor(row, context.secrets));
+  return rows.map((row) => toMonitor(row, context.secrets, viewer));
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
 import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { lockAssignments } from '../assignments/assignments.ts';
-import type { Actor } from '../audit-log/actor.ts';
+import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
@@ -20,7 +20,7 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
 /**
  * Changes the given fields of a monitor (docs/reference/status-rules.md#edits).
  * @param versions the monitor must have one of these, see `versionOf`; null: any
- * @throws AppError not_found, precondition_failed, validation_failed (the merged record breaks a rule, or contains "(unreadable)"),
+ * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed (the merged record breaks a rule, or contains "(unreadable)"),
  * conflict (externalId; no key decrypts the header values or the body, and the update does not replace them)
  */
 export async function updateMonitor(
@@ -37,6 +37,8 @@ export async function updateMonitor(
       if (update.labels !== undefined || update.source !== undefined)
         await lockAssignments(tx, accountId, 'shared');
       const before = await findMonitorRow(tx, accountId, id, 'no key update');
+      requireSource(actor, before.source);
+      if (update.source !== undefined) requireSource(actor, update.source);
       requireVersion(before, versions);
       const oldInput = readBefore(context, before, update);
       const input = mergeInput(oldInput, update);
@@ -50,8 +52,8 @@ export async function updateMonitor(
       await recordAudit(tx, actor, auditMonitor(before, written.row, changed));
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
-    .catch((error: unknown) => {
-      throw externalIdTaken(error, update.externalId) ?? error;
+    .catch(async (error: unknown) => {
+      throw (await externalIdTaken(context.db, accountId, error, update.externalId)) ?? error;
     });
 }
 

@@ -128,7 +128,9 @@ export class Lane {
     // The decoder drops a byte order mark, as the api does.
     const text = route.body === undefined ? '' : new TextDecoder().decode(bytes ?? undefined);
     const sent: unknown = JSON.parse(text || '{}');
-    await this.#apply(this.#account, { endpoint: plan.route, id: id.toLowerCase(), sent, received });
+    const showsSecrets = plan.caller !== 'lesser' || !plan.route.includes(' /api/cli/');
+    const exchange = { endpoint: plan.route, id: id.toLowerCase(), sent, received, showsSecrets };
+    await this.#apply(this.#account, exchange);
   }
 
   /** Applies a success to the model of an account, and reads back what it wrote. */
@@ -148,7 +150,8 @@ export class Lane {
     });
     const { status, text } = response;
     assert(status < 300, `${endpoint} responds with ${status}: ${text.slice(0, 200)}`);
-    await this.#apply(account, { endpoint, id, sent: body ?? {}, received: JSON.parse(text) });
+    const received: unknown = JSON.parse(text);
+    await this.#apply(account, { endpoint, id, sent: body ?? {}, received, showsSecrets: true });
   }
 
   #populate(account: Account, marker: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { monitorSetResultSchema, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { ROUTES } from '../requests/routes.ts';
@@ -44,8 +45,16 @@ export class Model {
 
   /** One of them, counted from the newest; a new id if there is none. */
   pick(kind: Kind, index: number, deleted = false): string {
-    const ids = this.ids(kind, deleted);
+    const ids = kind === 'externalId' ? this.#externalIds(deleted) : this.ids(kind, deleted);
     return ids.at(-1 - (index % Math.max(ids.length, 1))) ?? randomUUID();
+  }
+
+  /** Of monitors, percent-encoded. */
+  #externalIds(deleted: boolean): string[] {
+    return this.ids('monitor', deleted).flatMap((id) => {
+      const externalId = this.#resources.get(`monitor ${id}`)?.fields?.['externalId'];
+      return typeof externalId === 'string' ? encodeURIComponent(externalId) : [];
+    });
   }
 
   /** The last known fields that users write. */
@@ -84,6 +93,8 @@ export interface Exchange {
   readonly id: string;
   readonly sent: unknown;
   readonly received: unknown;
+  /** Whether the caller may see header values and bodies of monitors. */
+  readonly showsSecrets: boolean;
 }
 
 /**
@@ -92,7 +103,7 @@ export interface Exchange {
  * @throws Finding
  */
 export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 'endpoint' | 'id'> | null {
-  const { endpoint, id, sent } = exchange;
+  const { endpoint, id, sent, showsSecrets } = exchange;
   const received = (exchange.received ?? {}) as Fields;
   const [method, root, collection = '', parameter = null, more] =
     /^(\w+) (\/api\/(?:cli|dashboard))\/([^/]+)(?:\/([^/]+)(\/.*)?)?$/.exec(endpoint)?.slice(1) ?? [];
@@ -106,15 +117,16 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
   if (kind === undefined || more !== undefined || (parameter !== null && parameter !== ':id')) return null;
   if (method === 'DELETE') model.remove(kind, id);
   else if (parameter === null && method === 'PUT') applySet(model, sent, received);
-  else if (parameter === null && method === 'GET') compareList(model, kind, received);
+  else if (parameter === null && method === 'GET') compareList(model, kind, received, showsSecrets);
   else {
     const shown = received[kind] as Fields | undefined;
     assert(shown !== undefined, `no ${kind} in the response`);
     const shownId = String(shown['id']);
     const before = method === 'POST' ? {} : model.inputOf(kind, shownId);
     const written = method === 'GET' ? {} : (ROUTES[endpoint]?.body?.parse(sent) ?? {});
-    assertShows(model, endpoint, shown, { ...before, ...shownFieldsOf(written) });
-    model.add(kind, shownId, shown);
+    const expected = { ...before, ...shownFieldsOf(written) };
+    assertShows(model, endpoint, shown, visible(expected, showsSecrets));
+    if (showsSecrets) model.add(kind, shownId, shown);
     const readable = `GET ${root}/${collection}/:id`;
     if (method !== 'GET' && ROUTES[readable] !== undefined) return { endpoint: readable, id: shownId };
   }
@@ -138,6 +150,21 @@ function assertShows(model: Model, what: string, actual: Fields, expected: Field
   }
 }
 
+/** The fields of a monitor as a caller sees them. */
+function visible(fields: Fields, showsSecrets: boolean): Fields {
+  const shown = Object.entries(fields).map(([name, value]) => [
+    name,
+    showsSecrets ? value : hidden(name, value),
+  ]);
+  return Object.fromEntries(shown) as Fields;
+}
+
+function hidden(name: string, value: unknown): unknown {
+  if (value === null || (name !== 'headers' && name !== 'body')) return value;
+  if (name === 'body') return HIDDEN_SECRET;
+  return Object.fromEntries(Object.keys(value as object).map((header) => [header, HIDDEN_SECRET]));
+}
+
 /** As the api shows it: instants as text, ids of monitors sorted and without deleted ones. */
 function comparable(model: Model, name: string, value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
@@ -146,9 +173,10 @@ function comparable(model: Model, name: string, value: unknown): unknown {
   return ids.toSorted();
 }
 
-function compareList(model: Model, kind: Kind, received: Fields): void {
+function compareList(model: Model, kind: Kind, received: Fields, showsSecrets: boolean): void {
   const shown = (received[`${kind}s`] ?? []) as Fields[];
-  for (const one of shown) assertShows(model, `a list of ${kind}s`, one, model.inputOf(kind, one['id']));
+  for (const one of shown)
+    assertShows(model, `a list of ${kind}s`, one, visible(model.inputOf(kind, one['id']), showsSecrets));
   // Other lists have pages, or resources that the model does not know.
   if (kind !== 'monitor' && kind !== 'channel') return;
   const ids = shown.map(({ id }) => String(id)).toSorted();

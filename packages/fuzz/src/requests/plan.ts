@@ -21,7 +21,7 @@ type Query = readonly (readonly [name: string, value: string])[];
 export interface Plan {
   readonly route: string;
   readonly caller: Caller;
-  /** The `:id` of the path, percent-encoded. */
+  /** The `:id` or other parameter of the path, percent-encoded. */
   readonly id: string;
   readonly query: Query;
   readonly body: BodyPlan | null;
@@ -50,6 +50,7 @@ const oddId = oneOf(
   %7B019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%7D 019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%0A`,
   'a'.repeat(2_000),
 );
+const encodedText = short(hostileText).map((text) => encodeURIComponent(text.toWellFormed()));
 const oddParameter = oneOf('__proto__ limit[] limit[a] constructor LIMIT x', '');
 
 /** Mostly bodies that the schema accepts field by field; else at the bounds of the schema, or with a few mistakes. */
@@ -124,13 +125,15 @@ function queriesFor({ query }: Route): fc.Arbitrary<Query> {
   );
 }
 
-function idsFor({ resource: kind }: Route): fc.Arbitrary<string> {
+function idsFor({ resource: kind, path }: Route): fc.Arbitrary<string> {
+  if (path !== undefined) return mostly(referenceTo('externalId'), encodedText, oddId);
   if (kind === undefined) return fc.constant('');
   const upperCase = referenceTo(kind).map((reference) => `${reference}:upper`);
   return mostly(referenceTo(kind), upperCase, oddId);
 }
 
-function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
+/** Requests to one route. */
+export function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
   const { body } = route;
   return fc.record({
     route: fc.constant(name),

@@ -21,7 +21,7 @@ export function resolvePlan(plan: Plan, account: Account, other: Account): Resol
   const body = plan.body === null ? null : resolve(textOf(plan.body));
   const plain: WireRequest = {
     method,
-    path: pattern.replace(':id', () => id) + (query === '' ? '' : `?${query}`),
+    path: pattern.replace(/:\w+/, () => id) + (query === '' ? '' : `?${query}`),
     headers: headersOf(account, plan.caller, method, pattern, body !== null),
     body: body === null ? null : Buffer.from(body),
   };

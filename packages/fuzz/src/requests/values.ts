@@ -6,11 +6,11 @@ import * as fc from 'fast-check';
  * fields whose rules no JSON Schema states.
  */
 
-export type Kind = ResourceKind | 'token';
+export type Kind = ResourceKind | 'token' | 'externalId';
 /** Whose resource a reference names: the account's own, another account's, or one that the account has deleted. */
 export type Source = 'own' | 'other' | 'deleted';
 
-/** `@own:monitor:3` in a text: the id of a resource, counted from the newest. `:upper` writes it in capitals. */
+/** `@own:monitor:3` in a text: the id of a resource, or the percent-encoded `externalId` of a monitor, counted from the newest. `:upper` writes it in capitals. */
 export function referenceTo(kind: Kind): fc.Arbitrary<string> {
   const sources = mostly<Source>(fc.constant('own'), fc.constantFrom('other', 'deleted'));
   return fc.tuple(sources, fc.nat({ max: 5 })).map(([source, index]) => `@${source}:${kind}:${index}`);
@@ -147,6 +147,8 @@ const manyHeaders = fc
   .constantFrom(49, 50, 51)
   .map((count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 'v'])));
 
+const externalId = oneOf('one two Ö', ' two ', '\ud83d');
+
 /** By the name of the field. */
 export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   startsAt: timestamps(1, 20),
@@ -162,7 +164,8 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   token: mostly(referenceTo('token'), hostileText),
   headers: mostly<object>(headers, manyHeaders),
   // Few of them, so that they collide.
-  externalId: oneOf('one two Ö', ' two ', '\ud83d'),
+  externalId,
+  externalIds: mostly<string[]>(fc.constant([]), fc.array(externalId, { maxLength: 3 })),
   source: oneOf('terraform one'),
   regions: mostly<string[]>(
     fc.constantFrom([], ['default'], ['default', 'eu-west-1'], ['eu-west-1']),

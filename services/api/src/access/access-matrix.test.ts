@@ -8,7 +8,7 @@ import { deleteUser } from '@tocsin/db/users/users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { ACCESS_ROWS, type AccessRow, makeResource, type Resource } from '../testing/access-rows.ts';
+import { ACCESS_ROWS, type AccessRow, makeResource, type Resource, SECRET } from '../testing/access-rows.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { listRoutes } from '../testing/list-routes.ts';
@@ -21,6 +21,8 @@ let queue: TestQueue;
 let checker: JobWorker;
 let owner: TestAgent;
 let member: TestAgent;
+/** A key with both scopes that may change only a source that no resource has. */
+let bound: TestAgent;
 let otherUser: TestAgent;
 /** The cookie of an owner. */
 let cookie: string;
@@ -48,6 +50,7 @@ beforeAll(async () => {
   ({ agent: owner, cookie } = await newSignedInUser(api));
   member = await signIn(api, { role: 'member' });
   otherUser = await signIn(api, { accountId: api.other.id });
+  bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
   const expired = await api.newKey('read,write', new Date(Date.now() - 1));
   const deleted = await api.newKey('read,write');
   await deleteApiKey(api.context.db, systemActor(api.account.id), deleted.id);
@@ -77,7 +80,8 @@ interface Received {
 
 async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Resource): Promise<Received> {
   const [method = '', pattern = ''] = route.split(' ');
-  const path = pattern.replace(':id', resource.id) + (row.query?.(resource) ?? '');
+  const parameters = pattern.replace(':id', resource.id).replace(':externalId', resource.marker);
+  const path = parameters + (row.query?.(resource) ?? '');
   const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
   if (row.isEndless) return request.buffer(true).parse(readBeginning);
   return row.body === undefined ? request : request.send(row.body(resource));
@@ -94,6 +98,14 @@ function readBeginning(
     done(null, incoming.text);
     incoming.destroy();
   });
+}
+
+/** A hash of the configuration that keys may change. */
+async function hashConfiguration(): Promise<unknown> {
+  const tables = ['monitors', 'channels', 'channel_monitors', 'maintenance_windows'];
+  const all = [...tables, 'maintenance_window_monitors', 'triggers', 'idempotency_keys'];
+  const hashes = all.map((table) => `select md5(string_agg(t::text, '' order by t::text)) from ${table} t`);
+  return (await api.database.pool.query(hashes.join(' union all '))).rows;
 }
 
 function expectNoData({ text }: Received, { id, marker }: Resource): void {
@@ -132,7 +144,7 @@ const rows = Object.entries(ACCESS_ROWS);
 
 describe.each(rows)('%s', (route, row) => {
   const isCli = route.includes('/api/cli');
-  const hasId = route.includes(':id');
+  const hasParameter = route.includes('/:');
   const { access, requiresWriteScope, ...declared } = routeAt(route);
   const ok = statusOf(declared);
   let resource: Resource;
@@ -150,7 +162,7 @@ describe.each(rows)('%s', (route, row) => {
   });
 
   test('for another account: 404 without data', async () => {
-    const statusForOther = row.statusForOther ?? (hasId ? 404 : ok);
+    const statusForOther = row.statusForOther ?? (hasParameter ? 404 : ok);
     const response = await ask(isCli ? api.as(api.other.key) : otherUser, route, row, resource);
     expect(response.status).toBe(statusForOther);
     // The message of an error may repeat the input.
@@ -158,10 +170,24 @@ describe.each(rows)('%s', (route, row) => {
     else expect(response.text).not.toContain(resource.marker);
   });
 
+  const writesIn = (given: Resource): boolean =>
+    access === 'write key' || (requiresWriteScope?.({ ...row.body?.(given) }) ?? false);
+
+  test('for a key bound to another source: success if it reads, else 403, and nothing is written', async () => {
+    if (!isCli) return;
+    const before = await hashConfiguration();
+    const response = await ask(bound, route, row, resource);
+    if (!writesIn(resource)) expect(response.status).toBe(ok);
+    else {
+      expect(JSON.parse(response.text)).toMatchObject({ type: 'urn:tocsin:problem:source-not-allowed' });
+      expect(await hashConfiguration()).toEqual(before);
+    }
+  });
+
   test('for the account itself: success', async () => {
     const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
-    const writes = requiresWriteScope?.({ ...row.body?.(resource) }) ?? false;
-    const allowed = (access === 'key' && !writes) || access === 'member';
+    if (isCli) expect(lesser.text).not.toContain(SECRET);
+    const allowed = isCli ? !writesIn(resource) : access === 'member';
     if (!allowed) {
       expect(lesser.status).toBe(403);
       expectNoData(lesser, resource);
@@ -171,7 +197,9 @@ describe.each(rows)('%s', (route, row) => {
     const response = await ask(isCli ? api.as() : owner, route, row, again);
     expect(response.status).toBe(ok);
     // So that its absence from a response to another account means something.
-    if (/^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks)?$/.test(route))
+    if (
+      /^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route)
+    )
       expect(response.text).toContain(again.id);
   });
 

@@ -52,6 +52,32 @@ describe('API keys', () => {
     expect((await list())[0]).toEqual(apiKey);
   });
 
+  test.each([
+    [{ scopes: 'read' }, { scopes: 'read', sources: null }, [200, 403, 403]],
+    [{ scopes: 'write' }, { scopes: 'write', sources: null }, [200, 201, 201]],
+    [{ sources: null }, { scopes: 'read,write', sources: null }, [200, 201, 201]],
+    [{ sources: [' shop '] }, { scopes: 'read,write', sources: ['shop'] }, [200, 201, 403]],
+    [{ sources: ['blog', 'shop*'] }, { scopes: 'read,write', sources: ['blog', 'shop*'] }, [200, 201, 403]],
+    [{ scopes: 'read', sources: ['shop'] }, { scopes: 'read', sources: ['shop'] }, [200, 403, 403]],
+  ])('%j: may do this only, and say so', async (fields, expected, statuses) => {
+    const { apiKey, key } = await create({ name: 'Pipeline', ...fields });
+    expect(apiKey).toMatchObject(expected);
+    expect((await list())[0]).toEqual(apiKey);
+    const monitor = { name: 'Shop', url: 'https://shop.example' };
+    const responses = [
+      await api.as(key).get(MONITORS),
+      await api
+        .as(key)
+        .post(MONITORS)
+        .send({ ...monitor, source: 'shop' }),
+      await api
+        .as(key)
+        .post(MONITORS)
+        .send({ ...monitor, source: 'other' }),
+    ];
+    expect(responses.map(({ status }) => status)).toEqual(statuses);
+  });
+
   test('show the address of their creator to owners only', async () => {
     const { apiKey } = await create();
     const owner = await signIn(api);
@@ -94,6 +120,15 @@ describe('API keys', () => {
     [{ name: 'a', expiresAt: 4_070_908_800 }, 'expiresAt'],
     [{ name: 'a', expiresAt: '0000-01-01T00:00:00Z' }, 'expiresAt'],
     [{ name: 'a', expiresAt: '9999-12-31T23:59:59-23:59' }, 'expiresAt'],
+    [{ name: 'a', scopes: 'admin' }, 'scopes'],
+    [{ name: 'a', scopes: 'write,read' }, 'scopes'],
+    [{ name: 'a', scopes: null }, 'scopes'],
+    [{ name: 'a', sources: 'shop' }, 'sources'],
+    [{ name: 'a', sources: [] }, 'sources'],
+    [{ name: 'a', sources: [' '] }, 'sources.0'],
+    [{ name: 'a', sources: ['shop', '*/shop'] }, 'sources.1'],
+    [{ name: 'a', sources: ['shop', ' shop '] }, 'sources'],
+    [{ name: 'a', sources: Array.from({ length: 101 }, (_, index) => `shop-${index}`) }, 'sources'],
     [{ name: 'a', scopes: 'read, write' }, 'scopes'],
   ])('%j: 400 with the field', async (body, path) => {
     const response = await agent.post(KEYS).send(body);

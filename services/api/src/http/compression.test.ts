@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
-import { newMonitor } from '../testing/monitors.ts';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
@@ -20,6 +20,7 @@ beforeAll(async () => {
     newMonitor(api, { name: LONG, headers: { Authorization: 'Bearer 1234' } }),
   );
   monitorIds = (await Promise.all(monitors)).map(({ id }) => id);
+  await newMonitor(api, { name: LONG, externalId: 'long' });
 });
 afterAll(() => api.close());
 
@@ -42,6 +43,15 @@ test.each(['/monitors', `/channels`])('%s is compressed and complete', async (pa
   expect(response.body).toEqual(plain.body);
 });
 
+test.each([
+  ['the list of monitors', () => api.as().get(MONITORS)],
+  ['a monitor by its externalId', () => api.as().get(`${MONITORS}/by-external-id/long`)],
+  ['a monitor with hidden values', () => api.as(api.account.readKey).get(`${MONITORS}/${monitorIds[0]}`)],
+])('for a key, %s is compressed', async (_what, request) => {
+  const response = await request().set('Accept-Encoding', 'gzip');
+  expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-store' });
+});
+
 test('responses with a secret are never compressed', async () => {
   const { channel } = await newChannel(owner, { name: 'Short', allMonitors: false, monitorIds: [] });
   const channelBody = { name: LONG, url: 'https://hooks.invalid/a', monitorIds };
@@ -52,6 +62,7 @@ test('responses with a secret are never compressed', async () => {
     [owner.post(`${DASHBOARD}/api-keys`).send({ name: LONG }), 'tocsin_live_'],
     [owner.post(`${DASHBOARD}/invitations`).send({ role: 'member' }), 'token='],
     [owner.get(`${DASHBOARD}/monitors/${monitorIds[0]}`), 'Bearer 1234'],
+    [api.as().get(`${MONITORS}/${monitorIds[0]}`), 'Bearer 1234'],
   ];
   for (const [request, secret] of requests) {
     const response = await receive(request);

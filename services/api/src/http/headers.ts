@@ -1,5 +1,6 @@
 import compression from 'compression';
 import type { RequestHandler } from 'express';
+import { callerOf } from './request-state.ts';
 
 /** Compresses responses of a kilobyte and more if the client accepts it, except those with `no-transform`. */
 export const compress: RequestHandler = compression();
@@ -8,6 +9,15 @@ export const compress: RequestHandler = compression();
 export const keepUncompressed: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store, no-transform');
   next();
+};
+
+/**
+ * For the response that shows header values next to error details, which the target of the monitor chooses. A caller who may not write gets
+ * placeholders, and lists of monitors have only text of people who may see the values: both are compressed.
+ */
+export const keepUncompressedForWriters: RequestHandler = (req, res, next) => {
+  if (callerOf(res).canWrite) keepUncompressed(req, res, next);
+  else next();
 };
 
 /** Responses may contain secrets of an account: no cache may store them. */

@@ -1,8 +1,9 @@
-import type { AppError } from '@tocsin/contracts/errors';
+import { AppError } from '@tocsin/contracts/errors';
 import {
   type BodyOf,
   type HeadersOf,
   pathOf,
+  type PathOf,
   type QueryOf,
   type ResponseOf,
   type Route,
@@ -31,6 +32,8 @@ interface Accepted<R extends Route> {
   readonly caller: CallerOf<R>;
   /** The `:id` of the path in lower case; empty if the path has none. */
   readonly id: string;
+  /** The other parameters of the path. */
+  readonly path: PathOf<R>;
   readonly req: Request;
   readonly res: Response;
 }
@@ -89,7 +92,8 @@ function handlerFor(context: ApiContext, route: Route, handler: Handlers<Routes>
   return async function handleRequest(req, res) {
     const { caller } = stateOf(res);
     const id = route.resource === undefined ? '' : resourceId(req, LOOKUPS[route.resource].notFound);
-    const accepted = { caller, id, req, res } as Accepted<Route>;
+    const path = route.path && pathParameters(route.path, req);
+    const accepted = { caller, id, path, req, res } as Accepted<Route>;
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
       // An unknown resource is reported before invalid fields. A valid request costs no extra query.
       if (route.resource !== undefined)
@@ -108,6 +112,16 @@ function resourceId(req: Request, notFound: () => AppError): string {
   const { id } = req.params;
   if (!uuid.safeParse(id).success) throw notFound();
   return String(id).toLowerCase();
+}
+
+/** @throws AppError not_found */
+function pathParameters(schema: z.ZodObject, { params }: Request): Record<string, unknown> {
+  const result = schema.safeParse(params);
+  if (result.success) return result.data;
+  throw new AppError(
+    'not_found',
+    `There is no resource with this ${Object.keys(schema.shape).join(' and ')}.`,
+  );
 }
 
 async function parse(

@@ -7,7 +7,7 @@ import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
-import { compress, keepUncompressed } from './headers.ts';
+import { compress, keepUncompressed, keepUncompressedForWriters } from './headers.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
@@ -22,15 +22,23 @@ export function createRouter(implementations: readonly Implementation[], guards:
     const path = pathOf(implementation.route);
     byPath.set(path, [...(byPath.get(path) ?? []), implementation]);
   }
-  // A fixed path must come before one with an id in the same position.
-  const paths = [...byPath].toSorted(
-    ([one], [other]) => Number(one.includes(':')) - Number(other.includes(':')),
+  // A fixed part of a path must come before a parameter in the same position.
+  const paths = [...byPath].toSorted(([one], [other]) =>
+    parametersOf(one).localeCompare(parametersOf(other)),
   );
   for (const [path, methods] of paths) addPath(router, path, methods, guards);
   router.use('/api/cli', ...guards('/api/cli', 'key'), notFound);
   router.use('/api/auth', ...guards('/api/auth', 'anyone'), notFound);
   router.use('/api/dashboard', ...guards('/api/dashboard', 'member'), notFound);
   return router;
+}
+
+/** For each part of a path, whether it is a parameter: 1 or 0. */
+function parametersOf(path: string): string {
+  return path
+    .split('/')
+    .map((part) => Number(part.startsWith(':')))
+    .join('');
 }
 
 function addPath(
@@ -44,9 +52,9 @@ function addPath(
   if (others.some((other) => (other === 'anyone') !== (access === 'anyone'))) {
     throw new Error(`some methods of ${path} require authentication and others do not`);
   }
-  const isSession = access === 'member' || access === 'owner';
   // Compression would delay the messages of a stream.
-  const isCompressed = isSession && !routes.some(({ response }) => response === 'text/event-stream');
+  const isCompressed =
+    access !== 'anyone' && !routes.some(({ response }) => response === 'text/event-stream');
   const expressRoute = router.route(path);
   expressRoute.all(...guards(path, access), ...(isCompressed ? [compress] : []), (_req, res, next) => {
     stateOf(res).route = path;
@@ -71,7 +79,8 @@ function addPath(
 function stagesOf(route: Route): readonly RequestHandler[] {
   const { body, maxBodyBytes, showsSecret, isUncompressed } = route;
   return [
-    ...(showsSecret || isUncompressed ? [keepUncompressed] : []),
+    ...(showsSecret ? [keepUncompressed] : []),
+    ...(isUncompressed ? [keepUncompressedForWriters] : []),
     ...(maxBodyBytes === undefined ? [] : [boundLargeBodies()]),
     ...(body === undefined ? [] : [parseJsonBody(maxBodyBytes ?? LIMITS.apiBodyBytes)]),
     requireAccess(route),

@@ -50,8 +50,8 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
     },
     previewMaintenanceWindow: {
       parseBody: (body, { caller }) => parsePreview(db, caller.accountId, body),
-      handle: ({ caller, body: { monitorIds, maintenanceWindowId = null, ...schedule } }) =>
-        previewWindow(db, caller.accountId, schedule, monitorIds, maintenanceWindowId),
+      handle: ({ caller, body }) =>
+        previewWindow(db, caller.accountId, body, body, body.maintenanceWindowId ?? null),
     },
     getMaintenanceWindow: async ({ caller, id }) => ({
       maintenanceWindow: await getMaintenanceWindow(db, caller.accountId, id),

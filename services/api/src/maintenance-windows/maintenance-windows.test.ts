@@ -365,6 +365,29 @@ describe('POST /preview', () => {
     expect((await preview({ monitorIds }, otherUser)).body).toMatchObject({ overlaps: [] });
   });
 
+  test('compares the monitors that a selector or allMonitors covers', async () => {
+    const labels = { app: 'preview' };
+    const selector = { matchLabels: labels };
+    await newMonitor(api, { labels });
+    const { id: matching } = await newMonitor(api, { labels });
+    const { id: other } = await newMonitor(api);
+    const times = { startsAt: inHours(1.5), endsAt: inHours(3) };
+    const matched = await create({ ...times, monitorIds: [], selector });
+    const listed = await create({ ...times, monitorIds: [matching, other] });
+    const counts = async (fields: Record<string, unknown>): Promise<unknown[]> => {
+      const { overlaps } = (await preview(fields)).body as MaintenanceWindowPreview;
+      return [matched, listed].map(
+        ({ id }) => overlaps.find(({ maintenanceWindowId }) => maintenanceWindowId === id)?.monitorCount,
+      );
+    };
+    expect(await counts({ selector })).toEqual([2, 1]);
+    expect(await counts({ monitorIds: [matching] })).toEqual([1, 1]);
+    expect(await counts({ selector, monitorIds: [matching, other] })).toEqual([2, 2]);
+    expect(await counts({ allMonitors: true })).toEqual([2, 2]);
+    expect(await counts({ selector, maintenanceWindowId: matched.id })).toEqual([undefined, 1]);
+    expect(await counts({ selector: { matchLabels: { app: 'none' } } })).toEqual([undefined, undefined]);
+  });
+
   test.each([
     [{ rrule: 'FREQ=SECONDLY' }, ['rrule']],
     [{ timeZone: 'Mars/Base' }, ['timeZone']],

@@ -134,8 +134,9 @@ describe('a set', () => {
     for (const dryRun of [true, false]) {
       const set = [entry('taken-new'), entry('taken-none'), entry('taken-other')];
       const { status, body } = await put({ source: 'taken', monitors: set, dryRun });
-      expect([status, body['type'], body['errors']]).toEqual([
+      expect([status, body['conflictingId'], body['type'], body['errors']]).toEqual([
         409,
+        undefined,
         'urn:tocsin:problem:conflict',
         [
           {
@@ -150,6 +151,8 @@ describe('a set', () => {
       ]);
     }
     expect(await monitorsOf('taken')).toEqual([]);
+    const only = await put({ source: 'taken', monitors: [entry('taken-new'), entry('taken-other')] });
+    expect([only.status, only.body['conflictingId']]).toEqual([409, other.id]);
   });
 
   test('in a dry run returns the plan and changes nothing', async () => {

@@ -85,7 +85,7 @@ describe('create', () => {
 
   test('an existing externalId of the account: 409; another account may have it', async () => {
     const body = { externalId: 'unique' };
-    await newMonitor(api, body);
+    const { id } = await newMonitor(api, body);
     const response = await api
       .as()
       .post(MONITORS)
@@ -94,6 +94,7 @@ describe('create', () => {
     expect(response.body).toMatchObject({
       type: 'urn:tocsin:problem:conflict',
       errors: [{ path: 'externalId' }],
+      conflictingId: id,
     });
     await newMonitor(api, body, api.other.key);
   });

@@ -5,13 +5,19 @@ import {
   updateMonitorSchema,
   validateMonitor,
 } from '@tocsin/contracts/monitors/monitor';
-import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '@tocsin/contracts/monitors/routes';
+import {
+  dashboardMonitorRoutes,
+  monitorLookupRoutes,
+  monitorRoutes,
+  monitorViewRoutes,
+} from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
+import { tailAccount } from '@tocsin/db/events/tail-account';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { getMonitor, getMonitorByExternalId, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
@@ -25,7 +31,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
   const { db, settings, schedules } = context;
   const { defaultRegion, regions } = settings;
   return {
-    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller.accountId) }),
+    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller) }),
     createMonitor: {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {
@@ -44,7 +50,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
       },
     },
     getMonitor: async ({ caller, id }) => {
-      const { version, ...body } = await getMonitor(context, caller.accountId, id);
+      const { version, ...body } = await getMonitor(context, caller, id);
       return { body, headers: { ETag: etagOf(version) } };
     },
     updateMonitor: {
@@ -74,6 +80,14 @@ export const dashboardMonitorApi = implement(dashboardMonitorRoutes, (context) =
   const renamed = handlers.map(([id, handler]) => [`${id}InDashboard`, handler]);
   return Object.fromEntries(renamed) as Handlers<typeof dashboardMonitorRoutes>;
 });
+
+export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
+  getMonitorByExternalId: async ({ caller, path }) => {
+    const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
+    return { body: { monitor }, headers: { ETag: etagOf(version) } };
+  },
+  tailEvents: ({ caller, query }) => tailAccount(context.db, caller.accountId, query),
+}));
 
 export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
   listRecentChecks: async ({ caller, query }) => ({

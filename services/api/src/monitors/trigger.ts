@@ -1,6 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import { requireSource } from '@tocsin/db/audit-log/actor';
 import { isDataError, notFound } from '@tocsin/db/database/errors';
 import { findEvent } from '@tocsin/db/events/read-events';
 import { toInput, UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
@@ -22,6 +23,8 @@ export async function triggerCheck(
   { caller, id, body, res }: ApiRequest<typeof monitorRoutes.triggerMonitor>,
 ): Promise<{ event: Event } | typeof SENT> {
   const monitor = await findMonitorRow(context.db, caller.accountId, id);
+  // The check sends the monitor's headers and body to the given URL.
+  if (body.url !== null) requireSource(caller, monitor.source);
   if (monitor.type !== 'HTTP') {
     throw new AppError(
       'not_triggerable',

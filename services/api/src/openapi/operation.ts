@@ -54,9 +54,10 @@ export function writeAuthOperation(id: string, route: Route, { schemas }: Compon
 }
 
 function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonObject {
-  const { tag, summary, description, access, resource, query, headers, body, bodyExample } = route;
+  const { tag, summary, description, access, resource, path, query, headers, body, bodyExample } = route;
   const parameters = [
     ...(resource === undefined ? [] : [idParameter(resource)]),
+    ...(path === undefined ? [] : fieldParameters('path', path, schemas)),
     ...(query === undefined ? [] : fieldParameters('query', query, schemas)),
     ...(headers === undefined ? [] : fieldParameters('header', headers, schemas)),
   ];
@@ -86,7 +87,11 @@ function idParameter(resource: ResourceKind): JsonObject {
   };
 }
 
-function fieldParameters(place: 'query' | 'header', fields: z.ZodObject, schemas: SchemaBook): JsonObject[] {
+function fieldParameters(
+  place: 'path' | 'query' | 'header',
+  fields: z.ZodObject,
+  schemas: SchemaBook,
+): JsonObject[] {
   const { properties = {}, required = [] } = schemas.write(fields, 'input') as {
     properties?: Readonly<Record<string, JsonObject>>;
     required?: readonly string[];

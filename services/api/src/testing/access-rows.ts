@@ -2,18 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
+import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown, newChannel } from './channels.ts';
-import { newMonitor } from './monitors.ts';
+import { newMonitor, recordCheck } from './monitors.ts';
 import { newUser } from './sign-in.ts';
 import type { TestApi } from './test-api.ts';
 
 /** A resource of `api.account`. */
 export interface Resource {
   readonly id: string;
-  /** Part of its fields; no response to another account may contain it. */
+  /** Part of its fields, and the `externalId` of a monitor; no response to another account may contain it. */
   readonly marker: string;
 }
+
+/** Part of the header values and bodies of monitors; no response to a key without the scope `write` may contain it. */
+export const SECRET = 's3cret-of-a-check';
 
 type Kind = keyof typeof MAKE;
 
@@ -23,7 +27,7 @@ export interface AccessRow {
   readonly body?: (resource: Resource) => object;
   /** With its question mark. */
   readonly query?: (resource: Resource) => string;
-  /** The status for another account. Default: 404 for a path with `:id`, otherwise that of success. */
+  /** The status for another account. Default: 404 for a path with a parameter, otherwise that of success. */
   readonly statusForOther?: number;
   /** Whether the response never ends, so that only its beginning is checked. */
   readonly isEndless?: true;
@@ -38,7 +42,22 @@ export async function makeResource(api: TestApi, owner: TestAgent, kind: Kind): 
 type Make = (api: TestApi, owner: TestAgent, marker: string) => Promise<string>;
 
 const MAKE = {
-  monitor: async (api, _owner, name) => (await newMonitor(api, { name, url: `https://${name}.example` })).id,
+  monitor: async (api, _owner, name) => {
+    const secrets = { method: 'POST', headers: { A: SECRET }, body: SECRET };
+    return (await newMonitor(api, { name, url: `https://${name}.example`, externalId: name, ...secrets })).id;
+  },
+  event: async (api, owner, name) => {
+    const id: string = await MAKE.monitor(api, owner, name);
+    await recordCheck(api, id);
+    // A tail returns an event a millisecond after its timestamp.
+    const isPast =
+      "select from monitors where id = $1 and last_timestamp < clock_timestamp() - interval '2 ms'";
+    await until(
+      'a millisecond to pass',
+      async () => (await api.database.pool.query(isPast, [id])).rowCount === 1,
+    );
+    return id;
+  },
   apiKey: async (api, _owner, name) => {
     const { apiKey } = await createApiKey(api.context.db, systemActor(api.account.id), { name });
     return apiKey.id;
@@ -123,6 +142,11 @@ const D = '/api/dashboard';
 export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   ...monitorRows('/api/cli/monitors'),
   ...monitorRows(`${D}/monitors`),
+  'GET /api/cli/monitors/by-external-id/:externalId': { kind: 'monitor' },
+  'GET /api/cli/events': {
+    kind: 'event',
+    query: () => `?since=${Buffer.from(`${Date.now() - 3_600_000} `).toString('base64url')}`,
+  },
   'PUT /api/cli/monitors': {
     kind: 'monitor',
     body: () => ({ source: 'new', monitors: [], channels: [] }),

@@ -39,8 +39,8 @@ export class DocumentValidator {
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
-    // A path without parameters takes precedence over one with parameters.
-    const paths = Object.keys(document.paths).sort((a, b) => a.split('{').length - b.split('{').length);
+    // A fixed part takes precedence over a parameter in the same position: `{` sorts after letters.
+    const paths = Object.keys(document.paths).sort();
     this.#templates = paths.map((path) => [path, new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)]);
     this.#responses.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     this.#responses.addFormat('date-time', (text) => isInstant(text));

@@ -59,7 +59,12 @@ export interface TestApi {
   readonly touched: { monitorId: string; regions: readonly string[] }[];
   /** Requests with a key, by default the account's; null: without a key. All are validated against the OpenAPI document. */
   as(key?: string | null): TestAgent;
-  newKey(scopes: string, expiresAt?: Date | null): Promise<{ id: string; key: string }>;
+  /** @param sources see `Actor` */
+  newKey(
+    scopes: string,
+    expiresAt?: Date | null,
+    sources?: string[] | null,
+  ): Promise<{ id: string; key: string }>;
   close(): Promise<void>;
 }
 
@@ -143,12 +148,9 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     other,
     touched,
     as: (key = account.key) => agent(port, key),
-    newKey: async (scopes, expiresAt = null) => {
-      const { apiKey, key } = await createApiKey(database.db, systemActor(account.id), {
-        name: 'test',
-        scopes: scopes as ApiKey['scopes'],
-        expiresAt,
-      });
+    newKey: async (scopes, expiresAt = null, sources = null) => {
+      const fields = { name: 'test', scopes: scopes as ApiKey['scopes'], expiresAt, sources };
+      const { apiKey, key } = await createApiKey(database.db, systemActor(account.id), fields);
       return { id: apiKey.id, key };
     },
     close: async () => {
