@@ -2,7 +2,8 @@ import { Button, CloseButton, Group, Select, Stack, Text, Title } from '@mantine
 import { IconFilterOff, IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { AUDIT_ACTIONS, type AuditChange, type AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import type { AuditChange, AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';

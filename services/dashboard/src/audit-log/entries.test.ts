@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { AUDIT_ACTIONS } from '@tocsin/contracts/audit-log/audit-log';
+import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import { describeAction, describeActor, listChanges, summarizeChanges } from './entries.ts';
 
 test.each([

@@ -8,7 +8,7 @@ import { MonitorSelect } from '../components/monitor-select.tsx';
 import { Quiet } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { type Coverage, type CoverageValues, describeCoverage, listCovered } from './coverage.ts';
-import { readSelector } from './label-text.ts';
+import { readSelector } from './selector-text.ts';
 
 const MAX_NAMES = 5;
 const MAX_SUMMARY_NAMES = 12;

@@ -1,10 +1,10 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { FieldError } from '@tocsin/contracts/errors';
-import type { Labels } from '@tocsin/contracts/labels/labels';
-import { matchesSelector, type Selector } from '@tocsin/contracts/labels/selector';
+import { type Labels, matchesSelector } from '@tocsin/contracts/labels/labels';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
 import { formatCount } from '../components/format.ts';
-import { readSelector } from './label-text.ts';
+import { readSelector } from './selector-text.ts';
 
 /** The monitors of a channel or a maintenance window: those it lists, and those that its selector matches. */
 export type Coverage = Pick<Channel, 'monitorIds' | 'allMonitors' | 'selector'>;

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { ReactNode } from 'react';
 import type { MonitorsSearch } from '../monitors/monitors-search.ts';
-import { withLabel } from './label-text.ts';
+import { withLabel } from './selector-text.ts';
 import classes from './label-chips.module.css';
 
 interface LabelChipsProps {

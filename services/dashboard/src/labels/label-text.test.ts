@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { findLabelError, keysOf, readSelector, toLabels, withLabel } from './label-text.ts';
+import { findLabelError, keysOf, toLabels } from './label-text.ts';
+import { readSelector, withLabel } from './selector-text.ts';
 
 test('readSelector tells a blank text from an invalid one', () => {
   expect(readSelector('  ')).toEqual({ selector: null, error: null });

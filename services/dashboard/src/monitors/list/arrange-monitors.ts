@@ -1,8 +1,8 @@
-import { matchesSelector } from '@tocsin/contracts/labels/selector';
+import { matchesSelector } from '@tocsin/contracts/labels/labels';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { matchesSearch } from '../../components/filter-monitors.ts';
-import { readSelector } from '../../labels/label-text.ts';
+import { readSelector } from '../../labels/selector-text.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 
 /** Most urgent first. */

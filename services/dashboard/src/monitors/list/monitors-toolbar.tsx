@@ -4,7 +4,7 @@ import { IconSearch } from '@tabler/icons-react';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { StatusBadge } from '../../components/text.tsx';
-import { readSelector } from '../../labels/label-text.ts';
+import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
