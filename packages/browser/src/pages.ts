@@ -63,7 +63,9 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('button', { name: 'Select', exact: true }).click();
       await page.getByRole('checkbox', { name: 'Select Shop' }).check();
       await page.getByRole('button', { name: 'Edit labels' }).click();
-      await page.getByRole('dialog').getByLabel('Add', { exact: true }).fill('team=checkout,');
+      const field = page.getByRole('dialog').getByLabel('Add', { exact: true });
+      await field.fill('team=checkout');
+      await field.press('Enter');
     },
   },
   {

@@ -87,8 +87,8 @@ test('labels of several monitors are edited at once', async () => {
   await page.getByText('2 monitors selected').waitFor();
   await page.getByRole('button', { name: 'Edit labels' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Add', { exact: true }).fill('team=a,');
-  await dialog.getByLabel('Remove', { exact: true }).fill('tier,');
+  await dialog.getByLabel('Add', { exact: true }).fill('team=a');
+  await dialog.getByLabel('Remove', { exact: true }).fill('tier');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByText('The labels of 2 monitors are up to date.').waitFor();

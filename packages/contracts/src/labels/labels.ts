@@ -1,5 +1,4 @@
 import { LIMITS } from '../limits.ts';
-import type { Selector, SelectorRequirement } from './selector.ts';
 
 /** Labels of a monitor, with the syntax of Kubernetes labels. */
 export type Labels = Readonly<Record<string, string>>;
@@ -35,28 +34,4 @@ export function labelTexts(labels: Labels): string[] {
   return Object.keys(labels)
     .toSorted()
     .map((key) => `${key}=${labels[key]}`);
-}
-
-/** Whether all conditions of a selector hold for these labels. */
-export function matchesSelector(
-  { matchLabels = {}, matchExpressions = [] }: Selector,
-  labels: Labels,
-): boolean {
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
-    matchExpressions.every((requirement) => meets(labels, requirement))
-  );
-}
-
-function meets(labels: Labels, { key, operator, values = [] }: SelectorRequirement): boolean {
-  const value = labelOf(labels, key);
-  const isListed = value !== undefined && values.includes(value);
-  return { In: isListed, NotIn: !isListed, Exists: value !== undefined, DoesNotExist: value === undefined }[
-    operator
-  ];
-}
-
-/** Keys such as `constructor` are valid. */
-function labelOf(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }

@@ -1,8 +1,8 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { FieldError } from '@tocsin/contracts/errors';
-import { type Labels, matchesSelector } from '@tocsin/contracts/labels/labels';
+import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
-import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
+import { formatSelector, matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import { formatCount } from '../components/format.ts';
 import { readSelector } from './selector-text.ts';
 

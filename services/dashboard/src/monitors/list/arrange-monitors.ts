@@ -1,4 +1,4 @@
-import { matchesSelector } from '@tocsin/contracts/labels/labels';
+import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { matchesSearch } from '../../components/filter-monitors.ts';
