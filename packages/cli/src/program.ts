@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Selector } from '@tocsin/contracts/labels/selector';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import { parseSelector, SelectorSyntaxError } from '@tocsin/contracts/labels/selector-syntax';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
@@ -10,8 +10,10 @@ import { exportMonitors } from './commands/export.ts';
 import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './commands/import.ts';
 import { maintain, type MaintainFlags } from './commands/maintain.ts';
 import { listMonitors } from './commands/monitors.ts';
+import { renameSource } from './commands/rename-source.ts';
 import { tail } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
+import { validateFiles, type ValidateFlags } from './commands/validate.ts';
 import { ApiClient } from './http/api-client.ts';
 import { readSettings, type ServerFlags } from './http/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -31,6 +33,7 @@ Exit codes:
   maintain exits with the code of its command.
 
 Examples:
+  tocsin validate monitors/
   tocsin apply -f monitors/ --dry-run
   tocsin maintain -l app=shop --for 10m -- ./deploy.sh
   tocsin trigger shop-front --wait 120
@@ -54,7 +57,7 @@ type ToAction = <Args extends unknown[]>(command: ApiCommand<Args>) => (...args:
 export function createProgram(rawArgs: readonly string[], terminal: Terminal, onExit: OnExit): Command {
   const program = new Command('tocsin')
     .description('Manage Tocsin monitors as code: apply files, show differences, run checks, follow results.')
-    .version(readVersion(), '--version', 'print the version')
+    .version(readVersion(), '-V, --version', 'print the version')
     .option('--server <url>', 'URL of Tocsin (TOCSIN_URL)')
     .option('--api-key-file <file>', 'file that contains the API key (TOCSIN_API_KEY_FILE)')
     .addHelpText('after', HELP)
@@ -83,6 +86,15 @@ export function createProgram(rawArgs: readonly string[], terminal: Terminal, on
       onExit(await command(await connect(), terminal, ...args));
   addFileCommands(program, toAction);
   program
+    .command('validate')
+    .description('validate files without a server; unset variables are listed only')
+    .argument('[path...]', 'files, folders with files, or - for standard input (default: tocsin.yaml)')
+    .addOption(files())
+    .option('--source <name>', 'source of files that do not name one')
+    .action(async (paths: string[], flags: ValidateFlags) =>
+      onExit(await validateFiles(terminal, paths, flags)),
+    );
+  program
     .command('import')
     .description('convert the configuration of another tool to a file')
     .addArgument(new Argument('<tool>', 'the other tool').choices(TOOL_NAMES))
@@ -104,6 +116,16 @@ function readVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
+const files = (): Option =>
+  new Option(
+    '-f, --file <path...>',
+    'files, folders with files, or - for standard input (default: tocsin.yaml)',
+  );
+const labelSelector = (ifEmpty = 'Name a label, such as app=shop.'): Option =>
+  new Option('-l, --selector <selector>', 'monitors with these labels, such as app=shop,tier!=db').argParser(
+    (text: string) => parseSelectorFlag(text, ifEmpty),
+  );
+const yes = (): Option => new Option('-y, --yes', 'do not ask for confirmation');
 const json = (): Option => new Option('--json', 'print JSON');
 const secrets = (): Option => new Option('--secrets', 'write bodies and the values of headers into the file');
 const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
@@ -113,12 +135,21 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     program
       .command(name)
       .description(description)
-      .option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)')
+      .addOption(files())
       .option('--source <name>', 'source of files that do not name one')
-      .option('--prune', `${prune} monitors of the same source that are not in the files`);
+      .option('--prune', `${prune} monitors of the same source that are not in the files`)
+      .addOption(
+        new Option(
+          '--prune-sources <pattern...>',
+          `${prune} all monitors of these sources if no file names them; * at the end matches any rest`,
+        ).argParser(parsePattern),
+      )
+      .addOption(
+        count('--max-delete <count>', 'fail and change nothing if the plan deletes more monitors', 0),
+      );
   command('apply', 'make the monitors match the files', 'delete')
     .option('--dry-run', 'only show the changes; exit code 2 if there are any')
-    .option('-y, --yes', 'do not ask for confirmation')
+    .addOption(yes())
     .addOption(json())
     .action(toAction(apply));
   command('diff', 'show the changes that apply would make; exit code 2 if there are any', 'include')
@@ -132,6 +163,18 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .addOption(secrets())
     .addOption(output())
     .action(toAction(exportMonitors));
+  program
+    .command('rename-source')
+    .description('move all monitors of a source to another source; repeat it if it is interrupted')
+    .argument('<old>', 'current name')
+    .argument('<new>', 'new name')
+    .addOption(yes())
+    // Commander passes more than these arguments.
+    .action(
+      toAction((api, terminal, from: string, to: string, flags: { yes?: boolean }) =>
+        renameSource(api, terminal, from, to, flags),
+      ),
+    );
 }
 
 function addMonitorCommands(program: Command, toAction: ToAction): void {
@@ -145,6 +188,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
         .choices(MONITOR_STATUSES)
         .argParser(parseStatus),
     )
+    .addOption(labelSelector())
     .addOption(json())
     .action(toAction(listMonitors));
   program
@@ -159,6 +203,7 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .command('tail')
     .description('print the latest results, and with -f each new one')
     .argument('[monitor...]', `${monitor} (default: all monitors)`)
+    .addOption(labelSelector())
     .option('-f, --follow', 'follow new results until Ctrl-C')
     .addOption(count('-n, --limit <count>', 'number of results to start with', 0, 10))
     .option('--since <timestamp>', 'start with all results after this time')
@@ -168,7 +213,8 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
   program
     .command('trigger')
     .description('check monitors now; exit code 2 if one is DOWN')
-    .argument('<monitor...>', monitor)
+    .argument('[monitor...]', monitor)
+    .addOption(labelSelector())
     .option('--url <url>', 'check this URL instead, once, without changing the status')
     .addOption(count('--wait <seconds>', 'repeat until all monitors are UP, for at most this time', 0))
     .addOption(json())
@@ -178,13 +224,20 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     );
 }
 
+/** Collects the values of an option. */
+function parsePattern(text: string, before: readonly string[] = []): readonly string[] {
+  const pattern = text.trim();
+  if (/^[^*]+\*?$|^\*$/.test(pattern)) return [...before, pattern];
+  throw new InvalidArgumentError('It must be the name of a source, or the start of one followed by *.');
+}
+
 function addMaintain(program: Command, toAction: ToAction, rawArgs: readonly string[]): void {
   program
     .command('maintain')
     .description('silence monitors, for a time or while a command runs')
     .usage('[options] [monitor...] [-- command...]')
     .argument('[monitor...]', 'id, externalId or name')
-    .option('-l, --selector <selector>', 'monitors with these labels, such as app=shop', parseSelectorFlag)
+    .addOption(labelSelector('To cover every monitor, use --all.'))
     .option('--all', 'all monitors')
     .requiredOption('--for <duration>', 'the longest duration, such as 30s, 10m, 2h or 1d', parseDuration)
     .option('--name <text>', 'name of the maintenance window', 'tocsin maintain')
@@ -199,8 +252,8 @@ function addMaintain(program: Command, toAction: ToAction, rawArgs: readonly str
     );
 }
 
-function parseSelectorFlag(text: string): Selector {
-  if (text.trim() === '') throw new InvalidArgumentError('It is empty. To cover every monitor, use --all.');
+function parseSelectorFlag(text: string, ifEmpty: string): Selector {
+  if (text.trim() === '') throw new InvalidArgumentError(`It is empty. ${ifEmpty}`);
   try {
     return parseSelector(text);
   } catch (error) {

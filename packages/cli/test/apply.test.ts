@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
 import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { folderWith, type Ran, runIn } from './fake-terminal.ts';
 
 let api: TestApi;
@@ -217,6 +219,83 @@ test('an exported file changes nothing, and --adopt includes monitors without a 
   expect(sets[0]?.unchanged).toContainEqual({ id: free.id, externalId: 'free-bird-1' });
 });
 
+test('an exported file has the required fields and labels, whatever their values', async () => {
+  const fields = { externalId: 'bare', source: 'bare', name: '-', url: 'https://example.com' };
+  await newMonitor(api, { ...fields, labels: { app: 'shop' } });
+  const { out } = await tocsin(await folderWith(), ['export', '--source', 'bare']);
+  expect(out.split('\n').slice(1)).toEqual([
+    'source: bare',
+    'monitors:',
+    '  - externalId: bare',
+    "    name: '-'",
+    '    url: https://example.com',
+    '    labels:',
+    '      app: shop',
+  ]);
+});
+
+test('an export with a read key has variables for what the key cannot read', async () => {
+  const headers = { Accept: 'text/html', 'X-Key': 's3cret' };
+  await newMonitor(api, { externalId: 'dim', source: 'dim', headers });
+  const folder = await folderWith();
+  const env = { TOCSIN_URL: `http://127.0.0.1:${api.port}`, TOCSIN_API_KEY: api.account.readKey };
+  const args = ['export', '--source', 'dim'];
+  const ran = await runIn(folder, args, env);
+  expect([ran.code, ran.err]).toEqual([
+    0,
+    expect.stringContaining('This key cannot read bodies and values of headers.'),
+  ]);
+  expect(ran.out).toMatch(/ Accept: \$\{TOCSIN_SECRET_DIM_ACCEPT_\w+\}$/m);
+  expect(ran.out).toMatch(/ X-Key: \$\{TOCSIN_SECRET_DIM_X_KEY_\w+\}$/m);
+  expect(await runIn(folder, [...args, '--secrets'], env)).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('--secrets needs a key with the scope write'),
+  });
+});
+
+test('apply with a read key, or for a source of another team, says which key is needed', async () => {
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('bound', entry('bound-a')) });
+  const { apiKey, key } = await createApiKey(api.context.db, systemActor(api.account.id), {
+    name: 'team',
+    sources: ['team/*'],
+  });
+  const url = { TOCSIN_URL: `http://127.0.0.1:${api.port}` };
+  const read = await runIn(folder, ['apply'], { ...url, TOCSIN_API_KEY: api.account.readKey });
+  expect([read.code, read.err]).toEqual([
+    1,
+    expect.stringMatching(/TOCSIN_API_KEY needs the scope write\.$/),
+  ]);
+  const bound = await runIn(folder, ['apply'], { ...url, TOCSIN_API_KEY: key });
+  expect([bound.code, bound.err]).toEqual([1, expect.stringContaining('source "bound"')]);
+  expect([apiKey.sources, bound.err.includes('scope write')]).toEqual([['team/*'], false]);
+  expect(await keysOf('bound')).toEqual([]);
+});
+
+test('labels are shown in a plan, and select monitors', async () => {
+  const file = (labels: string): string =>
+    fileOf('tag', entry('tag-a', `, labels: { ${labels} }`), entry('tag-b'));
+  const folder = await folderWith({ 'tocsin.yaml': file('app: shop, tier: web') });
+  expect((await tocsin(folder, ['apply'])).code).toBe(0);
+  await writeFile(join(folder, 'tocsin.yaml'), file('app: shop, tier: api, team: a'));
+  expect((await tocsin(folder, ['diff'])).out.split('\n')[1]).toBe(
+    '  ~ tag-a  labels -tier=web +team=a +tier=api',
+  );
+  for (const [selector, keys] of [
+    ['app=shop,tier in (web,api)', ['tag-a']],
+    ['!app', ['tag-b']],
+  ] as const) {
+    const args = ['monitors', '--source', 'tag', '-l', selector, '--json'];
+    const { monitors } = JSON.parse((await tocsin(folder, args)).out) as {
+      monitors: { externalId: string }[];
+    };
+    expect(monitors.map(({ externalId }) => externalId)).toEqual(keys);
+  }
+  expect((await tocsin(folder, ['monitors', '-l', 'tier=web'])).out).toMatch(
+    / {2}https:\/\/tag-a\.example {2}app=shop,tier=web$/,
+  );
+});
+
 test('no monitor makes an exported file read other environment variables', async () => {
   const placeholder = 'a$${AWS_SECRET_ACCESS_KEY} ${AWS_SECRET_ACCESS_KEY} $';
   const monitors = [
@@ -255,7 +334,7 @@ test('monitors and events are listed as text and as JSON', async () => {
   await recordCheck(api, monitor.id, true);
   const folder = await folderWith();
   const list = await tocsin(folder, ['monitors', '--source', 'seen']);
-  expect(list.out).toMatch(/^STATUS {2}EXTERNAL ID {2}SOURCE {2}NAME +INTERVAL {2}URL\nDOWN {4}seen/);
+  expect(list.out).toMatch(/^STATUS {2}EXTERNAL ID {2}SOURCE {2}NAME +INTERVAL {2}URL +LABELS\nDOWN {4}seen/);
   expect(list.out).not.toContain('\u001b');
   const json = JSON.parse((await tocsin(folder, ['monitors', '--source', 'seen', '--json'])).out) as object;
   expect(json).toEqual({ monitors: [expect.objectContaining({ id: monitor.id, status: 'DOWN' })] });
@@ -310,7 +389,10 @@ test.each([
   [['events', 'seen', '-n', '501'], /Without --since, -n must be at most 500/],
   [['monitors', '--status', 'broken'], /must be one of PENDING, UP/],
   [['--server', 'http://me:hush@localhost:1', 'monitors'], /must not contain a user name or password/],
-  [['trigger'], /missing required argument 'monitor'/],
+  [['trigger'], /Name the monitors to check, or select them with -l/],
+  [['monitors', '-l', 'app in shop'], /The selector has an unexpected "shop"/],
+  [['trigger', '-l', 'app=none'], /No monitor has these labels/],
+  [['diff', '--prune-sources', 'a*b'], /the start of one followed by \*/],
   [['--server', 'localhost', 'monitors'], /must be a URL such as/],
 ])('%j: a clear error', async (args, message) => {
   await newMonitor(api, { externalId: 'seen', source: 'errors' }).catch(() => undefined);

@@ -21,6 +21,7 @@ export function fakeTerminal(
   cwd: string,
   env: Record<string, string> = {},
   answer: Answer = null,
+  stdin = '',
 ): FakeTerminal {
   const [printed, notes, questions]: string[][] = [[], [], []];
   const stop = new AbortController();
@@ -30,6 +31,7 @@ export function fakeTerminal(
     questions: questions ?? [],
     env,
     cwd,
+    readStdin: () => Promise.resolve(Buffer.from(stdin)),
     isInteractive: answer !== null,
     colors: picocolors.createColors(false),
     print: (text) => void printed?.push(...text.split('\n')),
@@ -70,8 +72,9 @@ export async function runIn(
   args: readonly string[],
   env: Record<string, string> = {},
   answer: Answer = null,
+  stdin = '',
 ): Promise<Ran> {
-  const terminal = fakeTerminal(cwd, env, answer);
+  const terminal = fakeTerminal(cwd, env, answer, stdin);
   const code = await run(args, terminal);
   const { printed, notes, questions } = terminal;
   return { code, out: printed.join('\n'), err: notes.join('\n'), questions };

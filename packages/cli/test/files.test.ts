@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { rm, symlink } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type FileSet, loadSets } from '@tocsin-monitor/cli/files/load-sets';
@@ -10,7 +10,7 @@ async function load(
   files: Record<string, string>,
   env: Record<string, string> = {},
   paths: string[] = ['.'],
-): Promise<FileSet[]> {
+): Promise<readonly FileSet[]> {
   return loadSets(paths, undefined, { cwd: await folderWith(files), env });
 }
 
@@ -63,6 +63,38 @@ monitors:
       headers: { C: '3' },
       runbookUrl: null,
     },
+  ]);
+});
+
+test('labels are added to the default ones; null removes them all', async () => {
+  const [set] = await load(
+    {
+      'tocsin.yaml': `
+source: shop
+defaults: { labels: { team: a, tier: "\${TIER}" } }
+monitors:
+  - { externalId: a, name: A, url: https://a.example }
+  - { externalId: b, name: B, url: https://b.example, labels: { app: shop, team: b } }
+  - { externalId: c, name: C, url: https://c.example, labels: null }
+`,
+    },
+    { TIER: 'web' },
+  );
+  expect(set?.monitors.map(({ fields }) => fields.labels)).toEqual([
+    { team: 'a', tier: 'web' },
+    { team: 'b', tier: 'web', app: 'shop' },
+    null,
+  ]);
+  // The values of variables are never shown.
+  expect(set?.monitors.map(({ hidden }) => hidden.has('labels'))).toEqual([true, true, false]);
+});
+
+test('`-` is standard input', async () => {
+  const text = 'source: s\nmonitors: [{ externalId: a, name: A }]\n';
+  const input = { cwd: '/', env: {}, readStdin: () => Promise.resolve(Buffer.from(text)) };
+  const error: unknown = await loadSets(['-'], undefined, input).catch((failure: unknown) => failure);
+  expect((error as { lines: readonly string[] }).lines).toEqual([
+    expect.stringMatching(/^ {2}stdin:2:12: url is required/),
   ]);
 });
 
@@ -133,6 +165,21 @@ describe('variables', () => {
   });
 });
 
+test('an unset variable is reported once, with every position', async () => {
+  const monitor = (key: string): string =>
+    `  - externalId: ${key}\n    name: \${NAME}\n    url: https://\${NAME}/\n`;
+  expect(
+    await faultsOf({
+      'a.yaml': `source: s\nmonitors:\n${monitor('a')}`,
+      'b.yaml': `source: s\nmonitors:\n${monitor('b')}`,
+    }),
+  ).toEqual([
+    expect.stringMatching(
+      /^a\.yaml:4:5: the environment variable NAME is not set; .*; also used at a\.yaml:5:5, b\.yaml:4:5, b\.yaml:5:5$/,
+    ),
+  ]);
+});
+
 describe('errors', () => {
   test('are reported together, each with file, line and column, also those of defaults', async () => {
     const faults = await faultsOf({
@@ -166,6 +213,29 @@ monitors:
     ]);
   });
 
+  test('of all files are reported together, including invalid YAML', async () => {
+    const faults = await faultsOf({
+      'a.yaml': 'source: [',
+      'b.yaml': 'source: s\nmonitors: [5]',
+      'c.yaml': 'source: s\ndefaults: { labels: { a.b/c: "?" } }\nmonitors: []',
+    });
+    expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+      'a.yaml:1:10:',
+      'b.yaml:2:12:',
+      'c.yaml:2:23:',
+    ]);
+  });
+
+  test('bytes that are not UTF-8 are reported with their line', async () => {
+    const folder = await folderWith({ 'bom.yaml': '\ufeffsource: s\nmonitors: []\n' });
+    await writeFile(join(folder, 'latin.yaml'), Buffer.from('source: s\nmonitors: # f\xfcr\n', 'latin1'));
+    const input = { cwd: folder, env: {} };
+    await expect(loadSets(['latin.yaml'], undefined, input)).rejects.toThrow(
+      'latin.yaml:2: the file is not valid UTF-8. Save it as UTF-8.',
+    );
+    expect(await loadSets(['bom.yaml'], undefined, input)).toHaveLength(1);
+  });
+
   test('a default that is invalid for a monitor is reported at its own position', async () => {
     const faults = await faultsOf({
       'tocsin.yaml':
@@ -186,13 +256,25 @@ monitors:
 
   test.each([
     ['source: [', /^tocsin\.yaml:1:\d+: /],
-    ['source: a\nsource: b\nmonitors: []', /^tocsin\.yaml:2:1: Map keys must be unique/],
+    ['source: a\nsource: b\nmonitors: []', /^tocsin\.yaml:2:1: this key is used twice/],
     ['', /^tocsin\.yaml:1:1: must contain source and monitors/],
     ['monitors: []', /^tocsin\.yaml:1:1: has no source/],
     ['source: a\nmonitor: []', /^tocsin\.yaml:2:1: monitor is not a known field \(did you mean `monitors`/m],
     ['source: a\nmonitors: [5]', /^tocsin\.yaml:2:12: must be an object with the fields of a monitor/],
-    ['a: 1\n---\nb: 2', /^tocsin\.yaml:2:1: /],
-    ['a: &a [x, x]\nb: &b [*a, *a]\nc: *missing', /^tocsin\.yaml:1:1: Unresolved alias/],
+    [
+      'a: 1\n---\nb: 2',
+      /^tocsin\.yaml:2:1: a file must contain one YAML document; move the part after `---`/,
+    ],
+    ['source: a: b', /^tocsin\.yaml:1:9: this line contains another `key:`/],
+    ['source: a\n\tmonitors: []', /^tocsin\.yaml:2:1: /],
+    ['source: "a', /^tocsin\.yaml:1:11: a quote, bracket, comma, `:` or space is missing here/],
+    ['source: @a', /^tocsin\.yaml:1:9: a text cannot start with this character/],
+    ['a: &a { <<: 5 }', /^tocsin\.yaml:1:1: an alias or a merge \(`<<`\) cannot be resolved/],
+    ['a: &a [*a]', /^tocsin\.yaml:1:8: the alias \*a is inside of the value that it stands for/],
+    [
+      'a: &a [x, x]\nb: &b [*a, *a]\nc: *missing',
+      /^tocsin\.yaml:3:4: there is no anchor &missing before this alias/,
+    ],
   ])('%j', async (text, message) => {
     expect((await faultsOf({ 'tocsin.yaml': text })).join('\n')).toMatch(message);
   });
@@ -210,7 +292,7 @@ monitors:
       (_, index) => `x${index + 1}: &x${index + 1} { a: { <<: *x${index} }, b: { <<: *x${index} } }\n`,
     );
     expect(await faultsOf({ 'tocsin.yaml': `x0: &x0 { k: v }\n${levels.join('')}` })).toEqual([
-      expect.stringMatching(/^tocsin\.yaml:1:1: Excessive alias count/),
+      expect.stringMatching(/^tocsin\.yaml:1:1: aliases stand for more than \d+ values/),
     ]);
   });
 

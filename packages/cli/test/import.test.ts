@@ -29,7 +29,14 @@ test('Uptime Kuma: monitors are converted, the rest is reported, and secrets sta
   const { ran, set, text } = await importSample('uptime-kuma', 'uptime-kuma.json', env);
   expect(set?.source).toBe('uptime-kuma');
   expect(set?.monitors.map(({ fields }) => fields)).toEqual([
-    { externalId: 'shop', name: 'Shop', url: 'https://shop.example.com/', timeout: 48, failureThreshold: 3 },
+    {
+      externalId: 'shop',
+      name: 'Shop',
+      url: 'https://shop.example.com/',
+      timeout: 48,
+      failureThreshold: 3,
+      labels: { prod: '' },
+    },
     {
       externalId: 'shop-2',
       name: 'Shop',
@@ -90,6 +97,7 @@ test('Gatus: endpoints are converted, and the rest is reported', async () => {
         maxLatency: 149,
         certificateMinDays: 2,
       },
+      labels: { group: 'core' },
     },
     {
       externalId: 'core-back-end',
@@ -101,6 +109,7 @@ test('Gatus: endpoints are converted, and the rest is reported', async () => {
       body: '{"check": "all"}',
       failureThreshold: 3,
       assertions: { bodyNotContains: 'error' },
+      labels: { group: 'core' },
       headers: { Authorization: 'Bearer t' },
     },
   ]);
@@ -227,12 +236,61 @@ test('Uptime Kuma: the content type of a body is converted, and unsupported sett
     undefined,
   ]);
   for (const remark of [
-    '  plain: not imported: tags',
     '  plain: not imported: group',
     '  plain: not imported: description',
     '  odd: not imported: headers, which are not a JSON object',
   ])
     expect(ran.err).toContain(remark);
+});
+
+test('Uptime Kuma: tags become labels, and every change of a text is reported', async () => {
+  const tags = [
+    { name: 'prod', value: '' },
+    { name: 'Team Größe', value: 'Shop & Käse' },
+    { name: 'prod', value: 'again' },
+    { name: '監視', value: null },
+    { name: 'example.com/tier', value: 'web' },
+  ];
+  const monitorList = [{ name: 'shop', type: 'http', url: 'https://x.example', tags }];
+  const folder = await folderWith({ 'kuma.json': JSON.stringify({ monitorList }) });
+  const ran = await runIn(folder, ['import', 'uptime-kuma', 'kuma.json', '-o', 'tocsin.yaml']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env: {} });
+  expect(set?.monitors[0]?.fields.labels).toEqual({
+    prod: '',
+    'Team-Gro-e': 'Shop-Kase',
+    'example.com/tier': 'web',
+  });
+  expect(ran.err.split('\n').filter((line) => line.includes('label'))).toEqual([
+    '  shop: label Team Größe=Shop & Käse changed to Team-Gro-e=Shop-Kase',
+    '  shop: not imported: label prod=again, because there is another prod',
+    '  shop: not imported: label 監視, which has no letters or digits',
+  ]);
+});
+
+test('Gatus: the group and extra labels become labels; the maintenance of all endpoints is reported', async () => {
+  const config = (every: string): string => `
+maintenance: { start: '23:00', duration: 1h, timezone: Europe/Amsterdam${every} }
+endpoints:
+  - name: a
+    group: Core Services
+    url: https://x.example
+    conditions: ['[STATUS] == 200']
+    extra-labels: { env: $ENV, tier: 1, group: other }
+`;
+  const folder = await folderWith({
+    'daily.yaml': config(''),
+    'weekly.yaml': config(', every: [Monday, Thursday]'),
+  });
+  const ran = await runIn(folder, ['import', 'gatus', 'weekly.yaml', '-o', 'tocsin.yaml']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env: { ENV: 'prod' } });
+  expect(set?.monitors[0]?.fields.labels).toEqual({ group: 'Core-Services', env: 'prod', tier: '1' });
+  for (const remark of [
+    '  not imported: maintenance from 23:00 for 1h (Europe/Amsterdam). Create a maintenance window for all monitors that repeats with FREQ=WEEKLY;BYDAY=MO,TH',
+    '  Core Services / a: label group=Core Services changed to group=Core-Services',
+    '  Core Services / a: not imported: label group=other, because there is another group',
+  ])
+    expect(ran.err.split('\n')).toContain(remark);
+  expect((await runIn(folder, ['import', 'gatus', 'daily.yaml'])).err).toContain('repeats with FREQ=DAILY');
 });
 
 test('an invalid file, or one that would be overwritten, is reported in one line', async () => {

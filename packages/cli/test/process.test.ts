@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openDatabase } from '@tocsin/db/database/open';
@@ -26,7 +27,7 @@ const fileOf = (source: string): string =>
   ).join('')}`;
 
 function start(folder: string, args: string[]): ChildProcess {
-  return spawn(process.execPath, ['packages/cli/bin/tocsin.js', ...args, '-f', folder], {
+  return spawn(process.execPath, ['packages/cli/bin/tocsin.js', ...args, '-f', join(folder, 'a.yaml')], {
     env: {
       ...process.env,
       NODE_OPTIONS: '',

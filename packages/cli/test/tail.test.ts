@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { tail, type TailFlags } from '@tocsin-monitor/cli/commands/tail';
 import type { ApiClient } from '@tocsin-monitor/cli/http/api-client';
 import { ApiError } from '@tocsin-monitor/cli/http/api-error';
+import { parseSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { at, eventOf, monitorOf } from './fake-api.ts';
@@ -27,7 +28,10 @@ class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEv
   listMonitors(): Promise<Monitor[]> {
     this.onList();
     return Promise.resolve(
-      [...this.events].map(([id, events]) => monitorOf(id, events.at(-1)?.timestamp ?? null)),
+      [...this.events].map(([id, events]) => ({
+        ...monitorOf(id, events.at(-1)?.timestamp ?? null),
+        labels: { id },
+      })),
     );
   }
 
@@ -163,4 +167,14 @@ test('tail -f ends after a permanent error, such as a deleted API key', async ()
     if (poll === 3) throw new ApiError('This API key is not known.', 401);
   };
   await expect(idsOf(api, { follow: true })).rejects.toMatchObject({ status: 401 });
+});
+
+test('tail -f follows the monitors that a selector matches', async () => {
+  const api = new FakeApi();
+  for (const id of ['a', 'b', 'c']) api.add(id, 1);
+  api.onPoll = (poll) => {
+    if (poll === 1) for (const id of ['a', 'b', 'c']) api.add(id, 2);
+  };
+  const selector = parseSelector('id in (a,c)');
+  expect(await idsOf(api, { follow: true, selector })).toEqual(['a-1', 'c-1', 'a-2', 'c-2']);
 });

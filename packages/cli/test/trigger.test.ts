@@ -19,6 +19,20 @@ test('the exit code of trigger is its result', async () => {
   expect([await run(['a']), await run(['a']), await run(['a', 'b'])]).toEqual([0, 2, 2]);
 });
 
+test('trigger checks the monitors that a selector matches', async () => {
+  const labelled = (id: string, app: string): object => ({ ...monitorOf(id, null), labels: { app } });
+  const all = [labelled('a', 'shop'), labelled('b', 'blog'), labelled('c', 'shop')];
+  const { url, seen } = await clientOf([
+    json({ monitors: all }),
+    json({ event: eventOf('b', 1) }),
+    json({ event: eventOf('a', 1) }),
+    json({ event: eventOf('c', 1) }),
+  ]);
+  const env = { TOCSIN_URL: url, TOCSIN_API_KEY: 'key' };
+  expect((await runIn('/', ['trigger', 'b', '-l', 'app=shop'], env)).code).toBe(0);
+  expect(seen.slice(1).map((request) => request.url?.split('/').at(-2))).toEqual(['b', 'a', 'c']);
+});
+
 test('trigger prints earlier results if a later check fails', async () => {
   const api = {
     listMonitors: () => Promise.resolve([monitorOf('a', null), monitorOf('b', null)]),

@@ -18,7 +18,7 @@ import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
 import { failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
-import { tick } from './maintenance-harness.ts';
+import { end, tick } from './maintenance-harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {
@@ -170,6 +170,20 @@ describe('a maintenance window with a selector covers', () => {
       await deleteMaintenanceWindow(context.db, systemActor(context.accountId), id),
     );
     expect(await covered()).toEqual([]);
+  });
+
+  test.each(['by itself', 'by a user'])('nothing any more when it has ended %s', async (how) => {
+    const { id: listed } = await makeMonitor(context, { name: 'a', labels: { app: 'shop' } });
+    await makeMonitor(context, { name: 'b', labels: { app: 'shop' } });
+    const id = await start({ selector: SHOP, monitorIds: [listed] });
+    expect(await covered()).toEqual(['a', 'b']);
+    if (how === 'by itself') await end(context, id);
+    else await endMaintenance(context.db, systemActor(context.accountId), id);
+    expect(await covered()).toEqual([]);
+    const { rows } = await context.db.execute(
+      sql`select monitor_id, listed from maintenance_window_monitors where window_id = ${id}`,
+    );
+    expect(rows).toEqual([{ monitor_id: listed, listed: true }]);
   });
 
   test('every monitor of the account with allMonitors', async () => {

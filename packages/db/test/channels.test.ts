@@ -1,19 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { channelSchema } from '@tocsin/contracts/channels/channel';
+import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { systemActor } from '@tocsin/db/audit-log/actor';
-import {
-  findChannelRow,
-  getChannel,
-  listChannels,
-  revealChannelSecret,
-} from '@tocsin/db/channels/read-channels';
+import { findChannelRow, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import { channels } from '@tocsin/db/channels/table';
-import {
-  createChannel,
-  deleteChannel,
-  rotateChannelSecret,
-  updateChannel,
-} from '@tocsin/db/channels/write-channels';
+import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';

@@ -60,9 +60,10 @@ function maintain(...args: string[]): Run {
       TOCSIN_URL: `http://127.0.0.1:${system.apiPort()}`,
       TOCSIN_API_KEY: system.apiKey,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
+  child.stdin.end('input');
   children.push(child);
   const [stdout, stderr] = [[] as Buffer[], [] as Buffer[]];
   child.stdout.on('data', (bytes: Buffer) => stdout.push(bytes));
@@ -158,6 +159,13 @@ test.each([
   await run.ended;
   expect([run.code(), run.stderr()]).toEqual([code, expect.stringContaining(command)]);
   expect(await newestWindow()).toMatchObject({ state: 'ended' });
+});
+
+test('the command has the stdin of the CLI', async () => {
+  const run = maintain('--all', '--for', '1d', '--', 'cat');
+  await run.ended;
+  await until('the output of the command', () => run.stdout() === 'input');
+  expect(run.code()).toBe(0);
 });
 
 test('after kill -9, the window ends by itself', async () => {

@@ -10,6 +10,7 @@ const PAUSE_POINTS = {
   'monitor updated': { key: 7_700_005, trigger: 'update on monitors' },
   'monitor deleted': { key: 7_700_006, trigger: 'delete on monitors' },
   'maintenance planned': { key: 7_700_007, trigger: 'insert on maintenance_windows' },
+  'channel assigned': { key: 7_700_009, trigger: 'insert on channel_monitors' },
   'delivery redelivered': { key: 7_700_008, trigger: 'update on deliveries' },
 } as const;
 export type PausePoint = keyof typeof PAUSE_POINTS;

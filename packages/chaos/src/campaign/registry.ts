@@ -1,4 +1,4 @@
-import type { CampaignRecord, ChannelFacts, MonitorFacts, WindowFacts } from '../oracle/record.ts';
+import type { CampaignRecord, ChannelFacts, Edit, MonitorFacts, WindowFacts } from '../oracle/record.ts';
 import type { MonitorPlan } from '../plan/world.ts';
 
 /** Maintenance as it is requested. */
@@ -24,7 +24,8 @@ export class Registry {
     { id, name, createdAt }: { id: string; name: string; createdAt: string },
   ): MonitorFacts {
     const stamp = Date.parse(createdAt);
-    const monitor = { id, plan, createdAt: stamp, names: [name], thresholds: [], deletedAt: null };
+    const edits = { names: [name], thresholds: [], relabelled: [] };
+    const monitor: MonitorFacts = { id, plan, createdAt: stamp, ...edits, deletedAt: null };
     this.monitors.push(monitor);
     return monitor;
   }
@@ -50,6 +51,13 @@ export class Registry {
   channel(key: string): ChannelFacts {
     return find(this.channels, key);
   }
+}
+
+/** Notes a value before the request that writes it. @returns a function to call after the response */
+export function noteEdit<Value>(edits: Edit<Value>[], value: Value): () => void {
+  const edit = { from: Date.now(), until: Infinity, value };
+  edits.push(edit);
+  return () => void (edit.until = Date.now());
 }
 
 function find<Item extends { readonly plan: { readonly key: string } }>(

@@ -4,12 +4,12 @@ import { until } from '@tocsin/embedded/testing/until';
 import type { PlannedCall } from '../plan/calls.ts';
 import type { MonitorPlan, World } from '../plan/world.ts';
 import { TARGETS_NAME } from '../world/targets.ts';
-import type { WindowSpan } from './registry.ts';
+import { noteEdit, type WindowSpan } from './registry.ts';
 import type { Scene } from './scene.ts';
 
 export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
 const MONITORS_PATH = '/api/cli/monitors';
-const CHANNELS_PATH = '/api/dashboard/channels';
+export const CHANNELS_PATH = '/api/dashboard/channels';
 /** From a planned call to the start of its maintenance. */
 const MAINTENANCE_IN_MS = 2_000;
 /** A window has started this long after its start, by any clock of this machine. */
@@ -39,10 +39,11 @@ export async function createWorld(scene: Scene, world: World): Promise<void> {
       url: receivers.url(plan.key),
       monitorIds: (plan.monitors ?? []).map((key) => registry.monitor(key).id),
       allMonitors: plan.monitors === null,
+      ...plan.scope,
     });
     if (response.status !== 201) throw new Error(`channel ${plan.key}: ${JSON.stringify(response)}`);
     const { channel, secret } = response.body as { channel: { id: string }; secret: string };
-    registry.channels.push({ id: channel.id, secret, plan });
+    registry.channels.push({ id: channel.id, secret, plan, rescoped: [] });
   }
 }
 
@@ -56,6 +57,7 @@ export function monitorFields(scene: Scene, plan: MonitorPlan): object {
     timeout: plan.timeoutSeconds,
     failureThreshold: plan.failureThreshold,
     regions: plan.regions,
+    labels: plan.labels,
   };
 }
 
@@ -109,6 +111,18 @@ async function send(scene: Scene, call: PlannedCall): Promise<void> {
       const url = urlOf(scene, registry.monitor(call.monitor).plan, call.version);
       await update(scene, call.monitor, { url });
       return;
+    }
+    case 'relabel': {
+      const confirm = noteEdit(registry.monitor(call.monitor).relabelled, call.labels);
+      await update(scene, call.monitor, { labels: call.labels });
+      return confirm();
+    }
+    case 'rescope': {
+      const { id, rescoped } = registry.channel(call.channel);
+      const confirm = noteEdit(rescoped, call.scope);
+      const { status, body } = await api.request('PATCH', `${CHANNELS_PATH}/${id}`, call.scope);
+      if (status !== 200) throw new Error(`update of ${call.channel}: ${status} ${JSON.stringify(body)}`);
+      return confirm();
     }
     case 'trigger':
       return trigger(scene, call.monitor, call.override);

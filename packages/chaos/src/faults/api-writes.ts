@@ -1,7 +1,9 @@
 import type { ApiResponse } from '@tocsin/lab/api-client';
 import type { PausePoint } from '../campaign/pause-commits.ts';
 import type { Replica } from '../campaign/replica.ts';
+import { noteEdit } from '../campaign/registry.ts';
 import {
+  CHANNELS_PATH,
   createMonitor,
   maintenanceFields,
   monitorFields,
@@ -10,7 +12,7 @@ import {
 } from '../campaign/requests.ts';
 import type { Scene } from '../campaign/scene.ts';
 import type { MonitorFacts } from '../oracle/record.ts';
-import { plainMonitor, type MonitorPlan } from '../plan/world.ts';
+import { FAULTY_CHANNEL, LABELS, plainMonitor, SCOPES, type MonitorPlan } from '../plan/world.ts';
 import type { ApiWrite } from './fault.ts';
 
 interface Write {
@@ -105,6 +107,31 @@ const WRITES: Readonly<Record<ApiWrite, (scene: Scene) => Promise<Write | null>>
       request: ['DELETE', `/api/cli/monitors/${monitor.id}`],
       isDone: ['select where not exists (select from monitors where id = $1)', [monitor.id]],
       onDone: () => void (monitor.deletedAt = Date.now()),
+    };
+  },
+  /** Its channels must change with its labels. */
+  'monitor relabelled': async (scene) => {
+    const { id, relabelled } = await addMonitor(scene);
+    const [labels = {}] = LABELS;
+    const confirm = noteEdit(relabelled, labels);
+    return {
+      point: 'channel assigned',
+      request: ['PUT', `/api/cli/monitors/${id}`, { labels }],
+      isDone: ['select from monitors where id = $1 and labels = $2', [id, labels]],
+      onDone: confirm,
+    };
+  },
+  'channel rescoped': async ({ registry }) => {
+    const { id, plan, rescoped } = registry.channel(FAULTY_CHANNEL);
+    const before = rescoped.at(-1)?.value ?? plan.scope;
+    const scope = SCOPES.find(({ events, selector }) => events === null && selector !== before?.selector);
+    if (scope === undefined) return null;
+    const confirm = noteEdit(rescoped, scope);
+    return {
+      point: 'channel assigned',
+      request: ['PATCH', `${CHANNELS_PATH}/${id}`, scope],
+      isDone: ['select from channels where id = $1 and selector = $2', [id, scope.selector]],
+      onDone: confirm,
     };
   },
   'maintenance planned': async (scene) => {

@@ -6,6 +6,8 @@ export const API_WRITES = [
   'monitor created',
   'monitor updated',
   'monitor deleted',
+  'monitor relabelled',
+  'channel rescoped',
   'maintenance planned',
   'delivery redelivered',
 ] as const;

@@ -142,7 +142,7 @@ export async function startLoad(options: LoadOptions, teardown: Teardown): Promi
     services,
     monitors,
     flapping,
-    channel: { id, secret, plan: { key: CHANNEL, kind: 'steady', monitors: flappingKeys } },
+    channel: { id, secret, plan: { key: CHANNEL, kind: 'steady', monitors: flappingKeys }, rescoped: [] },
     clients,
     stream,
     streamed,
@@ -164,7 +164,8 @@ function flappingMonitor(
     timeoutSeconds: timeoutSeconds(intervalSeconds),
   };
   const names = [`Monitor ${number}`];
-  return { id, plan, initialStatus: 'UP', createdAt: 0, names, thresholds: [], deletedAt: null };
+  const edits = { names, thresholds: [], relabelled: [] };
+  return { id, plan, initialStatus: 'UP', createdAt: 0, ...edits, deletedAt: null };
 }
 
 /** Shuts a service down, and starts it again if `restart` is set. */

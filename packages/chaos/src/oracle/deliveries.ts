@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Receipt } from '../world/receivers.ts';
+import { mustReceive } from './assignments.ts';
 import { groupBy, iso } from './history.ts';
 import type { Backlog, CampaignRecord, ChannelFacts, Check, DeliveryFacts, Evidence } from './record.ts';
 
@@ -33,12 +34,6 @@ export const CAMPAIGN_DELIVERY_CHECKS: readonly Check<CampaignRecord>[] = [
   ],
 ];
 
-/** The channels of a monitor, enabled or not: deliveries to a disabled one are kept for it. */
-function channelsOf(evidence: Evidence, monitorId: string): readonly ChannelFacts[] {
-  const key = keyOf(evidence.monitors, monitorId) ?? '';
-  return evidence.channels.filter(({ plan }) => plan.monitors?.includes(key) ?? true);
-}
-
 function keyOf(
   all: readonly { readonly id: string; readonly plan: { readonly key: string } }[],
   wanted: string,
@@ -53,35 +48,40 @@ function describe(
   return `${event} of ${keyOf(monitors, monitorId)} to ${keyOf(channels, channelId)} (delivery ${id})`;
 }
 
-/** Each webhook event has a delivery to each channel that was assigned to its monitor. */
+/** Each webhook event has a delivery to each channel that must receive it, enabled or not: those to a disabled one are kept for it. */
 function missingDeliveries(evidence: Evidence): string[] {
   const made = new Set(
     evidence.database.deliveries.map((one) => `${one.statusChangeId} ${one.event} ${one.channelId}`),
   );
-  return evidence.database.statusChanges.flatMap(({ id, monitorId, webhookEvents, channelIds }) => {
-    const monitor = keyOf(evidence.monitors, monitorId);
-    if (monitor === undefined || webhookEvents.length === 0) return [];
-    return channelsOf(evidence, monitorId)
+  return evidence.database.statusChanges.flatMap((change) => {
+    const { id, monitorId, webhookEvents, channelIds, timestamp } = change;
+    const monitor = evidence.monitors.find((one) => one.id === monitorId);
+    if (monitor === undefined) return [];
+    return evidence.channels
       .flatMap((channel) => {
-        const missing = webhookEvents.filter(({ event }) => !made.has(`${id} ${event} ${channel.id}`));
+        const due = webhookEvents.filter(({ event }) => mustReceive(channel, monitor, event, timestamp));
+        const missing = due.filter(({ event }) => !made.has(`${id} ${event} ${channel.id}`));
         const problems = missing.map(({ event }) => `has no delivery of ${event} to ${channel.plan.key}`);
-        if (!channelIds.includes(channel.id)) problems.push(`does not name channel ${channel.plan.key}`);
+        if (due.length > 0 && !channelIds.includes(channel.id))
+          problems.push(`does not name channel ${channel.plan.key}`);
         return problems;
       })
-      .map((problem) => `${monitor}: status change ${id} ${problem}`);
+      .map((problem) => `${monitor.plan.key}: status change ${id} ${problem}`);
   });
 }
 
-/** Each delivery belongs to a webhook event, has the bytes that were frozen for it, and goes to a channel of its monitor. */
+/** Each delivery belongs to a webhook event, has the bytes that were frozen for it, and goes to a channel that may receive it. */
 function strayDeliveries(evidence: Evidence): string[] {
   const changes = new Map(evidence.database.statusChanges.map((change) => [change.id, change]));
   const problemOf = (delivery: DeliveryFacts): string | null => {
     const { statusChangeId, monitorId, event, channelId, payload } = delivery;
     const change = changes.get(statusChangeId);
     const frozen = change?.webhookEvents.find((one) => one.event === event);
-    const isKnown = keyOf(evidence.monitors, monitorId) !== undefined && change?.monitorId === monitorId;
-    if (!isKnown || frozen === undefined) return 'is of no webhook event';
-    if (!channelsOf(evidence, monitorId).some(({ id }) => id === channelId))
+    const monitor = evidence.monitors.find(({ id }) => id === monitorId);
+    if (monitor === undefined || change?.monitorId !== monitorId || frozen === undefined)
+      return 'is of no webhook event';
+    const channel = evidence.channels.find(({ id }) => id === channelId);
+    if (channel === undefined || mustReceive(channel, monitor, event, change.timestamp) === false)
       return 'goes to a channel that its monitor is not assigned to';
     return frozen.payload === payload ? null : `has ${payload} instead of ${frozen.payload}`;
   };

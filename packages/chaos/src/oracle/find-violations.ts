@@ -1,3 +1,4 @@
+import { ASSIGNMENT_CHECKS } from './assignments.ts';
 import { CAMPAIGN_EVENT_CHECKS, EVENT_CHECKS } from './checks.ts';
 import { CAMPAIGN_DELIVERY_CHECKS, DELIVERY_CHECKS } from './deliveries.ts';
 import { MAINTENANCE_CHECKS } from './maintenance.ts';
@@ -19,6 +20,7 @@ const CAMPAIGN_CHECKS: readonly Check<CampaignRecord>[] = [
   ['the API responds with no 5xx but 503 and 504', internalErrors],
   ...CAMPAIGN_EVENT_CHECKS,
   ...MAINTENANCE_CHECKS,
+  ...ASSIGNMENT_CHECKS,
   ['each monitor shows the state of its target', wrongFinalStatuses],
   ...CAMPAIGN_DELIVERY_CHECKS,
   ['the neighbor affects no other account', wrongNeighbor],

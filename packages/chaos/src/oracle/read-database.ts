@@ -47,7 +47,13 @@ export async function readDatabase(stores: Stores, selection: MonitorSelection):
     backlog: await readBacklog(stores),
     missedWindows: missed.map(({ key }) => key),
     monitors: await read(
-      `select id, name, failure_threshold as "failureThreshold", status from monitors where id SELECTED`,
+      `select id, name, failure_threshold as "failureThreshold", status, labels from monitors where id SELECTED`,
+    ),
+    channels: await read(
+      `select c.id, c.selector, array(
+         select a.monitor_id::text from channel_monitors a
+         where a.channel_id = c.id and a.matched and a.monitor_id SELECTED) as "matchedIds"
+       from channels c`,
     ),
   };
 }

@@ -1,12 +1,21 @@
+import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { EventRow } from '@tocsin/db/events/table';
 import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
 import type { ReplicaPlan } from '../plan/replicas.ts';
-import type { ChannelPlan, MonitorPlan, NeighborPlan } from '../plan/world.ts';
+import type { ChannelPlan, ChannelScope, MonitorPlan, NeighborPlan } from '../plan/world.ts';
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetVisit } from '../world/targets.ts';
 
 /* All times are epoch milliseconds. */
+
+/** A value that a request has written: at some time between the request and its response. */
+export interface Edit<Value> {
+  readonly from: number;
+  /** Infinity until there is a response. */
+  until: number;
+  readonly value: Value;
+}
 
 /** A monitor that a campaign created. The campaign updates it with each change that it requests. */
 export interface MonitorFacts {
@@ -19,6 +28,8 @@ export interface MonitorFacts {
   readonly names: string[];
   /** Later edits of the threshold, with their timestamp in Postgres. */
   readonly thresholds: { readonly at: number; readonly value: number }[];
+  /** Later edits of the labels. */
+  readonly relabelled: Edit<Labels>[];
   /** The latest time at which it was deleted; null if it exists. */
   deletedAt: number | null;
 }
@@ -27,6 +38,8 @@ export interface ChannelFacts {
   readonly id: string;
   readonly secret: string;
   readonly plan: ChannelPlan;
+  /** Later edits of the selector and the events. */
+  readonly rescoped: Edit<ChannelScope>[];
 }
 
 /** An event as it is stored. */
@@ -88,6 +101,13 @@ export interface DatabaseFacts {
     readonly name: string;
     readonly failureThreshold: number;
     readonly status: MonitorStatus;
+    readonly labels: Labels;
+  }[];
+  readonly channels: readonly {
+    readonly id: string;
+    readonly selector: ChannelScope['selector'];
+    /** The monitors that are assigned to it by its selector. */
+    readonly matchedIds: readonly string[];
   }[];
   /** Keys of windows that are recorded as missed. */
   readonly missedWindows: readonly string[];

@@ -1,11 +1,14 @@
 import { Random } from '@tocsin/lab/random';
-import type { World } from './world.ts';
+import type { Labels } from '@tocsin/contracts/labels/labels';
+import { type ChannelScope, FAULTY_CHANNEL, LABELS, SCOPES, type World } from './world.ts';
 
 /** A request to the API during a campaign; monitors and channels by key. */
 type Call =
   | { readonly type: 'rename'; readonly monitor: string; readonly name: string }
   | { readonly type: 'tune'; readonly monitor: string; readonly failureThreshold: number }
   | { readonly type: 'move'; readonly monitor: string; readonly version: number }
+  | { readonly type: 'relabel'; readonly monitor: string; readonly labels: Labels }
+  | { readonly type: 'rescope'; readonly channel: string; readonly scope: ChannelScope }
   | { readonly type: 'trigger'; readonly monitor: string; readonly override: boolean }
   | { readonly type: 'delete'; readonly monitor: string }
   | { readonly type: 'disable' | 'enable'; readonly channel: string }
@@ -19,6 +22,9 @@ type Call =
 export type PlannedCall = Call & { readonly atMs: number };
 
 const EDITS_APART_MS = 12_000;
+const RELABELS_APART_MS = 4_000;
+/** Each channel in turn: most status changes are far from an edit of theirs. */
+const RESCOPES_APART_MS = 25_000;
 const TRIGGERS_APART_MS = 5_000;
 /** How each window ends: most at their planned time. */
 const WINDOW_FATES = ['ends', 'ends', 'ends', 'end maintenance', 'delete maintenance'] as const;
@@ -32,6 +38,10 @@ export function planCalls(seed: number, windowMs: number, { monitors, channels }
   const withFate = (fate: string): string[] =>
     monitors.filter((monitor) => monitor.fate === fate).map(({ key }) => key);
   const [kept, tuned, moved] = [withFate('kept'), withFate('tuned'), withFate('moved')];
+  const relabelled = [...kept, ...tuned];
+  const rescoped = channels
+    .filter(({ key, scope }) => scope !== undefined && key !== FAULTY_CHANNEL)
+    .map(({ key }) => key);
   /** One call in each interval of this length. */
   const repeat = (apartMs: number, call: (index: number) => Call): PlannedCall[] =>
     Array.from({ length: Math.floor(windowMs / apartMs) }, (_, index) =>
@@ -46,6 +56,21 @@ export function planCalls(seed: number, windowMs: number, { monitors, channels }
     }),
     ...repeat(2 * EDITS_APART_MS, (index) => {
       return { type: 'move', monitor: random.pick(moved), version: index + 2 };
+    }),
+    ...repeat(RELABELS_APART_MS, (index) => {
+      // Each monitor in turn: a late transaction must not undo a later edit.
+      return {
+        type: 'relabel',
+        monitor: relabelled[index % relabelled.length] ?? '',
+        labels: random.pick(LABELS),
+      };
+    }),
+    ...repeat(RESCOPES_APART_MS, (index) => {
+      return {
+        type: 'rescope',
+        channel: rescoped[index % rescoped.length] ?? '',
+        scope: random.pick(SCOPES),
+      };
     }),
     ...repeat(TRIGGERS_APART_MS, () => {
       return { type: 'trigger', monitor: random.pick([...kept, ...tuned]), override: random.chance(0.25) };

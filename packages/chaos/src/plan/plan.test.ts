@@ -110,6 +110,8 @@ test('each target fails at least once, and all kinds of calls are sent', () => {
     expect(new Set(calls.map(({ type }) => type))).toEqual(
       new Set([
         'rename',
+        'relabel',
+        'rescope',
         'tune',
         'move',
         'trigger',

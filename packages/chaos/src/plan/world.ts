@@ -1,3 +1,6 @@
+import type { Labels } from '@tocsin/contracts/labels/labels';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { Random } from '@tocsin/lab/random';
 import { REGIONS } from './replicas.ts';
 
@@ -11,6 +14,7 @@ export interface MonitorPlan {
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
   readonly regions: readonly string[];
+  readonly labels: Labels;
   /** What happens to it besides checks. `covered`: only the maintenance that a fault plans. */
   readonly fate: 'kept' | 'tuned' | 'moved' | 'deleted' | 'covered';
   /** Whether its URL has a name instead of an address, so that DNS faults affect it. */
@@ -21,10 +25,19 @@ export interface MonitorPlan {
   readonly finalState: 'up' | 'down';
 }
 
+/** What a channel receives besides its listed monitors. */
+export interface ChannelScope {
+  readonly selector: Selector | null;
+  /** Null: all. */
+  readonly events: readonly WebhookEvent[] | null;
+}
+
 export interface ChannelPlan {
   readonly key: string;
   /** By key; null: all monitors, also later ones. */
   readonly monitors: readonly string[] | null;
+  /** At first. Absent: no selector, and all events. */
+  readonly scope?: ChannelScope;
   /**
    * `steady` receivers always respond with 200, `broken` ones with 500. Faults affect `moody` ones. The channels of `toggled` ones are
    * disabled for a while.
@@ -66,6 +79,31 @@ const NEIGHBORS: Readonly<Record<NeighborKind, number>> = {
   poison: 3,
 };
 
+/** The labels that monitors change between. */
+export const LABELS: readonly Labels[] = [
+  { app: 'shop', tier: 'web' },
+  { app: 'shop', 'example.com/team': 'one' },
+  { app: 'blog' },
+  { tier: '' },
+];
+/** What channels change between. */
+export const SCOPES: readonly ChannelScope[] = [
+  { selector: { matchLabels: { app: 'shop' } }, events: null },
+  { selector: { matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['shop'] }] }, events: null },
+  {
+    selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['shop', 'blog'] }] },
+    events: ['monitor.down', 'monitor.up'],
+  },
+  { selector: { matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, events: ['monitor.down'] },
+];
+/** The channel whose selector faults change. */
+export const FAULTY_CHANNEL = 'steady-faulty';
+
+/** One of `SCOPES`. */
+function scopeOf(index: number): ChannelScope {
+  return SCOPES[index] ?? { selector: null, events: null };
+}
+
 /** The receivers that faults may choose from. */
 export const MOODY_RECEIVERS: readonly string[] = ['moody-1', 'moody-2', 'moody-3'];
 
@@ -85,6 +123,9 @@ export function planWorld(seed: number, windowMs: number): World {
     channels: [
       { key: 'steady-all', kind: 'steady', monitors: null },
       { key: 'steady-some', kind: 'steady', monitors: pick(6) },
+      { key: 'selecting', kind: 'steady', monitors: [], scope: scopeOf(0) },
+      { key: 'filtering', kind: 'steady', monitors: pick(3), scope: scopeOf(2) },
+      { key: FAULTY_CHANNEL, kind: 'steady', monitors: [], scope: scopeOf(1) },
       ...MOODY_RECEIVERS.map((key) => ({ key, kind: 'moody' as const, monitors: pick(10) })),
       { key: 'toggled', kind: 'toggled', monitors: pick(6) },
       { key: 'broken', kind: 'broken', monitors: pick(2) },
@@ -100,6 +141,7 @@ export function plainMonitor(key: string, region: string): MonitorPlan {
     intervalSeconds: 5,
     timeoutSeconds: 2,
     regions: [region],
+    labels: {},
     fate: 'kept',
     byName: true,
     turns: [],
@@ -116,6 +158,7 @@ function planMonitor(random: Random, index: number, windowMs: number): MonitorPl
     // From half the interval on, checks of a monitor need the overlap guard.
     timeoutSeconds: random.pick([2, 2, 3]),
     regions: random.pick([[north], [north], [south], [north, south]]),
+    labels: LABELS[index % LABELS.length] ?? {},
     fate: index < 3 ? 'tuned' : index < 5 ? 'moved' : index < 7 ? 'deleted' : 'kept',
     byName: index % 5 !== 4,
     turns: planTurns(random, windowMs),

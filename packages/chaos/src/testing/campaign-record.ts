@@ -25,6 +25,7 @@ export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
   createdAt: START - 2_000,
   names: ['Shop'],
   thresholds: [],
+  relabelled: [],
   deletedAt: null,
   plan: {
     key: 'shop',
@@ -32,6 +33,7 @@ export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
     intervalSeconds: 5,
     timeoutSeconds: 2,
     regions: ['north'],
+    labels: { app: 'shop' },
     fate: 'kept',
     byName: true,
     turns: [
@@ -46,6 +48,7 @@ export const CHANNEL: ChannelFacts = {
   id: 'channel-id',
   secret: `whsec_${SECRET}`,
   plan: { key: 'steady', kind: 'steady', monitors: null },
+  rescoped: [],
 };
 
 /** The check of the slot `second`, recorded 100 ms later. */
@@ -255,7 +258,10 @@ function recordOf(
       incidents: [{ monitorId: MONITOR.id, ...incident }],
       backlog: { undispatched: 0, overdue: 0 },
       missedWindows: [],
-      monitors: [{ id: MONITOR.id, name: 'Shop', failureThreshold: 1, status: 'UP' }],
+      monitors: [
+        { id: MONITOR.id, name: 'Shop', failureThreshold: 1, status: 'UP', labels: { app: 'shop' } },
+      ],
+      channels: [{ id: CHANNEL.id, selector: null, matchedIds: [] }],
     },
   };
 }

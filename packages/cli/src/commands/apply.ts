@@ -1,20 +1,40 @@
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { includesFolder } from '../files/find-files.ts';
 import { loadSets, type FileSet } from '../files/load-sets.ts';
-import { invalidFiles } from '../files/yaml-file.ts';
+import { InvalidFilesError } from '../files/yaml-file.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain } from '../terminal/text.ts';
+import {
+  findUnlistedSources,
+  matchesSource,
+  noteUnlistedSources,
+  regionsOf,
+  type UnlistedSource,
+  warnAboutRegions,
+} from './account-checks.ts';
 import { planText, resultText } from './plan-text.ts';
 
 export interface ApplyFlags {
   readonly file?: readonly string[];
   readonly source?: string;
   readonly prune?: boolean;
+  /** Names of sources, or prefixes that end with `*`: those in no file are deleted. */
+  readonly pruneSources?: readonly string[];
+  /** The maximum number of monitors to delete. */
+  readonly maxDelete?: number;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
+}
+
+/** A set to send. */
+interface Target extends FileSet {
+  readonly prune: boolean;
+  /** Whether no file names its source, so that all of its monitors are deleted. */
+  readonly isUnlisted: boolean;
 }
 
 /** The API's result for a set. */
@@ -25,7 +45,8 @@ interface Plan {
   readonly responseWasLost: boolean;
 }
 
-type Api = Pick<ApiClient, 'putSet' | 'listMonitors'>;
+type Api = Pick<ApiClient, 'putSet' | 'listMonitors' | 'listRegions'>;
+type Plans = Map<Target, Plan>;
 
 /**
  * Makes the monitors match the files: shows the plan, asks for confirmation on a terminal and applies it. Each source is one request,
@@ -33,29 +54,94 @@ type Api = Pick<ApiClient, 'putSet' | 'listMonitors'>;
  * @returns `negative` if a dry run finds differences
  */
 export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Promise<ExitCode> {
-  const { prune = false, dryRun = false, yes = false, json = false } = flags;
-  const sets = await loadSets(flags.file ?? [], flags.source, terminal);
-  const plans = new Map<FileSet, Plan>();
-  await forEachSet(terminal, 'Comparing', sets, async (set) => {
-    plans.set(set, await sendSet(api, set, { prune, dryRun: true }, null));
+  const { dryRun = false, yes = false, json = false, maxDelete = Infinity } = flags;
+  const { targets, unlisted } = await findTargets(api, terminal, flags);
+  const plans: Plans = new Map();
+  await forEachSet(terminal, 'Comparing', targets, async (set) => {
+    plans.set(set, await sendSet(api, set, true, null));
   });
-  const changed = sets.filter((set) => plans.get(set)?.result.changed);
+  const changed = targets.filter((set) => plans.get(set)?.result.changed);
   const asks = terminal.isInteractive && !yes && !dryRun;
   if (!json || asks) await showPlans(api, terminal, plans, json ? terminal.note : terminal.print);
-  if (dryRun || changed.length === 0) {
-    if (json) printJson(terminal, plans);
-    return changed.length > 0 ? EXIT.negative : EXIT.ok;
+  if (!json && flags.pruneSources === undefined) noteUnlistedSources(unlisted ?? [], terminal);
+  const newRegions = await warnAboutRegions(api, regionsOf(targets), terminal);
+  const applies = !dryRun && changed.length > 0;
+  if (!applies) {
+    for (const code of newRegions)
+      terminal.note(
+        `Warning: no monitor uses region ${plain(code)} yet. Make sure that a checker serves it.`,
+      );
   }
+  const deletions = [...plans.values()].reduce((sum, { result }) => sum + deletionsOf(result), 0);
+  const isRefused = deletions > maxDelete;
+  if (json && (!applies || isRefused)) printJson(terminal, plans, unlisted, dryRun || isRefused);
+  if (isRefused)
+    throw new CliError(
+      `The plan deletes ${deletions} monitors and channels, more than --max-delete ${maxDelete}. Nothing was changed.`,
+    );
+  if (!applies) return changed.length > 0 ? EXIT.negative : EXIT.ok;
   if (asks && !(await terminal.confirm('Apply these changes?'))) {
     terminal.note('Nothing was changed.');
     return EXIT.failed;
   }
+  try {
+    // A limit holds for the plan that was compared with it.
+    await applyPlans(api, terminal, { changed, plans, json, isBound: asks || maxDelete < Infinity });
+  } finally {
+    // Also after an error. Sets that were not applied have the result of their dry run.
+    if (json) printJson(terminal, plans, unlisted, false);
+  }
+  if (newRegions.length > 0) await warnAboutRegions(api, newRegions, terminal);
+  return EXIT.ok;
+}
+
+function deletionsOf({ deleted, channels }: MonitorSetResult): number {
+  return deleted.length + (channels?.deleted.length ?? 0);
+}
+
+/** The sets of the files, and an empty one for each source to prune. `unlisted` is null if nobody asked for it. */
+async function findTargets(
+  api: Api,
+  terminal: Terminal,
+  { file = [], source, prune = false, pruneSources }: ApplyFlags,
+): Promise<{ targets: Target[]; unlisted: UnlistedSource[] | null }> {
+  const sets = await loadSets(file, source, terminal);
+  const targets = sets.map((set): Target => ({ ...set, prune, isUnlisted: false }));
+  // A single file is rarely meant to describe the whole account.
+  if (pruneSources === undefined && !(await includesFolder(file, terminal.cwd)))
+    return { targets, unlisted: null };
+  const unlisted = findUnlistedSources(await api.listMonitors(), sets);
+  if (pruneSources === undefined) return { targets, unlisted };
+  const pruned = unlisted.filter(({ source: name }) => matchesSource(pruneSources, name));
+  const empty = pruned.map(({ source: name }): Target => ({
+    source: name,
+    monitors: [],
+    prune: true,
+    isUnlisted: true,
+  }));
+  return { targets: [...targets, ...empty], unlisted: pruned };
+}
+
+interface Applying {
+  readonly changed: readonly Target[];
+  /** Receives the results. */
+  readonly plans: Plans;
+  readonly json: boolean;
+  /** Whether only these plans may be applied. */
+  readonly isBound: boolean;
+}
+
+async function applyPlans(
+  api: Api,
+  terminal: Terminal,
+  { changed, plans, json, isBound }: Applying,
+): Promise<void> {
   const remaining = new Set(changed);
   try {
     await forEachSet(terminal, 'Applying', changed, async (set) => {
-      // Only the plans that the user confirmed may be applied.
-      const etag = asks ? (plans.get(set)?.etag ?? null) : null;
-      const applied = await sendSet(api, set, { prune, dryRun: false }, etag);
+      // A monitor that another pipeline has just added to a pruned source must not be deleted.
+      const etag = isBound || set.isUnlisted ? (plans.get(set)?.etag ?? null) : null;
+      const applied = await sendSet(api, set, false, etag);
       plans.set(set, applied);
       remaining.delete(set);
       const text = applied.responseWasLost
@@ -68,19 +154,15 @@ export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Pr
     const names = [...remaining].map(({ source }) => source).join(', ');
     if (changed.length > 1) terminal.note(plain(`Not applied: ${names}.`));
     throw error;
-  } finally {
-    // Also after an error. Sets that were not applied have the result of their dry run.
-    if (json) printJson(terminal, plans);
   }
-  return EXIT.ok;
 }
 
 /** Shows a progress bar by monitors if there are several sets. */
 async function forEachSet(
   terminal: Terminal,
   verb: string,
-  sets: readonly FileSet[],
-  work: (set: FileSet) => Promise<void>,
+  sets: readonly Target[],
+  work: (set: Target) => Promise<void>,
 ): Promise<void> {
   const total = sets.reduce((sum, { monitors }) => sum + monitors.length, 0);
   await withProgress(terminal, `${verb} …`, sets.length > 1 ? total : undefined, async (update) => {
@@ -96,7 +178,7 @@ async function forEachSet(
 async function showPlans(
   api: Api,
   { colors }: Terminal,
-  plans: ReadonlyMap<FileSet, Plan>,
+  plans: Plans,
   show: (text: string) => void,
 ): Promise<void> {
   const showsValues = [...plans.values()].some(({ result }) => result.updated.length > 0);
@@ -105,8 +187,18 @@ async function showPlans(
   for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
-function printJson(terminal: Terminal, plans: ReadonlyMap<FileSet, Plan>): void {
-  terminal.print(jsonText({ sets: [...plans.values()].map(({ result }) => result) }, 2));
+/** @param isPlan whether nothing was to be applied. Otherwise a set without changes counts as applied. */
+function printJson(
+  terminal: Terminal,
+  plans: Plans,
+  unlistedSources: readonly UnlistedSource[] | null,
+  isPlan: boolean,
+): void {
+  const sets = Array.from(plans.values(), ({ result }) => ({
+    ...result,
+    dryRun: isPlan || (result.dryRun && result.changed),
+  }));
+  terminal.print(jsonText({ sets, ...(unlistedSources !== null && { unlistedSources }) }, 2));
 }
 
 /**
@@ -114,14 +206,15 @@ function printJson(terminal: Terminal, plans: ReadonlyMap<FileSet, Plan>): void 
  * @param etag of the plan that may be applied; null: any plan
  * @throws CliError with the position in the files of each field that the API refuses
  */
-async function sendSet(
-  api: Api,
-  set: FileSet,
-  options: { prune: boolean; dryRun: boolean },
-  etag: string | null,
-): Promise<Plan> {
-  const { source, monitors } = set;
-  const request = { source, monitors: monitors.map(({ fields }) => fields), ...options };
+async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | null): Promise<Plan> {
+  const { source, monitors, prune, isUnlisted } = set;
+  const request = {
+    source,
+    monitors: monitors.map(({ fields }) => fields),
+    ...(isUnlisted && { channels: [] }),
+    prune,
+    dryRun,
+  };
   try {
     return { ...(await api.putSet(request, etag)), responseWasLost: false };
   } catch (error) {
@@ -158,6 +251,6 @@ function atPositions(error: ApiError, monitors: FileSet['monitors']): Error {
     return [{ position: monitor.position(field), message: field === '' ? text : `${field} ${text}` }];
   });
   if (fileErrors.length === 0 || fileErrors.length < error.errors.length) return error;
-  const invalid = invalidFiles(fileErrors);
+  const invalid = new InvalidFilesError(fileErrors);
   return error.status === 409 ? new CliError(error.message, invalid.lines, error) : invalid;
 }

@@ -1,5 +1,5 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
+import { hasHiddenSecret, keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
@@ -40,8 +40,15 @@ export async function exportMonitors(
   const monitors = [...owned, ...adopted]
     .flatMap(({ externalId, ...fields }) => (externalId === null ? [] : [{ externalId, fields }]))
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
+  const hidesSecrets = monitors.some(({ fields }) => hasHiddenSecret(fields));
+  if (hidesSecrets && secrets)
+    throw new CliError(
+      'This key cannot read bodies and values of headers, so --secrets needs a key with the scope write.',
+    );
   const { text, variables } = writeMonitors(source, monitors, { withSecrets: secrets, schemaOf: api.url });
   await writeOutput(text, flags.output, terminal);
+  if (hidesSecrets)
+    terminal.note('This key cannot read bodies and values of headers. Take the values from elsewhere.');
   noteVariables(variables, terminal);
   return EXIT.ok;
 }

@@ -1,7 +1,7 @@
 import { noteVariables, writeMonitors } from '../files/write-monitors.ts';
 import { parseYaml } from '../files/yaml-file.ts';
 import { fromGatus, withStandIns } from '../import/gatus.ts';
-import { validateTranslations, type Translation } from '../import/translation.ts';
+import { validateTranslations, type Imported } from '../import/translation.ts';
 import { fromUptimeKuma } from '../import/uptime-kuma.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { readText, writeOutput } from '../terminal/text-file.ts';
@@ -25,22 +25,22 @@ export async function importMonitors(
   file: string,
   { source = tool, secrets = false, output }: ImportFlags,
 ): Promise<ExitCode> {
-  const translate: (content: unknown) => Translation[] = TOOLS[tool];
+  const translate: (content: unknown) => Imported = TOOLS[tool];
   const hasVariables = tool === 'gatus';
-  const translations = translate(await readContent(tool, file, terminal.cwd));
+  const { translations, remarks: general } = translate(await readContent(tool, file, terminal));
   const { monitors, remarks } = validateTranslations(translations, hasVariables ? withStandIns : null);
   const { text, variables } = writeMonitors(source, monitors, { withSecrets: secrets, hasVariables });
   await writeOutput(text, output, terminal);
   const skipped = translations.length - monitors.length;
   terminal.note(`Imported: ${monitors.length}. Skipped: ${skipped}.`);
-  for (const remark of remarks) terminal.note(plain(`  ${remark}`));
-  terminal.note('Alerts are not imported. Assign channels in the dashboard.');
+  for (const remark of [...general, ...remarks]) terminal.note(plain(`  ${remark}`));
+  terminal.note('Alerts are not imported. Add `channels` to the file, or assign channels in the dashboard.');
   noteVariables(variables, terminal);
   return EXIT.ok;
 }
 
-async function readContent(tool: Tool, file: string, cwd: string): Promise<unknown> {
-  const text = await readText(file, cwd);
+async function readContent(tool: Tool, file: string, terminal: Terminal): Promise<unknown> {
+  const text = await readText(file, terminal);
   if (tool === 'gatus') return parseYaml(file, text).value;
   try {
     return JSON.parse(text);

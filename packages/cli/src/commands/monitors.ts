@@ -1,3 +1,5 @@
+import { labelTexts } from '@tocsin/contracts/labels/labels';
+import { matchesSelector, type Selector } from '@tocsin/contracts/labels/selector';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { nearestWord } from '@tocsin/contracts/words';
 import type { ApiClient } from '../http/api-client.ts';
@@ -8,6 +10,7 @@ import { jsonText, plain, statusText, tableText } from '../terminal/text.ts';
 export interface ListFlags {
   readonly source?: string;
   readonly status?: string;
+  readonly selector?: Selector;
   readonly json?: boolean;
 }
 
@@ -15,12 +18,13 @@ export interface ListFlags {
 export async function listMonitors(
   api: Pick<ApiClient, 'listMonitors'>,
   { print, colors }: Terminal,
-  { source, status, json = false }: ListFlags,
+  { source, status, selector = {}, json = false }: ListFlags,
 ): Promise<ExitCode> {
   const monitors = (await api.listMonitors()).filter(
     (monitor) =>
       (source === undefined || monitor.source === source) &&
-      (status === undefined || monitor.status === status),
+      (status === undefined || monitor.status === status) &&
+      matchesSelector(selector, monitor.labels),
   );
   if (json) {
     print(jsonText({ monitors }, 2));
@@ -33,18 +37,28 @@ export async function listMonitors(
     plain(monitor.name),
     `${monitor.interval} s`,
     plain(monitor.url),
+    labelTexts(monitor.labels).join(','),
   ]);
-  print(tableText(['STATUS', 'EXTERNAL ID', 'SOURCE', 'NAME', 'INTERVAL', 'URL'], rows));
+  print(tableText(['STATUS', 'EXTERNAL ID', 'SOURCE', 'NAME', 'INTERVAL', 'URL', 'LABELS'], rows));
   return EXIT.ok;
 }
 
-/** Finds monitors by id, externalId or unique name. @throws CliError */
+/**
+ * Finds monitors by id, externalId or unique name, and those that a selector matches.
+ * @throws CliError if there is none
+ */
 export async function findMonitors(
   api: Pick<ApiClient, 'listMonitors'>,
   words: readonly string[],
+  selector?: Selector,
 ): Promise<Monitor[]> {
   const monitors = await api.listMonitors();
-  return words.map((word) => findMonitor(monitors, word));
+  const named = words.map((word) => findMonitor(monitors, word));
+  if (selector === undefined) return named;
+  const selected = monitors.filter(({ labels }) => matchesSelector(selector, labels));
+  if (selected.length === 0)
+    throw new CliError('No monitor has these labels. List the labels with `tocsin monitors`.');
+  return [...named, ...selected.filter((monitor) => !named.includes(monitor))];
 }
 
 function findMonitor(monitors: readonly Monitor[], word: string): Monitor {

@@ -1,3 +1,4 @@
+import { type Labels, labelTexts } from '@tocsin/contracts/labels/labels';
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Colors } from 'picocolors/types.js';
@@ -15,7 +16,7 @@ const MAX_UNLISTED = 5;
  */
 export function planText(
   result: MonitorSetResult,
-  { monitors }: FileSet,
+  { monitors, isUnlisted }: FileSet & { readonly isUnlisted: boolean },
   before: ReadonlyMap<string, Monitor>,
   colors: Colors,
 ): string {
@@ -24,7 +25,7 @@ export function planText(
   const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
   const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
   return [
-    colors.bold(plain(`source ${source}`)),
+    colors.bold(plain(`source ${source}`)) + (isUnlisted ? ', which is in no file' : ''),
     ...list(created, ({ externalId }) => {
       const monitor = after.get(externalId);
       const url = monitor?.hidden.get('url') ?? monitor?.fields.url;
@@ -58,9 +59,19 @@ function changeText(field: string, before: Monitor | undefined, after: FileMonit
   // Values that may be secret are not shown.
   const isSecret = field === 'headers' || field === 'body' || after?.hidden.has(field) === true;
   if (before === undefined || isSecret) return field;
+  if (field === 'labels') return `labels ${labelChanges(before.labels, after?.fields.labels ?? {})}`;
   const old = valueText(before[field as keyof Monitor]);
   const next = valueText(after?.fields[field as keyof FileMonitor['fields']]);
   return old === null || next === null ? field : `${field} ${old} → ${next}`;
+}
+
+/** Removed labels with a minus, added ones with a plus, such as `-tier=web +tier=api`. */
+function labelChanges(before: Labels, after: Labels): string {
+  const [old, next] = [labelTexts(before), labelTexts(after)];
+  return [
+    ...old.filter((label) => !next.includes(label)).map((label) => `-${label}`),
+    ...next.filter((label) => !old.includes(label)).map((label) => `+${label}`),
+  ].join(' ');
 }
 
 /** Null if the text is too long. */

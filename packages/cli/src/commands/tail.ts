@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
@@ -17,6 +18,7 @@ const PAUSE_MS = 100;
 const POLLS_PER_LOOKUP = 10;
 
 export interface TailFlags {
+  readonly selector?: Selector;
   readonly follow?: boolean;
   readonly limit: number;
   readonly since?: string;
@@ -30,7 +32,7 @@ type OnProgress = (done: number) => void;
 /**
  * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It follows the account's tail with
  * one request at a time, so no event is missed or repeated, however many monitors there are and however long the API is unavailable.
- * @param words monitors to follow; empty: all, including later ones
+ * @param words monitors to follow, besides those that the selector matches now; none: all, including later ones
  */
 export async function tail(
   api: Api,
@@ -41,7 +43,8 @@ export async function tail(
   if (flags.since === undefined) requireOnePage(flags.limit);
   // Before the first events are read: those recorded in between are read twice, and printed once.
   const start = flags.follow === true ? await api.tailEvents(PAGE_SIZE) : null;
-  const monitors = words.length === 0 ? await api.listMonitors() : await findMonitors(api, words);
+  const followsAll = words.length === 0 && flags.selector === undefined;
+  const monitors = followsAll ? await api.listMonitors() : await findMonitors(api, words, flags.selector);
   /** By monitor, the timestamp of its last event that was read. */
   const read = new Map<string, string>();
   const isNew = ({ monitorId, timestamp }: Event): boolean => timestamp > (read.get(monitorId) ?? '');
@@ -53,7 +56,7 @@ export async function tail(
   };
   print((await readFirst(api, terminal, monitors, read, flags)).toSorted(byTime));
   if (start === null) return EXIT.ok;
-  const wanted = words.length === 0 ? null : new Map(monitors.map(({ id, name }) => [id, name]));
+  const wanted = followsAll ? null : new Map(monitors.map(({ id, name }) => [id, name]));
   const isWanted = ({ monitorId }: Event): boolean => wanted === null || wanted.has(monitorId);
   let { cursor } = start;
   let polls = 0;

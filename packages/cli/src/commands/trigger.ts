@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
@@ -12,6 +13,7 @@ import { findMonitors } from './monitors.ts';
 const RETRY_AFTER_MS = 3_000;
 
 export interface TriggerFlags {
+  readonly selector?: Selector;
   readonly url?: string;
   /** Seconds; 0: check once. */
   readonly wait?: number;
@@ -40,9 +42,11 @@ export async function trigger(
   flags: TriggerFlags,
   retryAfterMs = RETRY_AFTER_MS,
 ): Promise<ExitCode> {
-  const { wait = 0, url = null, json = false } = flags;
+  const { wait = 0, url = null, json = false, selector } = flags;
+  if (words.length === 0 && selector === undefined)
+    throw new CliError('Name the monitors to check, or select them with -l.');
   const until = wait > 0 ? performance.now() + wait * 1_000 : undefined;
-  const monitors = await findMonitors({ listMonitors: () => api.listMonitors(until) }, words);
+  const monitors = await findMonitors({ listMonitors: () => api.listMonitors(until) }, words, selector);
   const checks = monitors.map((monitor): Check => ({ monitor, event: null }));
   try {
     await withProgress(terminal, 'Checking …', checks.length, async (update) => {

@@ -1,12 +1,13 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { CliError } from '../terminal/cli-error.ts';
+import { STDIN } from '../terminal/text-file.ts';
 
 const DEFAULT_FILES = ['tocsin.yaml', 'tocsin.yml'];
 const YAML = /\.ya?ml$/i;
 
 /**
- * The files to read, sorted by name. A folder stands for its .yaml and .yml files at any depth, except hidden ones.
+ * The files to read, sorted by name; `-` is standard input. A folder stands for its .yaml and .yml files at any depth, except hidden ones.
  * @param paths empty: `tocsin.yaml` in the working directory
  * @throws CliError if there is none
  */
@@ -16,10 +17,11 @@ export async function findFiles(paths: readonly string[], cwd: string): Promise<
     throw new CliError('There is no tocsin.yaml in this folder. Name a file or a folder with -f.');
   }
   const found = await Promise.all(paths.map((path) => findIn(resolve(cwd, path), path)));
-  return [...new Set(found.flat())].map((file) => relative(cwd, file) || file);
+  return [...new Set(found.flat())].map((file) => (file === STDIN.path ? file : relative(cwd, file) || file));
 }
 
 async function findIn(path: string, shown: string): Promise<string[]> {
+  if (shown === STDIN.path) return [shown];
   const kind = await kindOf(path);
   if (kind === null) throw new CliError(`There is no file or folder ${shown}.`);
   if (kind === 'file') return [path];
@@ -45,6 +47,12 @@ async function walk(folder: string, seen: Set<string>): Promise<string[]> {
     else if ((entry.isFile() || entry.isSymbolicLink()) && YAML.test(entry.name)) files.push(path);
   }
   return files;
+}
+
+/** Whether any of the paths is a folder. */
+export async function includesFolder(paths: readonly string[], cwd: string): Promise<boolean> {
+  const kinds = await Promise.all(paths.map((path) => kindOf(resolve(cwd, path))));
+  return kinds.includes('folder');
 }
 
 async function kindOf(path: string): Promise<'file' | 'folder' | null> {

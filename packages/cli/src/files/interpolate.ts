@@ -3,33 +3,69 @@ type Env = Readonly<Record<string, string | undefined>>;
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
+interface Problems {
+  readonly onError: (message: string) => void;
+  /** An environment variable that is not set or empty, and has no default. */
+  readonly onUnset: (name: string, state: UnsetState) => void;
+}
+export type UnsetState = 'is not set' | 'is empty';
+
 /**
  * Replaces `${NAME}` with the environment variable, and `${NAME:-default}` with the default if the variable is unset or empty. `$${` is an
- * escaped `${`. The value of a variable is never parsed as YAML.
+ * escaped `${`. The value of a variable is never parsed as YAML. An unset variable becomes a stand-in, so that it causes one error only.
+ * @param path of the text in its file
  */
-export function interpolate(text: string, env: Env, onError: (message: string) => void): string {
-  return text.replaceAll(PLACEHOLDER, (placeholder: string, inner: string | undefined) => {
+export function interpolate(
+  text: string,
+  path: readonly string[],
+  env: Env,
+  { onError, onUnset }: Problems,
+): string {
+  return text.replaceAll(PLACEHOLDER, (placeholder: string, inner: string | undefined, offset: number) => {
     if (placeholder === '$${') return '${';
     const [, name, fallback] = VARIABLE.exec(inner ?? '') ?? [];
     if (name === undefined) {
       onError(`${placeholder} is not a variable; write $${placeholder} for this literal text`);
-      return '';
+      return 'invalid';
     }
     // The default would end at the first brace, and the rest would be sent as text.
     if (fallback?.includes('${') === true) {
       onError(`the default of ${name} contains another variable, which is not supported`);
-      return '';
+      return 'invalid';
     }
     const value = env[name];
     if (value !== undefined && value !== '') return value;
-    if (fallback === undefined) {
-      const state = value === undefined ? 'is not set' : 'is empty';
-      onError(
-        `the environment variable ${name} ${state}; \${${name}:-text} sets a default, $\${ is a literal \${`,
-      );
-    }
-    return fallback ?? '';
+    if (fallback !== undefined) return fallback;
+    onUnset(name, value === undefined ? 'is not set' : 'is empty');
+    return standIn(name, path, text, placeholder, offset);
   });
+}
+
+/** Valid values of fields in which `variable` is none. */
+const STAND_INS: Readonly<Record<string, string>> = { method: 'GET', type: 'HTTP' };
+const MAX_CHARACTERS = 40;
+
+/** Different for each variable, because keys must not repeat. */
+function standIn(
+  name: string,
+  path: readonly string[],
+  text: string,
+  placeholder: string,
+  offset: number,
+): string {
+  const field = path.at(-1) ?? '';
+  if (/url$/i.test(field)) return urlStandIn(text, placeholder, offset);
+  const words = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  return STAND_INS[field] ?? `variable-${words.slice(-MAX_CHARACTERS)}`.replace(/-+$/, '');
+}
+
+/**
+ * A text that makes a URL with a variable valid. A variable at the start is a scheme or begins with one; a variable after a colon is a
+ * port.
+ */
+export function urlStandIn(url: string, placeholder: string, offset: number): string {
+  if (offset === 0) return url.startsWith('://', placeholder.length) ? 'https' : 'https://variable.invalid';
+  return url[offset - 1] === ':' ? '443' : 'variable';
 }
 
 /** Whether a text, or any text in an object or list, contains a variable. */

@@ -4,11 +4,11 @@ import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-se
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
-import { readText } from '../terminal/text-file.ts';
+import { readText, STDIN } from '../terminal/text-file.ts';
 import { findFiles } from './find-files.ts';
-import { containsVariable, interpolate, mapTexts } from './interpolate.ts';
+import { containsVariable, interpolate, mapTexts, type UnsetState } from './interpolate.ts';
 import {
-  invalidFiles,
+  InvalidFilesError,
   positionText,
   parseYaml,
   type FileError,
@@ -31,6 +31,25 @@ export interface FileSet {
   readonly monitors: readonly FileMonitor[];
 }
 
+/** What files contain. */
+export interface FileContents {
+  /** Complete only without errors. */
+  readonly sets: readonly FileSet[];
+  readonly fileCount: number;
+  readonly errors: readonly FileError[];
+  /** One error for each unset variable, with all of its positions. */
+  readonly unset: readonly FileError[];
+}
+
+type Input = Pick<Terminal, 'cwd' | 'env'> & Partial<Pick<Terminal, 'readStdin'>>;
+
+/** Receives the problems of a file. */
+interface Problems {
+  readonly errors: FileError[];
+  /** By variable. */
+  readonly unset: Map<string, { readonly state: UnsetState; readonly positions: Position[] }>;
+}
+
 /** The file without its monitors and defaults, which are validated one by one. */
 const outerSchema = monitorFileSchema.extend({
   defaults: z.record(z.string(), z.unknown(), { error: 'must be fields of a monitor' }).nullish(),
@@ -40,51 +59,76 @@ const outerSchema = monitorFileSchema.extend({
 /**
  * Reads files, or the files of folders, and validates them as the API does.
  * @param source of files that name none
- * @throws CliError with every error and its position
+ * @throws CliError with every error and its position, including unset variables
  */
 export async function loadSets(
   paths: readonly string[],
   source: string | undefined,
-  { cwd, env }: Pick<Terminal, 'cwd' | 'env'>,
-): Promise<FileSet[]> {
-  const names = await findFiles(paths, cwd);
-  const files = await Promise.all(names.map(async (name) => parseYaml(name, await readText(name, cwd))));
-  const errors: FileError[] = [];
-  const sets = new Map<string, FileMonitor[]>();
-  for (const file of files) {
-    const set = readFile(file, source, env, errors);
-    sets.set(set.source, [...(sets.get(set.source) ?? []), ...set.monitors]);
-  }
-  errors.push(...repeatedKeys([...sets.values()].flat()));
-  if (errors.length > 0) throw invalidFiles(errors);
-  return [...sets]
-    .map(([name, monitors]) => ({ source: name, monitors }))
-    .toSorted((one, other) => (one.source < other.source ? -1 : 1));
+  input: Input,
+): Promise<readonly FileSet[]> {
+  const { sets, errors, unset } = await readSets(paths, source, input);
+  if (errors.length + unset.length > 0) throw new InvalidFilesError([...unset, ...errors]);
+  return sets;
 }
 
-/** @param errors receives the errors of the file */
+/** Like `loadSets`, but returns the errors. @throws CliError if a file cannot be read */
+export async function readSets(
+  paths: readonly string[],
+  source: string | undefined,
+  input: Input,
+): Promise<FileContents> {
+  const names = await findFiles(paths, input.cwd);
+  const texts = await Promise.all(names.map(async (name) => [name, await readText(name, input)] as const));
+  const problems: Problems = { errors: [], unset: new Map() };
+  const sets = new Map<string, FileMonitor[]>();
+  for (const [name, text] of texts) {
+    const set = readFile(name === STDIN.path ? STDIN.name : name, text, source, input.env, problems);
+    if (set !== null) sets.set(set.source, [...(sets.get(set.source) ?? []), ...set.monitors]);
+  }
+  problems.errors.push(...repeatedKeys([...sets.values()].flat()));
+  return {
+    sets: [...sets]
+      .map(([name, monitors]) => ({ source: name, monitors }))
+      .toSorted((one, other) => (one.source < other.source ? -1 : 1)),
+    fileCount: names.length,
+    errors: problems.errors,
+    unset: [...problems.unset].flatMap(([name, { state, positions }]) =>
+      toUnsetError(name, state, positions),
+    ),
+  };
+}
+
+function toUnsetError(name: string, state: UnsetState, [first, ...others]: readonly Position[]): FileError[] {
+  if (first === undefined) return [];
+  const also = others.length === 0 ? '' : `; also used at ${others.map(positionText).join(', ')}`;
+  const message = `the environment variable ${name} ${state}; \${${name}:-text} sets a default, $\${ is a literal \${${also}`;
+  return [{ position: first, message }];
+}
+
+/** @returns null if the file is not valid YAML, or its outer fields are not valid */
 function readFile(
-  file: YamlFile,
+  name: string,
+  text: string,
   source: string | undefined,
   env: Terminal['env'],
-  errors: FileError[],
-): FileSet {
+  problems: Problems,
+): FileSet | null {
+  const file = parseFile(name, text, problems);
+  if (file === null) return null;
   const report = (path: readonly string[], message: string): void => {
-    errors.push({ position: file.position(path), message });
+    problems.errors.push({ position: file.position(path), message });
   };
-  const value = mapTexts(file.value, (text, path) =>
-    interpolate(text, env, (message) => report(path, message)),
-  );
+  const value = withVariables(file, env, problems);
   const outer = outerSchema.safeParse(value);
   if (!outer.success) {
     for (const { path, message } of toFieldErrors(outer.error.issues, monitorFileSchema))
       report(path.split('.'), path === '' ? 'must contain source and monitors' : `${path} ${message}`);
-    return { source: '', monitors: [] };
+    return null;
   }
   const defaults = fileDefaultsSchema.safeParse(outer.data.defaults ?? {});
   if (!defaults.success) {
     for (const { path, message } of toFieldErrors(defaults.error.issues, fileDefaultsSchema))
-      report(['defaults', ...path.split('.')], withField(path, message));
+      report(['defaults', ...segmentsOf(path)], withField(path, message));
   }
   const own = outer.data.source ?? source?.trim();
   if (own === undefined)
@@ -93,27 +137,49 @@ function readFile(
   return {
     source: own ?? '',
     monitors: (outer.data.monitors ?? []).flatMap((entry, index) =>
-      readMonitor(file, index, entry, applied, errors),
+      readMonitor(file, index, entry, applied, problems.errors),
     ),
   };
+}
+
+function parseFile(name: string, text: string, { errors }: Problems): YamlFile | null {
+  try {
+    return parseYaml(name, text);
+  } catch (error) {
+    if (!(error instanceof InvalidFilesError)) throw error;
+    errors.push(...error.errors);
+    return null;
+  }
+}
+
+function withVariables(file: YamlFile, env: Terminal['env'], { errors, unset }: Problems): unknown {
+  return mapTexts(file.value, (text, path) =>
+    interpolate(text, path, env, {
+      onError: (message) => void errors.push({ position: file.position(path), message }),
+      onUnset: (name, state) => {
+        const { positions } = unset.get(name) ?? { positions: [] };
+        unset.set(name, { state, positions: [...positions, file.position(path)] });
+      },
+    }),
+  );
 }
 
 function readMonitor(
   file: YamlFile,
   index: number,
   entry: unknown,
-  defaults: Readonly<Record<string, unknown>>,
+  defaults: Fields,
   errors: FileError[],
 ): FileMonitor[] {
   const at = ['monitors', String(index)];
   const position = (path: string): Position => {
-    const segments = path === '' ? [] : path.split('.');
-    const [field = ''] = segments;
-    const isDefault = !file.has([...at, field]) && file.has(['defaults', field]);
+    const segments = segmentsOf(path);
+    const [field = '', ...rest] = segments;
+    const depth = field === 'labels' ? [field, ...rest] : [field];
+    const isDefault = !file.has([...at, ...depth]) && file.has(['defaults', ...depth]);
     return file.position([...(isDefault ? ['defaults'] : at), ...segments]);
   };
-  const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
-  const fields: unknown = isObject ? { ...defaults, ...entry } : entry;
+  const fields: unknown = isObject(entry) ? withDefaults(defaults, entry) : entry;
   const parsed = validateMonitor(monitorSetEntrySchema, fields);
   for (const { path, message } of parsed.errors) {
     const text =
@@ -133,11 +199,31 @@ function readMonitor(
   ];
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A field replaces its default as a whole. Labels are added to the default ones; null removes them all. */
+function withDefaults(defaults: Fields, entry: Fields): Fields {
+  const [common, own] = [defaults['labels'], entry['labels']];
+  const merged = isObject(common) && isObject(own) ? { labels: { ...common, ...own } } : {};
+  return { ...defaults, ...entry, ...merged };
+}
+
 /** @param value the file before variables are replaced */
 function fieldsWithVariables(value: unknown, index: number): ReadonlyMap<string, unknown> {
-  const { defaults, monitors } = value as { defaults?: object | null; monitors: readonly object[] };
-  const fields = Object.entries({ ...defaults, ...monitors[index] });
+  const { defaults, monitors } = value as { defaults?: Fields | null; monitors: readonly Fields[] };
+  const fields = Object.entries(withDefaults(defaults ?? {}, monitors[index] ?? {}));
   return new Map(fields.filter(([, field]) => containsVariable(field)));
+}
+
+/** The parts of a dotted path. Keys of labels may contain dots. */
+function segmentsOf(path: string): string[] {
+  if (path === '') return [];
+  const [, labels, key] = /^(labels)\.(.+)$/s.exec(path) ?? [];
+  return labels === undefined || key === undefined ? path.split('.') : [labels, key];
 }
 
 function withField(path: string, message: string): string {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
+import { createMonitorSchema, MONITOR_DEFAULTS } from '@tocsin/contracts/monitors/monitor';
 import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
 import { CliError } from '../terminal/cli-error.ts';
@@ -45,7 +46,7 @@ export function writeMonitors(
     const { headers, body, ...rest } = fields;
     const shownHeaders = Object.entries((headers ?? {}) as Readonly<Record<string, string>>).map(
       ([name, value]): [string, string] => {
-        const isPublic = PUBLIC_HEADERS.has(name.toLowerCase());
+        const isPublic = PUBLIC_HEADERS.has(name.toLowerCase()) && value !== HIDDEN_SECRET;
         return [name, isPublic ? toText(value) : hide(externalId, ['headers', name], value)];
       },
     );
@@ -66,6 +67,11 @@ export function writeMonitors(
   };
 }
 
+/** Whether the key may not read the body, or the values of the headers. */
+export function hasHiddenSecret({ headers, body }: Fields): boolean {
+  return body === HIDDEN_SECRET || Object.values((headers ?? {}) as Fields).includes(HIDDEN_SECRET);
+}
+
 /** Lists the variables that must be set to apply the file. */
 export function noteVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
   if (variables.size === 0) return;
@@ -74,16 +80,15 @@ export function noteVariables(variables: WrittenFile['variables'], { note }: Pic
   );
 }
 
-const DEFAULTS: Fields = createMonitorSchema.parse({ name: '-', url: 'https://example.com' });
-
-/** In the order of the documentation. */
+/** In the order of the documentation, always with the required fields. */
 function nonDefaultFields(fields: Fields): Record<string, unknown> {
+  const defaults: Fields = MONITOR_DEFAULTS;
   const names = Object.keys(createMonitorSchema.shape).filter(
     (name) =>
       name !== 'externalId' &&
       name !== 'source' &&
       fields[name] !== undefined &&
-      JSON.stringify(fields[name]) !== JSON.stringify(DEFAULTS[name]),
+      JSON.stringify(fields[name]) !== JSON.stringify(defaults[name]),
   );
   return Object.fromEntries(names.map((name) => [name, fields[name]]));
 }

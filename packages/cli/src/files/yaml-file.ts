@@ -1,5 +1,16 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Document,
+  type ErrorCode,
+  type Node,
+} from 'yaml';
 import { CliError } from '../terminal/cli-error.ts';
 
 /** A position in a file. Line and column count from 1. */
@@ -20,16 +31,18 @@ export function positionText({ file, line, column }: Position): string {
 
 const MAX_ERRORS = 50;
 
-/** The error for invalid files, with the position of each problem. */
-export function invalidFiles(errors: readonly FileError[]): CliError {
-  const lines = errors
-    .slice(0, MAX_ERRORS)
-    .map(({ position, message }) => `  ${positionText(position)}: ${message}`);
-  if (errors.length > MAX_ERRORS) lines.push(`  … and ${errors.length - MAX_ERRORS} more`);
-  return new CliError(
-    errors.length === 1 ? '1 error in the files:' : `${errors.length} errors in the files:`,
-    lines,
-  );
+/** Invalid files, with the position of each problem. */
+export class InvalidFilesError extends CliError {
+  readonly errors: readonly FileError[];
+
+  constructor(errors: readonly FileError[]) {
+    const lines = errors
+      .slice(0, MAX_ERRORS)
+      .map(({ position, message }) => `  ${positionText(position)}: ${message}`);
+    if (errors.length > MAX_ERRORS) lines.push(`  … and ${errors.length - MAX_ERRORS} more`);
+    super(errors.length === 1 ? '1 error in the files:' : `${errors.length} errors in the files:`, lines);
+    this.errors = errors;
+  }
 }
 
 /** A parsed file with the positions of its parts. */
@@ -44,7 +57,34 @@ export interface YamlFile {
 /** Ten for each monitor of the largest set. Nested aliases that would exhaust the memory exceed this by far. */
 const MAX_ALIASES = 10 * LIMITS.monitorSetSize;
 
-/** @throws CliError if the text is not valid YAML */
+/** What to correct, by the error of the parser. */
+const MESSAGES: Readonly<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: 'an alias (`*name`) cannot have an anchor or a tag',
+  BAD_ALIAS: 'this name of an anchor or alias is not valid',
+  BAD_COLLECTION_TYPE: 'the tag does not fit the value',
+  BAD_DIRECTIVE: 'this directive (`%…`) is not valid',
+  BAD_DQ_ESCAPE: 'this escape sequence is not valid; use single quotes, or write `\\\\` for a backslash',
+  BAD_INDENT: 'the indentation is wrong, or a closing bracket is missing',
+  BAD_PROP_ORDER: 'an anchor or a tag must be directly before its value',
+  BAD_SCALAR_START: 'a text cannot start with this character; put the text in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'this line contains another `key:`; put a text that contains `: ` in quotes',
+  BLOCK_IN_FLOW: 'lists with `- ` and indented keys cannot be inside of [ ] or { }',
+  DUPLICATE_KEY: 'this key is used twice',
+  IMPOSSIBLE: 'the YAML is not valid here',
+  KEY_OVER_1024_CHARS: 'a key must be at most 1,024 characters long',
+  MISSING_CHAR: 'a quote, bracket, comma, `:` or space is missing here',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line; is a `:` or a quote missing?',
+  MULTIPLE_ANCHORS: 'a value can have only one anchor',
+  MULTIPLE_DOCS: 'a file must contain one YAML document; move the part after `---` to a file of its own',
+  MULTIPLE_TAGS: 'a value can have only one tag',
+  NON_STRING_KEY: 'a key must be a text',
+  RESOURCE_EXHAUSTION: 'the YAML is nested too deeply',
+  TAB_AS_INDENT: 'tabs cannot be used for indentation; use spaces',
+  TAG_RESOLVE_FAILED: 'the tag (`!…`) does not fit the value, or is not known',
+  UNEXPECTED_TOKEN: 'this text is not expected here; is a quote or bracket missing before it?',
+};
+
+/** @throws InvalidFilesError if the text is not valid YAML */
 export function parseYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, merge: true, prettyErrors: false });
@@ -52,24 +92,41 @@ export function parseYaml(name: string, text: string): YamlFile {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  if (document.errors.length > 0) {
-    throw invalidFiles(
-      document.errors.map(({ pos, message }) => ({ position: positionAt(pos[0]), message })),
-    );
-  }
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: MAX_ALIASES });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : 'cannot be parsed';
-    throw invalidFiles([{ position: positionAt(0), message }]);
-  }
+  const errors = document.errors.map(({ pos, code }) => ({
+    position: positionAt(pos[0]),
+    message: MESSAGES[code],
+  }));
+  visit(document, {
+    Alias(_, alias, ancestors) {
+      const target = alias.resolve(document);
+      if (target !== undefined && !ancestors.includes(target)) return;
+      const message =
+        target === undefined
+          ? `there is no anchor &${alias.source} before this alias`
+          : `the alias *${alias.source} is inside of the value that it stands for`;
+      errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });
+    },
+  });
+  if (errors.length > 0) throw new InvalidFilesError(errors);
   return {
     name,
-    value,
+    value: toValue(document, positionAt(0)),
     position: (path) => positionAt(locate(document, path).offset),
     has: (path) => locate(document, path).depth === path.length,
   };
+}
+
+function toValue(document: Document.Parsed, position: Position): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    // The parser has no codes for these errors.
+    const isTooLarge = error instanceof ReferenceError && error.message.startsWith('Excessive');
+    const message = isTooLarge
+      ? `aliases stand for more than ${MAX_ALIASES} values`
+      : 'an alias or a merge (`<<`) cannot be resolved; only objects can be merged';
+    throw new InvalidFilesError([{ position, message }]);
+  }
 }
 
 /** The start of the deepest existing part of a path: a key, or an item of a list. */

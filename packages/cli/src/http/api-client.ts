@@ -9,6 +9,7 @@ import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import type { monitorLookupRoutes, monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import type { Region, regionRoutes } from '@tocsin/contracts/regions/routes';
 import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import { got, HTTPError, RequestError, type Got } from 'got';
 import type { z } from 'zod';
@@ -29,6 +30,7 @@ export interface ApiClientOptions {
 type Routes = typeof monitorRoutes &
   typeof monitorLookupRoutes &
   typeof monitorSetRoutes &
+  typeof regionRoutes &
   typeof cliMaintenanceWindowRoutes;
 
 const RETRIES = 4;
@@ -63,6 +65,10 @@ export class ApiClient {
     const { monitors } = await this.#api(until)('GET /api/cli/monitors');
     if (Array.isArray(monitors)) return monitors;
     throw new ApiError(`The server at ${this.url} is not Tocsin. Check TOCSIN_URL.`, 200);
+  }
+
+  async listRegions(): Promise<Region[]> {
+    return (await this.#api()('GET /api/cli/regions')).regions;
   }
 
   async getMonitor(id: string): Promise<{ monitor: Monitor; etag: string }> {

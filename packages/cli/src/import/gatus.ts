@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { mapTexts } from '../files/interpolate.ts';
+import { containsVariable, mapTexts, urlStandIn } from '../files/interpolate.ts';
 import { CliError } from '../terminal/cli-error.ts';
 import {
   bodyFor,
-  headerValues,
+  textValues,
+  labelsFrom,
   seconds,
   skipped,
   unsupportedMethod,
+  type Imported,
   type Translation,
 } from './translation.ts';
 
@@ -27,11 +29,12 @@ const endpoint = z.looseObject({
   url: z.string(),
   method: z.string().nullish(),
   body: z.string().nullish(),
-  headers: headerValues.nullish(),
+  headers: textValues.nullish(),
   interval: z.string().nullish(),
   conditions: z.array(z.string()).nullish(),
   alerts: z.array(alert).nullish(),
   graphql: z.boolean().nullish(),
+  'extra-labels': textValues.nullish(),
   client: z
     .looseObject({
       timeout: z.string().nullish(),
@@ -44,11 +47,21 @@ type Endpoint = z.infer<typeof endpoint>;
 
 const named = z.looseObject({ name: z.string() });
 
+/** The daily or weekly maintenance of all endpoints. */
+const maintenance = z.looseObject({
+  enabled: z.boolean().nullish(),
+  start: z.string().nullish(),
+  duration: z.string().nullish(),
+  timezone: z.string().nullish(),
+  every: z.array(z.string()).nullish(),
+});
+
 const configuration = z.looseObject({
   endpoints: z.array(z.unknown()).nullish(),
   services: z.array(z.unknown()).nullish(),
   'external-endpoints': z.array(named).nullish(),
   suites: z.array(named).nullish(),
+  maintenance: maintenance.nullish().catch({}),
   alerting: z
     .record(z.string(), z.looseObject({ 'default-alert': alert.partial().nullish() }).nullish())
     .nullish(),
@@ -56,7 +69,7 @@ const configuration = z.looseObject({
 type Alerting = z.infer<typeof configuration>['alerting'];
 
 /** @param content the parsed configuration. @throws CliError if it is not one */
-export function fromGatus(content: unknown): Translation[] {
+export function fromGatus(content: unknown): Imported {
   const { data } = configuration.safeParse(mapTexts(content, toTocsinVariables));
   const entries = data?.endpoints ?? data?.services;
   if (!data || !entries) throw new CliError('The file is not a Gatus configuration: it has no `endpoints`.');
@@ -67,9 +80,24 @@ export function fromGatus(content: unknown): Translation[] {
       : skipped(`endpoint ${index + 1}`, 'it cannot be parsed');
   });
   const others = [...(data['external-endpoints'] ?? []), ...(data.suites ?? [])];
+  return {
+    translations: [
+      ...translated,
+      ...others.map(({ name }) => skipped(name, 'suites and external endpoints are not supported')),
+    ],
+    remarks: data.maintenance ? maintenanceRemarks(data.maintenance) : [],
+  };
+}
+
+/** A file cannot contain maintenance windows. */
+function maintenanceRemarks(gatus: z.infer<typeof maintenance>): string[] {
+  const { enabled, start, duration, timezone, every } = gatus;
+  if (enabled === false) return [];
+  const days = (every ?? []).map((day) => day.slice(0, 2).toUpperCase());
+  const rule = days.length === 0 ? 'FREQ=DAILY' : `FREQ=WEEKLY;BYDAY=${days.join(',')}`;
+  const when = `from ${start ?? '?'} for ${duration ?? '?'} (${timezone ?? 'UTC'})`;
   return [
-    ...translated,
-    ...others.map(({ name }) => skipped(name, 'suites and external endpoints are not supported')),
+    `not imported: maintenance ${when}. Create a maintenance window for all monitors that repeats with ${rule}`,
   ];
 }
 
@@ -89,6 +117,14 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
     headers: gatus.headers ?? null,
     body: bodyFor(method, gatus.body),
     assertions: assertionsOf(gatus.conditions ?? [], remarks),
+    labels: labelsFrom(
+      [
+        ...(gatus.group ? [['group', gatus.group] as const] : []),
+        ...Object.entries(gatus['extra-labels'] ?? {}),
+      ],
+      remarks,
+      containsVariable,
+    ),
   };
   return { name, fields, remarks: [...remarks, ...lossesOf(gatus)] };
 }
@@ -196,14 +232,9 @@ function toTocsinVariables(text: string): string {
   );
 }
 
-/**
- * A URL with stand-ins for its variables, for validation. A variable at the start is a scheme or begins with one; a variable after a
- * colon is a port.
- */
+/** A URL with stand-ins for its variables, for validation. */
 export function withStandIns(url: string): string {
-  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) => {
-    if (found === '$${') return found;
-    if (offset === 0) return url.startsWith('://', found.length) ? 'https' : 'https://variable.invalid';
-    return url[offset - 1] === ':' ? '443' : 'variable';
-  });
+  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) =>
+    found === '$${' ? found : urlStandIn(url, found, offset),
+  );
 }

@@ -1,3 +1,4 @@
+import { labelKeyProblem } from '@tocsin/contracts/labels/labels';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
@@ -5,8 +6,8 @@ import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
 
-/** Headers in the file of another tool, where numbers and booleans may have no quotes. */
-export const headerValues = z.record(
+/** Headers or labels in the file of another tool, where numbers and booleans may have no quotes. */
+export const textValues = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean()]).transform(String),
 );
@@ -17,6 +18,13 @@ export interface Translation {
   /** Null: Tocsin cannot check it; `remarks` say why. */
   readonly fields: Readonly<Record<string, unknown>> | null;
   /** What was not imported. */
+  readonly remarks: readonly string[];
+}
+
+/** A translated file. */
+export interface Imported {
+  readonly translations: readonly Translation[];
+  /** What was not imported and concerns no single monitor. */
   readonly remarks: readonly string[];
 }
 
@@ -41,7 +49,8 @@ export function validateTranslations(
     if (fields === null) continue;
     const externalId = keyFor(name, taken);
     const url = replaceVariables === null ? fields['url'] : replaceVariables(String(fields['url']));
-    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...fields, url });
+    // `labelsFrom` returns only valid labels, or variables.
+    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...fields, url, labels: {} });
     if (errors.length === 0) monitors.push({ externalId, fields });
     else remarks.push(...errors.map(({ path, message }) => `${name}: skipped: ${path} ${message}`));
   }
@@ -59,6 +68,44 @@ export function seconds(
   const rounded = Math.min(Math.max(Math.round(given), min), max);
   if (rounded !== given) remarks.push(`${field} changed from ${given} s to ${rounded} s`);
   return rounded;
+}
+
+/** Characters that a label may not contain. */
+const INVALID = /[^A-Za-z0-9_.-]+/g;
+const ENDS = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
+
+/**
+ * Labels from names of another tool. A remark reports each name that changed, and each one that cannot be a label.
+ * @param given keys and values; the first of a key counts
+ * @param isVariable whether a value stays as it is
+ */
+export function labelsFrom(
+  given: readonly (readonly [key: string, value: string])[],
+  remarks: string[],
+  isVariable: (value: string) => boolean = () => false,
+): Record<string, string> | undefined {
+  const labels = new Map<string, string>();
+  for (const [givenKey, givenValue] of given) {
+    const text = givenValue === '' ? givenKey : `${givenKey}=${givenValue}`;
+    const key = labelKeyProblem(givenKey) === null ? givenKey : toLabelText(givenKey);
+    const value = isVariable(givenValue) ? givenValue : toLabelText(givenValue);
+    if (key === '') remarks.push(`not imported: label ${text}, which has no letters or digits`);
+    else if (labels.has(key)) remarks.push(`not imported: label ${text}, because there is another ${key}`);
+    else if (labels.size === LIMITS.labelCount)
+      remarks.push(`not imported: label ${text}, because a monitor can have ${LIMITS.labelCount} labels`);
+    else {
+      labels.set(key, value);
+      if (key !== givenKey || value !== givenValue)
+        remarks.push(`label ${text} changed to ${value === '' ? key : `${key}=${value}`}`);
+    }
+  }
+  return labels.size === 0 ? undefined : Object.fromEntries(labels);
+}
+
+function toLabelText(text: string): string {
+  const ascii = text.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+  const words = ascii.replaceAll(INVALID, '-').replaceAll(ENDS, '');
+  return words.slice(0, LIMITS.labelNameCharacters).replaceAll(ENDS, '');
 }
 
 /** Null if Tocsin supports the method. */

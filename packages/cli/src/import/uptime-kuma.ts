@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
 import {
   bodyFor,
-  headerValues,
+  textValues,
+  labelsFrom,
   seconds,
   skipped,
   unsupportedMethod,
+  type Imported,
   type Translation,
 } from './translation.ts';
 
@@ -49,13 +51,14 @@ type KumaMonitor = z.infer<typeof kumaMonitor>;
 const backup = z.looseObject({ monitorList: z.array(z.unknown()) });
 
 /** @param content the parsed backup. @throws CliError if it is not one */
-export function fromUptimeKuma(content: unknown): Translation[] {
+export function fromUptimeKuma(content: unknown): Imported {
   const { data } = backup.safeParse(content);
   if (!data) throw new CliError('The file is not a backup of Uptime Kuma: it has no `monitorList`.');
-  return data.monitorList.map((entry, index) => {
+  const translations = data.monitorList.map((entry, index) => {
     const parsed = kumaMonitor.safeParse(entry);
     return parsed.success ? translate(parsed.data) : skipped(`monitor ${index + 1}`, 'it cannot be parsed');
   });
+  return { translations, remarks: [] };
 }
 
 function translate(kuma: KumaMonitor): Translation {
@@ -77,6 +80,7 @@ function translate(kuma: KumaMonitor): Translation {
     headers: Object.keys(headers).length === 0 ? null : headers,
     body,
     assertions: assertionsOf(kuma, remarks),
+    labels: labelsOf(kuma, remarks),
   };
   return { name, fields, remarks: [...remarks, ...lossesOf(kuma)] };
 }
@@ -91,7 +95,7 @@ function unsupportedReason({ type, url, method, active, upsideDown }: KumaMonito
 function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   if (kuma.headers) {
-    const parsed = headerValues.safeParse(parseJson(kuma.headers));
+    const parsed = textValues.safeParse(parseJson(kuma.headers));
     if (parsed.success) Object.assign(headers, parsed.data);
     else remarks.push('not imported: headers, which are not a JSON object with text values');
   }
@@ -102,6 +106,17 @@ function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string>
     headers['Authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
   }
   return headers;
+}
+
+const kumaTag = z.looseObject({ name: z.string(), value: text });
+
+/** A tag has a name and, if the user gave one, a value. */
+function labelsOf({ tags }: KumaMonitor, remarks: string[]): Record<string, string> | undefined {
+  const pairs = (tags ?? []).flatMap((tag): [string, string][] => {
+    const { data } = kumaTag.safeParse(tag);
+    return data === undefined ? [] : [[data.name, data.value ?? '']];
+  });
+  return labelsFrom(pairs, remarks);
 }
 
 /** The content type that Uptime Kuma sends, unless the monitor's own headers name one. */
@@ -143,7 +158,6 @@ function lossesOf(kuma: KumaMonitor): string[] {
     kuma.proxyId && 'not imported: proxy',
     kuma.description && 'not imported: description',
     kuma.parent && 'not imported: group',
-    kuma.tags?.length && 'not imported: tags',
   ];
   return losses.flatMap((loss) => loss || []);
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { buffer } from 'node:stream/consumers';
 import cliProgress from 'cli-progress';
 import picocolors from 'picocolors';
 import yoctoSpinner from 'yocto-spinner';
@@ -31,6 +32,7 @@ export function processTerminal(signal: AbortSignal): Terminal {
   return {
     env,
     cwd: process.cwd(),
+    readStdin: () => buffer(stdin),
     isInteractive: stdin.isTTY && (stderr.isTTY || stdout.isTTY),
     colors: picocolors.createColors(supportsColor && stdout.isTTY),
     signal,

@@ -26,6 +26,8 @@ export async function withProgress<Result>(
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Reads standard input to its end. */
+  readonly readStdin: () => Promise<Uint8Array>;
   /** Whether a user can answer questions. */
   readonly isInteractive: boolean;
   /** For `print`. Without colors if stdout is not a terminal, or with `NO_COLOR`. */

@@ -1,13 +1,44 @@
+import { isUtf8 } from 'node:buffer';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CliError } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
-/** @throws CliError if the file cannot be read */
-export async function readText(file: string, cwd: string): Promise<string> {
-  return readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    throw new CliError(`Could not read ${file}.`, [], error);
+/** The name of standard input on the command line, and in messages. */
+export const STDIN = { path: '-', name: 'stdin' } as const;
+
+/**
+ * Reads a UTF-8 file without its byte order mark.
+ * @param file `-` is standard input
+ * @throws CliError if it cannot be read, or is not UTF-8
+ */
+export async function readText(
+  file: string,
+  { cwd, readStdin }: Pick<Terminal, 'cwd'> & Partial<Pick<Terminal, 'readStdin'>>,
+): Promise<string> {
+  const name = file === STDIN.path ? STDIN.name : file;
+  const reading = file === STDIN.path && readStdin !== undefined ? readStdin() : readFile(resolve(cwd, file));
+  const bytes = await reading.catch((error: unknown) => {
+    throw new CliError(`Could not read ${name}.`, [], error);
   });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new CliError(
+      `${name}:${lineOfInvalidUtf8(bytes)}: the file is not valid UTF-8. Save it as UTF-8.`,
+      [],
+      error,
+    );
+  }
+}
+
+function lineOfInvalidUtf8(bytes: Uint8Array): number {
+  const newline = 10;
+  for (let line = 1, start = 0; ; line += 1) {
+    const end = bytes.indexOf(newline, start);
+    if (end === -1 || !isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
+  }
 }
 
 /** Checks before work that cannot be undone. @throws CliError if the file exists */

@@ -24,17 +24,21 @@ export const regionSchema = component(
 );
 export type Region = z.infer<typeof regionSchema>;
 
-const common = { tag: 'Regions', access: 'member' } as const;
+const common = {
+  tag: 'Regions',
+  description:
+    "The regions of the account's monitors and those in the settings, at most five seconds old. No checker checks the monitors of a region that is not `served`.",
+  response: z.strictObject({ regions: z.array(regionSchema) }),
+  responseExample: {
+    regions: [{ region: 'eu-west-1', workers: 2, waiting: 0, lagSeconds: 0, monitors: 12, served: true }],
+  },
+} as const;
 
 export const regionRoutes = defineRoutes(common, {
-  listRegions: {
+  listRegions: { endpoint: 'GET /api/cli/regions', summary: 'List regions', access: 'key' },
+  listRegionsInDashboard: {
     endpoint: 'GET /api/dashboard/regions',
-    summary: 'List regions',
-    description:
-      "The regions of the account's monitors and those in the settings, at most five seconds old. No checker checks the monitors of a region that is not `served`.",
-    response: z.strictObject({ regions: z.array(regionSchema) }),
-    responseExample: {
-      regions: [{ region: 'eu-west-1', workers: 2, waiting: 0, lagSeconds: 0, monitors: 12, served: true }],
-    },
+    summary: 'List regions in the dashboard',
+    access: 'member',
   },
 });

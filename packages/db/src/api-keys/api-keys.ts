@@ -1,4 +1,4 @@
-import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
@@ -147,7 +147,7 @@ function auditKey(
   what: 'created' | 'deleted',
   { id, name, scopes, sources, expiresAt }: ApiKeyRow,
 ): AuditRecord {
-  const fields = { name, key: AUDITED_SECRET, scopes, sources, expiresAt };
+  const fields = { name, key: HIDDEN_SECRET, scopes, sources, expiresAt };
   const changes = what === 'created' ? changesOf(null, fields) : changesOf(fields, null);
   return { action: `apiKey.${what}`, target: { type: 'apiKey', id, name }, changes };
 }

@@ -90,9 +90,25 @@ export async function matchOwner(
         where id = any(${ids}) and deleted_at is null and selector is not null`
     : query(tx, ownerRow)`
         select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
-        from maintenance_windows where id = any(${ids}) and (selector is not null or all_monitors)`);
+        from maintenance_windows where id = any(${ids}) and state <> 'ended'
+          and (selector is not null or all_monitors)`);
   const monitors = owners.length === 0 ? [] : await readLabelled(tx, accountId);
   await replaceMatches(tx, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
+}
+
+/**
+ * Deletes what windows that have just ended matched, so that the rows of windows for short work do not pile up. If such a window is planned
+ * again, it is matched again. Needs no lock of the assignments, and waits for none: it skips rows that another transaction is changing.
+ */
+export async function deleteWindowMatches(tx: Transaction, windowIds: readonly string[]): Promise<void> {
+  if (windowIds.length === 0) return;
+  await tx.execute(sql`
+    with matches as (
+      select window_id, monitor_id from maintenance_window_monitors
+      where window_id = any(${arrayOf('uuid', windowIds)}) and not listed for update skip locked
+    )
+    delete from maintenance_window_monitors a using matches m
+    where a.window_id = m.window_id and a.monitor_id = m.monitor_id`);
 }
 
 /** The account's monitors that a selector matches now. @param sources limits them to these sources; null: to none */

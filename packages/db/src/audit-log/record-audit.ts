@@ -14,11 +14,11 @@ const MAX_BATCH_SIZE = 250;
 export interface AuditRecord {
   readonly action: AuditAction;
   readonly target: AuditTarget;
-  /** Without secrets, see `AUDITED_SECRET`. */
+  /** Without secrets, see `HIDDEN_SECRET`. */
   readonly changes: readonly AuditChange[];
 }
 
-/** What is audited of a target: its fields as the API shows them, with `AUDITED_SECRET` in place of secrets. */
+/** What is audited of a target: its fields as the API shows them, with `HIDDEN_SECRET` in place of secrets. */
 export interface Audited {
   readonly id: string;
   readonly name: string;

@@ -1,7 +1,56 @@
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
+import { and, isNull, sql } from 'drizzle-orm';
 import { systemActor } from '../audit-log/actor.ts';
-import { changesOf, recordAudit } from '../audit-log/record-audit.ts';
+import {
+  type Audited,
+  type AuditRecord,
+  changesOf,
+  recordAudit,
+  recordOf,
+} from '../audit-log/record-audit.ts';
 import type { Transaction } from '../database/open.ts';
-import type { ChannelRow } from './table.ts';
+import { arrayOf } from '../database/sql.ts';
+import { wireColumns } from './read-channels.ts';
+import { type ChannelRow, channels } from './table.ts';
+
+/** Channels as they are audited, by id. */
+type AuditedChannels = ReadonlyMap<string, Audited>;
+
+/**
+ * Reads channels for `auditChannels`; one that was deleted, or does not exist yet, is left out.
+ * @param listsMonitors whether to include the listed monitors. It requires the exclusive lock of the assignments: without it, a monitor
+ * that is deleted meanwhile would look like a change of the channel
+ */
+export async function readAuditedChannels(
+  tx: Transaction,
+  ids: readonly string[],
+  listsMonitors: boolean,
+): Promise<AuditedChannels> {
+  const isOne = and(sql`${channels.id} = any(${arrayOf('uuid', ids)})`, isNull(channels.deletedAt));
+  const rows = await tx.select(wireColumns).from(channels).where(isOne).orderBy(channels.id);
+  return new Map(
+    rows.map((row) => {
+      const { failingSince: _, createdAt: _created, updatedAt: _updated, monitorIds, ...fields } = row;
+      return [row.id, { ...fields, ...(listsMonitors && { monitorIds }), secret: HIDDEN_SECRET }];
+    }),
+  );
+}
+
+/** What a transaction did to channels that it read before and after. */
+export function auditChannels(before: AuditedChannels, after: AuditedChannels): AuditRecord[] {
+  const ids = [...new Set([...before.keys(), ...after.keys()])];
+  return ids.flatMap((id) => recordOf('channel', before.get(id) ?? null, after.get(id) ?? null));
+}
+
+/** The record of a secret that was shown or replaced. */
+export function auditSecret(
+  what: 'secretRevealed' | 'secretRotated',
+  { id, name }: Pick<ChannelRow, 'id' | 'name'>,
+): AuditRecord {
+  const rotation = { field: 'secret', from: HIDDEN_SECRET, to: HIDDEN_SECRET };
+  const changes = what === 'secretRotated' ? [rotation] : [];
+  return { action: `channel.${what}`, target: { type: 'channel', id, name }, changes };
+}
 
 /** Records that the service disabled a channel. Call it last in the transaction, see `recordAudit`. */
 export async function recordDisabled(

@@ -1,14 +1,13 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Actor } from '../audit-log/actor.ts';
 import { requireFound } from '../database/errors.ts';
-import type { Database, DbContext, Queryable } from '../database/open.ts';
+import type { Database, Queryable } from '../database/open.ts';
 import { arrayOf, queryOne, toWire } from '../database/sql.ts';
 import { type ChannelRow, channels } from './table.ts';
 
 /** The columns of a channel's wire record, which has no secrets. */
-const wireColumns = {
+export const wireColumns = {
   id: channels.id,
   name: channels.name,
   url: channels.url,
@@ -92,15 +91,4 @@ export async function countChannels(db: Database): Promise<z.output<typeof chann
       (count(*) filter (where not enabled and disabled_reason is null))::int as disabled,
       (count(*) filter (where not enabled and disabled_reason is not null))::int as disabled_by_service
     from channels where deleted_at is null`;
-}
-
-/** The current signing secret of a channel. @throws AppError not_found */
-export async function revealChannelSecret(
-  { db, secrets }: DbContext,
-  actor: Actor,
-  id: string,
-): Promise<string> {
-  const { accountId } = actor;
-  const { sealedSecret } = await findChannelRow(db, accountId, id);
-  return secrets.decrypt(sealedSecret);
 }

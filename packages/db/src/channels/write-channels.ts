@@ -1,28 +1,28 @@
-import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
-import { notFound, violatedUniqueConstraint } from '../database/errors.ts';
+import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
-import { clockNow, firstOf, queryColumn } from '../database/sql.ts';
+import { clockNow, firstOf } from '../database/sql.ts';
 import {
   hasPendingDeliveries,
   holdAllIfDisabled,
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
-import { findChannelRow, getChannel, isChannelOf, isChannel } from './read-channels.ts';
+import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
+import { generateSecret, type Rotation } from './channel-secrets.ts';
+import { findChannelRow, getChannel, isChannelOf } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
 /** The unique index of `externalId`. */
 export const CHANNEL_EXTERNAL_ID_KEY = 'channels_external_id_key';
 /** How long a request that enables a channel may spend holding its backlog while the client waits. */
 const HOLD_WITHIN_MS = 5_000;
-/** How long the previous secret keeps signing, so that receivers can switch one after the other. */
-const OVERLAP_HOURS = 24;
 /** The longest pause of the retry schedule, rounded up: 8 h plus 20 % jitter. After it, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
@@ -61,6 +61,11 @@ export async function createChannel(
       await lockAssignments(tx, accountId, 'exclusive');
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
+      await recordAudit(
+        tx,
+        actor,
+        auditChannels(new Map(), await readAuditedChannels(tx, [created.id], true)),
+      );
       return created;
     })
     .catch(async (error: unknown) => {
@@ -98,11 +103,6 @@ async function externalIdTaken(
   });
 }
 
-/** A new Standard Webhooks secret. */
-function generateSecret(): string {
-  return `whsec_${randomBytes(24).toString('base64')}`;
-}
-
 /**
  * Changes the given fields of a channel. Disabling it holds its pending deliveries. Enabling it, or a new URL, resets its failures.
  * @param holding limits how long the backlog is held before the channel is enabled
@@ -129,12 +129,16 @@ export async function updateChannel(
   }
   return db
     .transaction(async (tx) => {
-      if (monitorIds || selector !== undefined) await lockAssignments(tx, accountId, 'exclusive');
+      const reassigns = monitorIds !== undefined || selector !== undefined;
+      if (reassigns) await lockAssignments(tx, accountId, 'exclusive');
       const row = await findChannelRow(tx, accountId, id, 'no key update');
       requireSources(row);
-      await writeChannel(tx, actor, row, update);
+      const before = await readAuditedChannels(tx, [id], reassigns);
+      await writeChannel(tx, row, update);
       if (selector !== undefined) await matchOwner(tx, accountId, 'channel', id);
-      return getChannel(tx, accountId, id);
+      const after = await getChannel(tx, accountId, id);
+      await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], reassigns)));
+      return after;
     })
     .catch(async (error: unknown) => {
       throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
@@ -158,7 +162,6 @@ export async function holdBeforeEnabling(
  */
 export async function writeChannel(
   tx: Transaction,
-  _actor: Actor,
   row: ChannelRow,
   { monitorIds, ...update }: ChannelUpdate,
   rotation: Rotation | null = null,
@@ -198,38 +201,6 @@ async function assignMonitors(
   await listMonitorsOf(tx, accountId, 'channel', channelId, ids);
 }
 
-/** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError not_found */
-export async function rotateChannelSecret(
-  { db, secrets }: DbContext,
-  actor: Actor,
-  id: string,
-): Promise<{ secret: string; previousSecretExpiresAt: Date }> {
-  const { accountId } = actor;
-  const secret = generateSecret();
-  const [rotated] = await db
-    .update(channels)
-    .set({ ...rotateTo(secrets, secret), updatedAt: clockNow })
-    .where(isChannel(accountId, id))
-    .returning({ expiresAt: channels.previousSecretExpiresAt });
-  if (!rotated?.expiresAt) throw notFound('channel');
-  return { secret, previousSecretExpiresAt: rotated.expiresAt };
-}
-
-interface Rotation {
-  readonly sealedSecret: string;
-  readonly sealedPreviousSecret: SQL;
-  readonly previousSecretExpiresAt: SQL;
-}
-
-/** The columns that give a channel another secret, and keep the current one valid for 24 hours. */
-export function rotateTo(secrets: SecretBox, secret: string): Rotation {
-  return {
-    sealedSecret: secrets.encrypt(secret),
-    sealedPreviousSecret: sql`${channels.sealedSecret}`,
-    previousSecretExpiresAt: sql`${clockNow} + make_interval(hours => ${OVERLAP_HOURS})`,
-  };
-}
-
 /** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found, source_not_allowed */
 export async function deleteChannel(db: Database, actor: Actor, id: string): Promise<void> {
   const { accountId } = actor;
@@ -237,16 +208,14 @@ export async function deleteChannel(db: Database, actor: Actor, id: string): Pro
     await lockAssignments(tx, accountId, 'exclusive');
     const row = await findChannelRow(tx, accountId, id, 'no key update');
     requireSource(actor, row.source);
-    await removeChannels(tx, actor, [row]);
+    const before = await readAuditedChannels(tx, [id], true);
+    await removeChannels(tx, [row]);
+    await recordAudit(tx, actor, auditChannels(before, new Map()));
   });
 }
 
 /** Deletes channels whose rows are locked, under the exclusive lock of the assignments. */
-export async function removeChannels(
-  tx: Transaction,
-  _actor: Actor,
-  rows: readonly ChannelRow[],
-): Promise<void> {
+export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id);
   const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
   await tx.update(channels).set(deleted).where(inArray(channels.id, ids));
@@ -258,9 +227,19 @@ export async function removeChannels(
  * before the end of the 72 hours. Without attempts in the last ten of them, every notifier may have been down.
  */
 export async function disableExhaustedChannels(db: Database): Promise<string[]> {
-  return queryColumn(db)`
-    update channels set enabled = false, disabled_reason = 'Every attempt of the last 72 hours failed.'
-    where enabled and failing_since <= now() - interval '72 hours'
-      and last_failed_at >= failing_since + make_interval(hours => ${72 - LONGEST_PAUSE_HOURS})
-    returning id`;
+  const isExhausted = sql`enabled and failing_since <= now() - interval '72 hours'
+    and last_failed_at >= failing_since + make_interval(hours => ${72 - LONGEST_PAUSE_HOURS})`;
+  const disabledReason = 'Every attempt of the last 72 hours failed.';
+  const candidates = await db.select({ id: channels.id }).from(channels).where(isExhausted);
+  const disabled: string[] = [];
+  for (const { id } of candidates) {
+    await db.transaction(async (tx) => {
+      const update = tx.update(channels).set({ enabled: false, disabledReason });
+      const [row] = await update.where(and(eq(channels.id, id), isExhausted)).returning();
+      if (row === undefined) return;
+      await recordDisabled(tx, row, disabledReason);
+      disabled.push(id);
+    });
+  }
+  return disabled;
 }

@@ -7,6 +7,7 @@ import {
 } from '@tocsin/core/maintenance/occurrences';
 import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { deleteWindowMatches } from '../assignments/assignments.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, query, queryColumn, readClock, tableOf } from '../database/sql.ts';
 import { storedOccurrence } from './read-windows.ts';
@@ -145,6 +146,11 @@ async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<W
       ...missed.map((occurrence) => Object.assign({ windowId, outcome: 'missed' as const }, occurrence)),
     ]);
     if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
+    const ended = written.filter(({ state }) => state === 'ended');
+    await deleteWindowMatches(
+      tx,
+      ended.map(({ row }) => row.id),
+    );
     return written;
   });
 }

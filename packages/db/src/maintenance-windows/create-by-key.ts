@@ -6,10 +6,11 @@ import type {
 import { z } from 'zod';
 import { lockAssignments } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf, query, readClock } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
-import { readCoveredIds } from './read-windows.ts';
+import { auditedWindow, readCoveredIds } from './read-windows.ts';
 import { requireOwnMonitors } from './window-sources.ts';
 import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from './write-windows.ts';
 
@@ -59,6 +60,8 @@ export async function createWindowByKey(
     const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
     const created = { maintenanceWindow, monitorCount: coveredIds.length };
     if (repeatable) await storeResult(tx, repeatable, created);
+    const audited = auditedWindow({ ...maintenanceWindow, sources });
+    await recordAudit(tx, actor, recordOf('maintenanceWindow', null, audited));
     const begins = maintenanceWindow.state === 'running';
     return { ...created, coveredIds: begins ? coveredIds : [], isReplayed: false };
   });

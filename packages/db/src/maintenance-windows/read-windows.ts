@@ -76,6 +76,22 @@ export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: strin
   return { ...toListedWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, upcoming };
 }
 
+interface AuditedWindow extends Pick<
+  MaintenanceWindowRow,
+  'id' | 'name' | 'selector' | 'allMonitors' | 'rrule' | 'timeZone'
+> {
+  readonly monitorIds: readonly string[];
+  readonly sources: readonly string[] | null;
+  readonly startsAt: Date | string;
+  readonly endsAt: Date | string;
+}
+
+/** The fields of a window that are audited. */
+export function auditedWindow(window: AuditedWindow): AuditedWindow {
+  const { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone } = window;
+  return { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone };
+}
+
 /** The wire record of a window in a list, from its row alone. */
 function toListedWindow(row: MaintenanceWindowRow, monitorIds: string[]): ListedMaintenanceWindow {
   const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;

@@ -14,12 +14,19 @@ import {
 import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
 import { eq } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
-import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
+import {
+  deleteWindowMatches,
+  listMonitorsOf,
+  lockAssignments,
+  matchOwner,
+} from '../assignments/assignments.ts';
+import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
 import { readOutcomes } from './advance-windows.ts';
 import {
+  auditedWindow,
   currentOccurrence,
   findWindowRow,
   readCoveredIds,
@@ -74,7 +81,10 @@ export async function createMaintenanceWindow(
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
     await lockAssignments(tx, actor.accountId, 'exclusive');
-    return insertWindow(tx, actor, input, 'scheduled');
+    const created = await insertWindow(tx, actor, input, 'scheduled');
+    const audited = auditedWindow({ ...created, sources: input.sources ?? null });
+    await recordAudit(tx, actor, recordOf('maintenanceWindow', null, audited));
+    return created;
   });
 }
 
@@ -135,9 +145,13 @@ export async function updateMaintenanceWindow(
     const name = update.name ?? before.name;
     const { selector, allMonitors } = scope;
     const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
-    // Labels that changed while the window was ended have not been compared.
+    // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
-    return toMaintenanceWindow(after, await readMonitorIds(tx, id));
+    const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id));
+    const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
+    const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);
+    await recordAudit(tx, actor, records);
+    return updated;
   });
 }
 
@@ -185,10 +199,15 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const schedule = endOccurrence(mergeSchedule(before, {}), current, now);
     const plan = await replan(tx, before, schedule);
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
-    return {
-      maintenanceWindow: toMaintenanceWindow(after, monitorIds),
-      coveredIds: await readCoveredIds(tx, id),
-    };
+    const coveredIds = await readCoveredIds(tx, id);
+    if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
+    const changes = changesOf(
+      auditedWindow({ ...before, monitorIds }),
+      auditedWindow({ ...after, monitorIds }),
+    );
+    const target = { type: 'maintenanceWindow', id, name: before.name } as const;
+    await recordAudit(tx, actor, [{ action: 'maintenanceWindow.ended', target, changes }]);
+    return { maintenanceWindow: toMaintenanceWindow(after, monitorIds), coveredIds };
   });
 }
 
@@ -205,9 +224,11 @@ export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: st
     await requireOwnWindow(tx, actor, row);
     const stored = storedOccurrence(row);
     const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
-    const monitorIds = hasBegun ? await readCoveredIds(tx, id) : [];
+    const coveredIds = hasBegun ? await readCoveredIds(tx, id) : [];
+    const audited = auditedWindow({ ...row, monitorIds: await readMonitorIds(tx, id) });
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
-    return monitorIds;
+    await recordAudit(tx, actor, recordOf('maintenanceWindow', audited, null));
+    return coveredIds;
   });
 }
 

@@ -88,15 +88,16 @@ export async function applySet(
       const updated = await writeMonitors(scope, plan.update);
       const created = await insertMonitors(scope, plan.create);
       const monitorIds = await findListedMonitors(tx, accountId, entries, null);
-      const channels =
+      const written =
         channelPlan && (await writeChannelPlan(tx, secrets, actor, channelPlan, set.source, monitorIds));
       const schedules = [...created, ...updated].map(({ row, regions }) => ({ monitorId: row.id, regions }));
       const statusChangeIds = updated.flatMap(({ statusChange }) =>
         statusChange?.due ? statusChange.id : [],
       );
       const createdIds = created.map(({ row }) => row.id);
-      const result = describePlan(plan, set, createdIds, channels);
-      await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created]));
+      const result = describePlan(plan, set, createdIds, written && written.result);
+      const records = written?.records ?? [];
+      await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created], records));
       return { result, version, schedules, statusChangeIds };
     })
     .catch((error: unknown) => {
@@ -114,18 +115,28 @@ const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {
   [CHANNEL_EXTERNAL_ID_KEY]: 'channel',
 };
 
-/** @param written the monitors that were updated, then those that were created */
+/**
+ * @param written the monitors that were updated, then those that were created
+ * @param channels the records of the channels
+ */
 function* auditSet(
   { source }: MonitorSet,
   plan: SetPlan,
   written: readonly Pick<WrittenRow, 'row'>[],
+  channels: readonly AuditRecord[],
 ): Iterable<AuditRecord> {
   for (const row of plan.delete) yield* auditMonitor(row, null);
   for (const [index, { row }] of written.entries()) {
     const { before = null, changed = [] } = plan.update[index] ?? {};
     yield* auditMonitor(before, row, changed);
   }
-  const counts = { created: plan.create.length, updated: plan.update.length, deleted: plan.delete.length };
+  yield* channels;
+  const counts = {
+    monitorsCreated: plan.create.length,
+    monitorsUpdated: plan.update.length,
+    monitorsDeleted: plan.delete.length,
+    channelsChanged: new Set(channels.map(({ target }) => target.id)).size,
+  };
   const changes = Object.entries(counts).flatMap(([field, to]) => (to > 0 ? { field, from: null, to } : []));
   if (changes.length > 0)
     yield { action: 'set.applied', target: { type: 'set', id: null, name: source }, changes };

@@ -7,9 +7,12 @@ import { and, eq, getTableColumns, or, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { matchOwner } from '../assignments/assignments.ts';
 import type { Actor } from '../audit-log/actor.ts';
+import type { AuditRecord } from '../audit-log/record-audit.ts';
+import { auditChannels, auditSecret, readAuditedChannels } from '../channels/audit-channels.ts';
 import { isChannelOf } from '../channels/read-channels.ts';
 import { type ChannelRow, channels } from '../channels/table.ts';
-import { insertChannel, removeChannels, rotateTo, writeChannel } from '../channels/write-channels.ts';
+import { rotateTo } from '../channels/channel-secrets.ts';
+import { insertChannel, removeChannels, writeChannel } from '../channels/write-channels.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query } from '../database/sql.ts';
 import type { SetPlan } from './plan-set.ts';
@@ -188,7 +191,7 @@ export async function findListedMonitors(
 /**
  * Writes the changes of a plan, after those of the monitors. Requires the exclusive lock of the assignments if it `changesAssignments`.
  * @param monitorIds by externalId, see `findListedMonitors`
- * @returns the result, with the ids and the generated secrets of new channels
+ * @returns the result, with the ids and the generated secrets of new channels, and what is to be recorded
  */
 export async function writeChannelPlan(
   tx: Transaction,
@@ -197,12 +200,15 @@ export async function writeChannelPlan(
   plan: ChannelPlan,
   source: string,
   monitorIds: ReadonlyMap<string, string>,
-): Promise<ChannelSetResult> {
+): Promise<{ readonly result: ChannelSetResult; readonly records: readonly AuditRecord[] }> {
   const toInput = ({ monitorExternalIds, ...fields }: ChannelSetEntry) => ({
     ...fields,
     monitorIds: monitorExternalIds.flatMap((externalId) => monitorIds.get(externalId) ?? []),
   });
-  if (plan.delete.length > 0) await removeChannels(tx, actor, plan.delete);
+  const changedIds = channelsToChange(plan).map(({ id }) => id);
+  const assigns = changesAssignments(plan);
+  const before = await readAuditedChannels(tx, changedIds, assigns);
+  if (plan.delete.length > 0) await removeChannels(tx, plan.delete);
   const selecting: string[] = [];
   for (const { before, entry, changed } of plan.update) {
     const isChanged = (field: string): boolean =>
@@ -210,7 +216,7 @@ export async function writeChannelPlan(
     const { secret, ...fields } = toInput(entry);
     const update = Object.fromEntries(Object.entries(fields).filter(([field]) => isChanged(field)));
     const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, secret) : null;
-    await writeChannel(tx, actor, before, update, rotation);
+    await writeChannel(tx, before, update, rotation);
     if (isChanged('selector')) selecting.push(before.id);
   }
   const created: ChannelSetResult['created'] = [];
@@ -220,7 +226,14 @@ export async function writeChannelPlan(
     if (entry.selector !== null) selecting.push(id);
   }
   if (selecting.length > 0) await matchOwner(tx, actor.accountId, 'channel', ...selecting);
-  return { ...describeChannels(plan), created };
+  const createdIds = created.flatMap(({ id }) => id ?? []);
+  const after = await readAuditedChannels(tx, [...changedIds, ...createdIds], assigns);
+  const rotated = plan.update.filter(({ changed }) => changed.includes('secret'));
+  const rotations = rotated.map(({ before }) => auditSecret('secretRotated', before));
+  return {
+    result: { ...describeChannels(plan), created },
+    records: [...auditChannels(before, after), ...rotations],
+  };
 }
 
 /** The result of a plan that is not applied. */

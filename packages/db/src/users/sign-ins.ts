@@ -1,5 +1,5 @@
 import type { AuditTarget } from '@tocsin/contracts/audit-log/audit-log';
-import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { eq } from 'drizzle-orm';
 import { userActor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
@@ -51,7 +51,7 @@ export async function recordPasswordChange(
     const [user] = await tx.select().from(users).where(eq(users.id, userId));
     if (user === undefined) return;
     const target: AuditTarget = { type: 'user', id: userId, name: user.name };
-    const changes = [{ field: 'password', from: AUDITED_SECRET, to: AUDITED_SECRET }];
+    const changes = [{ field: 'password', from: HIDDEN_SECRET, to: HIDDEN_SECRET }];
     const actor = userActor(user.accountId, userId, user.name, requestId);
     await recordAudit(tx, actor, [{ action: 'user.passwordChanged', target, changes }]);
   });

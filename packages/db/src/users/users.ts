@@ -1,4 +1,4 @@
-import { AUDITED_SECRET } from '@tocsin/contracts/audit-log/audit-log';
+import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
@@ -182,7 +182,7 @@ export function auditInvitation(
   what: 'created' | 'accepted' | 'deleted',
   { id, role, email }: Pick<InvitationRow, 'id' | 'role' | 'email'>,
 ): AuditRecord {
-  const fields = { role, email: email && AUDITED_SECRET };
+  const fields = { role, email: email && HIDDEN_SECRET };
   const changes = what === 'created' ? changesOf(null, fields) : changesOf(fields, null);
   return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }

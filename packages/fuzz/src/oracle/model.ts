@@ -135,7 +135,7 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
 
 /** The fields of a request that the response shows as they are. */
 function shownFieldsOf(written: Fields): Fields {
-  const hidden = new Set(['durationSeconds', 'externalIds']);
+  const hidden = new Set(['durationSeconds', 'externalIds', 'secret']);
   // They become part of the monitorIds.
   if ((written['externalIds'] as readonly string[] | undefined)?.length) hidden.add('monitorIds');
   return Object.fromEntries(Object.entries(written).filter(([name]) => !hidden.has(name)));

@@ -38,8 +38,11 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`PUT ${D}/monitors/:id`]: important,
   [`POST ${D}/monitors/:id/trigger`]: rare,
   [`GET ${D}/monitors/:id/stats`]: rare,
+  'GET /api/cli/regions': rare,
   [`GET ${D}/regions`]: rare,
   [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
+  'POST /api/cli/channels': mayFail,
+  'PATCH /api/cli/channels/:id': mayFail,
   [`POST ${D}/channels`]: frequent,
   [`PATCH ${D}/channels/:id`]: frequent,
   [`POST ${D}/channels/:id/test`]: rare,
@@ -53,8 +56,9 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`PATCH ${D}/maintenance-windows/:id`]: frequent,
   [`POST ${D}/maintenance-windows/preview`]: mayFail,
   [`POST ${D}/invitations/accept`]: mayFail,
-  // Its examples look like secrets.
+  // Their examples and patterns look like secrets.
   'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
+  'GET /schemas/tocsin.json': { ...rare, showsSecret: true },
 };
 
 /** Errors that no plan without a twist can cause. Scopes are compared on their own. */

@@ -147,6 +147,25 @@ const manyHeaders = fc
   .constantFrom(49, 50, 51)
   .map((count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 'v'])));
 
+// Few of them, so that selectors match.
+const labelKey = mostly(oneOf('app tier'), oneOf('example.com/team constructor'), hostileText);
+const labelValue = mostly(oneOf('shop web', ''), oneOf('Z-y_x.0 a.', 'a'.repeat(64)), hostileText);
+const labels = fc.dictionary(labelKey, labelValue, { maxKeys: 3 });
+const manyLabels = fc
+  .constantFrom(31, 32, 33)
+  .map((count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, 'v'])));
+const requirement = fc.record(
+  {
+    key: labelKey,
+    operator: mostly(oneOf('In NotIn Exists DoesNotExist'), oneOf('in Gt', '')),
+    values: mostly(fc.array(labelValue, { maxLength: 2 }), fc.constant(Array(101).fill('web'))),
+  },
+  { requiredKeys: ['key', 'operator'] },
+);
+const selector = fc.record(
+  { matchLabels: labels, matchExpressions: fc.array(requirement, { maxLength: 2 }) },
+  { requiredKeys: [] },
+);
 const externalId = oneOf('one two Ö', ' two ', '\ud83d');
 
 /** By the name of the field. */
@@ -163,6 +182,8 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
   token: mostly(referenceTo('token'), hostileText),
   headers: mostly<object>(headers, manyHeaders),
+  labels: mostly<unknown>(labels, manyLabels, anyJson),
+  selector: mostly<unknown>(selector, fc.constant(null), anyJson),
   // Few of them, so that they collide.
   externalId,
   externalIds: mostly<string[]>(fc.constant([]), fc.array(externalId, { maxLength: 3 })),

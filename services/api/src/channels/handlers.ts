@@ -7,21 +7,16 @@ import {
 import { channelRoutes, cliChannelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
+import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import type { Actor } from '@tocsin/db/audit-log/actor';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
 import {
   createChannel,
   deleteChannel,
   type NewChannel,
-  rotateChannelSecret,
   updateChannel,
 } from '@tocsin/db/channels/write-channels';
-import {
-  findChannelRow,
-  getChannel,
-  listChannels,
-  revealChannelSecret,
-} from '@tocsin/db/channels/read-channels';
+import { findChannelRow, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import {
   abandonTestDelivery,
   createTestDelivery,

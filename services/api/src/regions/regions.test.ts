@@ -52,6 +52,11 @@ describe('regions', () => {
     ]);
   });
 
+  test('are the same for a program with a read key', async () => {
+    const { status, body } = await api.as(api.account.readKey).get('/api/cli/regions');
+    expect([status, body]).toEqual([200, (await member.get(REGIONS)).body]);
+  });
+
   test('do not count monitors of another account', async () => {
     const otherUser = await signIn(api, { accountId: api.other.id });
     const { body } = await otherUser.get(REGIONS);

@@ -181,6 +181,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   'GET /api/cli/audit-log': { kind: 'monitor' },
   [`GET ${D}/audit-log`]: { kind: 'monitor' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
+  'GET /api/cli/regions': { kind: 'monitor' },
   [`GET ${D}/regions`]: { kind: 'monitor' },
   'GET /api/cli/maintenance-windows': { kind: 'maintenanceWindow' },
   'POST /api/cli/maintenance-windows': {

@@ -21,6 +21,13 @@ test('omits defaults', () => {
   );
 });
 
+test('has the required fields, whatever their values', () => {
+  const yaml = monitorYaml(monitorWith({ name: '-', url: 'https://example.com' }));
+  expect(parse(yaml)).toEqual({
+    monitors: [{ externalId: 'monitor', name: '-', url: 'https://example.com' }],
+  });
+});
+
 test('has every field that is set, without header values', () => {
   const monitor = monitorWith({
     name: 'Checkout: EU',

@@ -1,0 +1,89 @@
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { Region } from '@tocsin/contracts/regions/routes';
+import type { FileSet } from '../files/load-sets.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { ApiError } from '../http/api-error.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { plain } from '../terminal/text.ts';
+
+/** A source of the account that no file names. */
+export interface UnlistedSource {
+  readonly source: string;
+  /** How many monitors it has. */
+  readonly monitors: number;
+}
+
+/** Sorted by name. */
+export function findUnlistedSources(
+  monitors: readonly Pick<Monitor, 'source'>[],
+  sets: readonly Pick<FileSet, 'source'>[],
+): UnlistedSource[] {
+  const listed = new Set(sets.map(({ source }) => source));
+  const counts = new Map<string, number>();
+  for (const { source } of monitors) {
+    if (source !== null && !listed.has(source)) counts.set(source, (counts.get(source) ?? 0) + 1);
+  }
+  return [...counts]
+    .map(([source, count]) => ({ source, monitors: count }))
+    .toSorted((one, other) => (one.source < other.source ? -1 : 1));
+}
+
+/** @param patterns names of sources; `*` at the end stands for any rest */
+export function matchesSource(patterns: readonly string[], source: string): boolean {
+  return patterns.some((pattern) =>
+    pattern.endsWith('*') ? source.startsWith(pattern.slice(0, -1)) : source === pattern,
+  );
+}
+
+const MAX_SOURCES = 5;
+
+/** Says in one line which sources are in no file: on an account of several teams, most of them belong to others. */
+export function noteUnlistedSources(
+  sources: readonly UnlistedSource[],
+  { note }: Pick<Terminal, 'note'>,
+): void {
+  if (sources.length === 0) return;
+  const shown = sources.slice(0, MAX_SOURCES).map(({ source, monitors }) => `${source} (${monitors})`);
+  const more = sources.length > MAX_SOURCES ? ` and ${sources.length - MAX_SOURCES} more` : '';
+  note(
+    plain(
+      `Sources in no file, with their monitors: ${shown.join(', ')}${more}. They stay; --prune-sources <pattern> deletes them.`,
+    ),
+  );
+}
+
+type RegionsApi = Pick<ApiClient, 'listRegions'>;
+
+/**
+ * Warns about regions in the files that no checker serves.
+ * @returns regions that the server does not know yet, because no monitor uses them
+ */
+export async function warnAboutRegions(
+  api: RegionsApi,
+  codes: Iterable<string>,
+  { note }: Pick<Terminal, 'note'>,
+): Promise<string[]> {
+  const used = [...new Set(codes)].toSorted();
+  const regions = used.length === 0 ? null : await readRegions(api);
+  if (regions === null) return [];
+  for (const code of used) {
+    if (regions.get(code)?.served === false)
+      note(`Warning: no checker serves region ${plain(code)}. Its monitors are not checked there.`);
+  }
+  return used.filter((code) => !regions.has(code));
+}
+
+/** The regions that monitors of the files name. */
+export function regionsOf(sets: readonly FileSet[]): string[] {
+  return sets.flatMap(({ monitors }) => monitors.flatMap(({ fields }) => fields.regions ?? []));
+}
+
+/** Null if they cannot be read: the warning is not worth a failure. */
+async function readRegions(api: RegionsApi): Promise<Map<string, Region> | null> {
+  try {
+    return new Map((await api.listRegions()).map((region) => [region.region, region]));
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { type SQL, sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
+import { notFound } from '../database/errors.ts';
+import type { DbContext } from '../database/open.ts';
+import { clockNow } from '../database/sql.ts';
+import { auditSecret } from './audit-channels.ts';
+import { findChannelRow, isChannel } from './read-channels.ts';
+import { channels } from './table.ts';
+
+/** How long the previous secret keeps signing, so that receivers can switch one after the other. */
+const OVERLAP_HOURS = 24;
+
+/** A new Standard Webhooks secret. */
+export function generateSecret(): string {
+  return `whsec_${randomBytes(24).toString('base64')}`;
+}
+
+/** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError not_found */
+export async function rotateChannelSecret(
+  { db, secrets }: DbContext,
+  actor: Actor,
+  id: string,
+): Promise<{ secret: string; previousSecretExpiresAt: Date }> {
+  const { accountId } = actor;
+  const secret = generateSecret();
+  return db.transaction(async (tx) => {
+    const [rotated] = await tx
+      .update(channels)
+      .set({ ...rotateTo(secrets, secret), updatedAt: clockNow })
+      .where(isChannel(accountId, id))
+      .returning({ id: channels.id, name: channels.name, expiresAt: channels.previousSecretExpiresAt });
+    if (!rotated?.expiresAt) throw notFound('channel');
+    await recordAudit(tx, actor, [auditSecret('secretRotated', rotated)]);
+    return { secret, previousSecretExpiresAt: rotated.expiresAt };
+  });
+}
+
+/** The current signing secret of a channel. @throws AppError not_found */
+export async function revealChannelSecret(
+  { db, secrets }: DbContext,
+  actor: Actor,
+  id: string,
+): Promise<string> {
+  return db.transaction(async (tx) => {
+    const row = await findChannelRow(tx, actor.accountId, id);
+    const secret = secrets.decrypt(row.sealedSecret);
+    await recordAudit(tx, actor, [auditSecret('secretRevealed', row)]);
+    return secret;
+  });
+}
+
+export interface Rotation {
+  readonly sealedSecret: string;
+  readonly sealedPreviousSecret: SQL;
+  readonly previousSecretExpiresAt: SQL;
+}
+
+/** The columns that give a channel another secret, and keep the current one valid for 24 hours. */
+export function rotateTo(secrets: SecretBox, secret: string): Rotation {
+  return {
+    sealedSecret: secrets.encrypt(secret),
+    sealedPreviousSecret: sql`${channels.sealedSecret}`,
+    previousSecretExpiresAt: sql`${clockNow} + make_interval(hours => ${OVERLAP_HOURS})`,
+  };
+}
