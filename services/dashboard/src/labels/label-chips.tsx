@@ -24,8 +24,7 @@ export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: Label
         const value = labels[key] ?? '';
         const text = `${key}=${value}`;
         return (
-          // Long labels shrink before short ones.
-          <li key={key} style={{ flexShrink: text.length ** 2 }}>
+          <li key={key}>
             <Link
               to="/"
               search={{ ...search, selector: withLabel(search.selector ?? '', key, value) }}
