@@ -100,6 +100,7 @@ test('export --adopt checks whether the monitor was adopted when a response was 
       lost,
       otherVersion,
       json({ monitor: now }),
+      json({ channels: [] }),
     ]);
     const terminal = fakeTerminal('/');
     expect(await exportMonitors(client, terminal, { adopt: true, source: 'lost' })).toBe(0);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as wait } from 'node:timers/promises';
-import { eventSchema } from '@tocsin/contracts/monitors/events';
+import { type Event, eventSchema } from '@tocsin/contracts/monitors/events';
 import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { distributionOf } from '../measure/percentiles.ts';
@@ -18,11 +18,7 @@ const REQUESTS_PER_MINUTE = 1_200;
 const DRAIN_MS = 30_000;
 const POLL_MS = 500;
 
-const printedEvent = eventSchema.pick({ id: true, timestamp: true });
-
-interface PrintedEvent {
-  readonly id: string;
-  readonly timestamp: string;
+interface PrintedEvent extends Pick<Event, 'id' | 'timestamp'> {
   /** Epoch milliseconds. */
   readonly printedAt: number;
 }
@@ -44,7 +40,8 @@ class TailProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     createInterface({ input: child.stdout }).on('line', (line) => {
-      this.events.push({ ...printedEvent.parse(JSON.parse(line)), printedAt: Date.now() });
+      const { id, timestamp } = eventSchema.parse(JSON.parse(line));
+      this.events.push({ id, timestamp, printedAt: Date.now() });
     });
     child.stderr.on('data', (bytes: Buffer) => (this.notes += String(bytes)));
     this.#child = child;

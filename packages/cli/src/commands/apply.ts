@@ -1,4 +1,4 @@
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { includesFolder } from '../files/find-files.ts';
 import { loadSets, type FileSet } from '../files/load-sets.ts';
 import { InvalidFilesError } from '../files/yaml-file.ts';
@@ -15,7 +15,7 @@ import {
   type UnlistedSource,
   warnAboutRegions,
 } from './account-checks.ts';
-import { planText, resultText } from './plan-text.ts';
+import { planText, resultText, secretsText } from './plan-text.ts';
 
 export interface ApplyFlags {
   readonly file?: readonly string[];
@@ -45,11 +45,11 @@ interface Plan {
   readonly responseWasLost: boolean;
 }
 
-type Api = Pick<ApiClient, 'putSet' | 'listMonitors' | 'listRegions'>;
+type Api = Pick<ApiClient, 'putSet' | 'listMonitors' | 'listChannels' | 'listRegions'>;
 type Plans = Map<Target, Plan>;
 
 /**
- * Makes the monitors match the files: shows the plan, asks for confirmation on a terminal and applies it. Each source is one request,
+ * Makes the monitors and channels match the files: shows the plan, asks for confirmation on a terminal and applies it. Each source is one request,
  * which the API applies as a whole or not at all.
  * @returns `negative` if a dry run finds differences
  */
@@ -116,6 +116,7 @@ async function findTargets(
   const empty = pruned.map(({ source: name }): Target => ({
     source: name,
     monitors: [],
+    channels: [],
     prune: true,
     isUnlisted: true,
   }));
@@ -141,6 +142,7 @@ async function applyPlans(
     await forEachSet(terminal, 'Applying', changed, async (set) => {
       // A monitor that another pipeline has just added to a pruned source must not be deleted.
       const etag = isBound || set.isUnlisted ? (plans.get(set)?.etag ?? null) : null;
+      const planned = plans.get(set)?.result.channels?.created ?? [];
       const applied = await sendSet(api, set, false, etag);
       plans.set(set, applied);
       remaining.delete(set);
@@ -149,11 +151,40 @@ async function applyPlans(
         : resultText(applied.result);
       if (!json) terminal.print(text);
       else if (applied.responseWasLost) terminal.note(text);
+      showSecrets(terminal, set, planned, applied.result, json);
     });
   } catch (error) {
     const names = [...remaining].map(({ source }) => source).join(', ');
     if (changed.length > 1) terminal.note(plain(`Not applied: ${names}.`));
     throw error;
+  }
+}
+
+/**
+ * Prints the generated secrets of new channels: no later response contains them.
+ * @param planned the channels to create
+ */
+function showSecrets(
+  { print, note }: Terminal,
+  { channels }: FileSet,
+  planned: ChannelSetResult['created'],
+  { channels: applied }: MonitorSetResult,
+  json: boolean,
+): void {
+  const created = (applied?.created ?? []).filter(({ secret }) => secret !== null);
+  if (created.length > 0 && !json) print(secretsText(created));
+  const shown = new Set(created.map(({ externalId }) => externalId));
+  const given = new Set(
+    channels?.flatMap(({ externalId, fields }) => (fields.secret === undefined ? [] : externalId)),
+  );
+  const lost = planned.filter(({ externalId }) => !shown.has(externalId) && !given.has(externalId));
+  if (lost.length > 0) {
+    const names = lost.map(({ externalId }) => externalId).join(', ');
+    note(
+      plain(
+        `Channels whose generated secrets were lost with a response: ${names}. An owner can reveal them in the dashboard.`,
+      ),
+    );
   }
 }
 
@@ -181,9 +212,11 @@ async function showPlans(
   plans: Plans,
   show: (text: string) => void,
 ): Promise<void> {
-  const showsValues = [...plans.values()].some(({ result }) => result.updated.length > 0);
-  const monitors = showsValues ? await api.listMonitors() : [];
-  const before = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  const results = Array.from(plans.values(), ({ result }) => result);
+  const monitors = results.some(({ updated }) => updated.length > 0) ? await api.listMonitors() : [];
+  const changesChannels = results.some(({ channels }) => channels && channels.updated.length > 0);
+  const channels = changesChannels ? await api.listChannels() : [];
+  const before = new Map([...monitors, ...channels].map((one) => [one.id, one]));
   for (const [set, { result }] of plans) show(planText(result, set, before, colors));
 }
 
@@ -207,11 +240,11 @@ function printJson(
  * @throws CliError with the position in the files of each field that the API refuses
  */
 async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | null): Promise<Plan> {
-  const { source, monitors, prune, isUnlisted } = set;
+  const { source, monitors, channels, prune } = set;
   const request = {
     source,
     monitors: monitors.map(({ fields }) => fields),
-    ...(isUnlisted && { channels: [] }),
+    ...(channels && { channels: channels.map(({ fields }) => fields) }),
     prune,
     dryRun,
   };
@@ -219,7 +252,7 @@ async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | nu
     return { ...(await api.putSet(request, etag)), responseWasLost: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status !== 412) throw atPositions(error, monitors);
+    if (error.status !== 412) throw atPositions(error, set);
     if (!error.followsLostResponse)
       throw new CliError(
         `The plan for source ${source} has changed since it was shown. Review it and apply again.`,
@@ -235,20 +268,20 @@ async function sendSet(api: Api, set: Target, dryRun: boolean, etag: string | nu
     cause = error;
   }
   throw new CliError(
-    `A response for source ${source} was lost, and its monitors have changed since. It is not known whether the set was applied. Run diff or apply again.`,
+    `A response for source ${source} was lost, and its monitors or channels have changed since. It is not known whether the set was applied. Run diff or apply again.`,
     cause instanceof CliError ? [cause.message] : [],
     cause,
   );
 }
 
-/** The error with the positions in the files, if all of its field errors are about monitors. */
-function atPositions(error: ApiError, monitors: FileSet['monitors']): Error {
+/** The error with the positions in the files, if all of its field errors are about monitors and channels. */
+function atPositions(error: ApiError, { monitors, channels }: FileSet): Error {
   const fileErrors = error.errors.flatMap(({ path, message }) => {
-    const [, index = '', field = ''] = /^monitors\.(\d+)\.?(.*)$/.exec(path) ?? [];
-    const monitor = index === '' ? undefined : monitors[Number(index)];
-    if (monitor === undefined) return [];
+    const [, kind, index = '', field = ''] = /^(monitors|channels)\.(\d+)\.?(.*)$/s.exec(path) ?? [];
+    const entry = (kind === 'channels' ? channels : monitors)?.[Number(index || NaN)];
+    if (entry === undefined) return [];
     const text = message.replace(/ \(externalId ".*"\)$/s, '');
-    return [{ position: monitor.position(field), message: field === '' ? text : `${field} ${text}` }];
+    return [{ position: entry.position(field), message: field === '' ? text : `${field} ${text}` }];
   });
   if (fileErrors.length === 0 || fileErrors.length < error.errors.length) return error;
   const invalid = new InvalidFilesError(fileErrors);

@@ -1,3 +1,4 @@
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { hasHiddenSecret, keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
@@ -15,7 +16,7 @@ export interface ExportFlags {
 }
 
 /**
- * Writes the monitors of a source as a file. Applying the file changes nothing. `adopt` first assigns the source to monitors without
+ * Writes the monitors and channels of a source as a file, the channels without their secrets. Applying the file changes nothing. `adopt` first assigns the source to monitors without
  * one, because a file can only contain monitors of its source.
  */
 export async function exportMonitors(
@@ -45,12 +46,53 @@ export async function exportMonitors(
     throw new CliError(
       'This key cannot read bodies and values of headers, so --secrets needs a key with the scope write.',
     );
-  const { text, variables } = writeMonitors(source, monitors, { withSecrets: secrets, schemaOf: api.url });
+  const keys = new Map([...all, ...adopted].map(({ id, externalId }) => [id, externalId]));
+  const channels = channelsOf(source, await api.listChannels(), keys, terminal);
+  const options = { withSecrets: secrets, channels, schemaOf: api.url };
+  const { text, variables } = writeMonitors(source, monitors, options);
   await writeOutput(text, flags.output, terminal);
   if (hidesSecrets)
     terminal.note('This key cannot read bodies and values of headers. Take the values from elsewhere.');
   noteVariables(variables, terminal);
   return EXIT.ok;
+}
+
+/** The channels of a source as in a set. @param keys the externalId of each monitor by its id */
+function channelsOf(
+  source: string,
+  all: readonly Channel[],
+  keys: ReadonlyMap<string, string | null>,
+  { note }: Terminal,
+): Record<string, unknown>[] {
+  const owned = all.filter((channel) => channel.source === source);
+  const keyed = owned.filter(({ externalId }) => externalId !== null);
+  if (keyed.length < owned.length)
+    note(`Skipped channels without an externalId: ${owned.length - keyed.length}.`);
+  return keyed
+    .toSorted((one, other) => ((one.externalId ?? '') < (other.externalId ?? '') ? -1 : 1))
+    .map((channel) => {
+      const { externalId, name, url, monitorIds, selector, allMonitors, events, enabled } = channel;
+      const listed = monitorIds.flatMap((id) => keys.get(id) ?? []);
+      const unnamed = monitorIds.length - listed.length;
+      if (unnamed > 0)
+        note(
+          plain(
+            `Channel ${externalId} also lists monitors without an externalId, which are left out: ${unnamed}.`,
+          ),
+        );
+      const fields = {
+        externalId,
+        name,
+        url,
+        selector,
+        monitorExternalIds: listed.length > 0 ? listed : null,
+        allMonitors: allMonitors || null,
+        events,
+        // Without the field, a channel that Tocsin disabled keeps its state.
+        enabled: enabled || channel.disabledReason !== null ? null : enabled,
+      };
+      return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+    });
 }
 
 /** @throws CliError if there is none, or more than one */

@@ -1,53 +1,97 @@
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import { type Labels, labelTexts } from '@tocsin/contracts/labels/labels';
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
+import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Colors } from 'picocolors/types.js';
-import type { FileMonitor, FileSet } from '../files/load-sets.ts';
+import type { FileEntry, FileSet } from '../files/load-sets.ts';
 import { plain } from '../terminal/text.ts';
 
 const MAX_VALUE_CHARACTERS = 60;
-/** Monitors per kind of change that are listed one by one. */
+/** Entries per kind of change that are listed one by one. */
 const MAX_LISTED = 200;
 const MAX_UNLISTED = 5;
 
+type Values = Readonly<Record<string, unknown>>;
+type Kind = 'monitor' | 'channel';
+
 /**
  * The planned changes of a source as text.
- * @param before the current monitors by id; for missing ones only the names of the changed fields are shown
+ * @param before the current monitors and channels by id; for missing ones only the names of the changed fields are shown
  */
 export function planText(
   result: MonitorSetResult,
-  { monitors, isUnlisted }: FileSet & { readonly isUnlisted: boolean },
-  before: ReadonlyMap<string, Monitor>,
+  { monitors, channels, isUnlisted }: FileSet & { readonly isUnlisted: boolean },
+  before: ReadonlyMap<string, Monitor | Channel>,
   colors: Colors,
 ): string {
-  const { source, created, updated, deleted, unchanged, unlisted } = result;
-  const after = new Map(monitors.map((monitor) => [monitor.externalId, monitor]));
-  const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
-  const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
   return [
-    colors.bold(plain(`source ${source}`)) + (isUnlisted ? ', which is in no file' : ''),
-    ...list(created, ({ externalId }) => {
-      const monitor = after.get(externalId);
-      const url = monitor?.hidden.get('url') ?? monitor?.fields.url;
-      return colors.green(plain(`  + ${externalId}${typeof url === 'string' ? `  ${url}` : ''}`));
-    }),
-    ...list(updated, ({ id, externalId, fields }) => {
-      const changes = fields.map((field) => changeText(field, before.get(id), after.get(externalId)));
-      return colors.yellow(plain(`  ~ ${externalId}  ${changes.join(', ')}`));
-    }),
-    ...list(deleted, ({ id, externalId }) => colors.red(plain(`  - ${externalId ?? id}`))),
-    `  ${created.length} to create, ${updated.length} to change, ${deleted.length} to delete, ${unchanged.length} unchanged`,
-    ...(unlisted.length === 0
-      ? []
-      : [plain(`  ${unlisted.length} in no file, kept without --prune: ${unlistedNames.join(', ')}${more}`)]),
+    colors.bold(plain(`source ${result.source}`)) + (isUnlisted ? ', which is in no file' : ''),
+    ...partLines('monitor', result, monitors, before, colors),
+    ...(hasChannels(result.channels)
+      ? partLines('channel', result.channels, channels ?? [], before, colors)
+      : []),
   ].join('\n');
 }
 
-/** The applied changes in one line. */
-export function resultText({ source, created, updated, deleted, unchanged }: MonitorSetResult): string {
-  return plain(
-    `source ${source}: ${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`,
-  );
+function partLines(
+  kind: Kind,
+  part: MonitorSetResult | ChannelSetResult,
+  entries: readonly FileEntry<Values>[],
+  before: ReadonlyMap<string, Values>,
+  colors: Colors,
+): string[] {
+  const { created, updated, deleted, unchanged, unlisted } = part;
+  const noun = kind === 'channel' ? 'channel ' : '';
+  const all = kind === 'channel' ? 'channels: ' : '';
+  const after = new Map(entries.map((entry) => [entry.externalId, entry]));
+  const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
+  const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
+  return [
+    ...list(created, ({ externalId }) => {
+      const entry = after.get(externalId);
+      const url = entry?.hidden.get('url') ?? entry?.fields['url'];
+      return colors.green(plain(`  + ${noun}${externalId}${typeof url === 'string' ? `  ${url}` : ''}`));
+    }),
+    ...list(updated, ({ id, externalId, fields }) => {
+      const changes = fields.map((field) => changeText(field, before.get(id), after.get(externalId)));
+      return colors.yellow(plain(`  ~ ${noun}${externalId}  ${changes.join(', ')}`));
+    }),
+    ...list(deleted, ({ id, externalId }) => colors.red(plain(`  - ${noun}${externalId ?? id}`))),
+    `  ${all}${created.length} to create, ${updated.length} to change, ${deleted.length} to delete, ${unchanged.length} unchanged`,
+    ...(unlisted.length === 0
+      ? []
+      : [
+          plain(
+            `  ${all}${unlisted.length} in no file, kept without --prune: ${unlistedNames.join(', ')}${more}`,
+          ),
+        ]),
+  ];
+}
+
+type Counted = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', readonly unknown[]>>;
+
+/** Whether the source or the set has any channel. */
+function hasChannels(channels: ChannelSetResult | undefined): channels is ChannelSetResult {
+  return channels !== undefined && Object.values(channels).some(({ length }) => length > 0);
+}
+
+const countsOf = ({ created, updated, deleted, unchanged }: Counted): string =>
+  `${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
+
+/** The applied changes: a line for the monitors, and one for the channels if there are any. */
+export function resultText({ source, channels, ...monitors }: MonitorSetResult): string {
+  const lines = [`source ${source}: ${countsOf(monitors)}`];
+  if (hasChannels(channels)) lines.push(`channels of ${source}: ${countsOf(channels)}`);
+  return lines.map(plain).join('\n');
+}
+
+/** The generated secrets of new channels. */
+export function secretsText(created: ChannelSetResult['created']): string {
+  return [
+    'Generated secrets, shown only once. Store them where webhooks are verified, and keep this output private:',
+    ...created.map(({ externalId, secret }) => plain(`  channel ${externalId}: ${secret ?? ''}`)),
+  ].join('\n');
 }
 
 function list<Item>(items: readonly Item[], toText: (item: Item) => string): string[] {
@@ -55,13 +99,17 @@ function list<Item>(items: readonly Item[], toText: (item: Item) => string): str
   return items.length > MAX_LISTED ? [...lines, `  … and ${items.length - MAX_LISTED} more`] : lines;
 }
 
-function changeText(field: string, before: Monitor | undefined, after: FileMonitor | undefined): string {
-  // Values that may be secret are not shown.
-  const isSecret = field === 'headers' || field === 'body' || after?.hidden.has(field) === true;
-  if (before === undefined || isSecret) return field;
-  if (field === 'labels') return `labels ${labelChanges(before.labels, after?.fields.labels ?? {})}`;
-  const old = valueText(before[field as keyof Monitor]);
-  const next = valueText(after?.fields[field as keyof FileMonitor['fields']]);
+/** Values that may be secret are not shown. */
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['headers', 'body', 'secret']);
+
+function changeText(field: string, before: Values | undefined, after: FileEntry<Values> | undefined): string {
+  const isSecret = SECRET_FIELDS.has(field) || after?.hidden.has(field) === true;
+  // A channel knows its monitors by other ids.
+  if (before === undefined || isSecret || field === 'monitorExternalIds') return field;
+  const [from, to] = [before[field], after?.fields[field]];
+  if (field === 'labels') return `labels ${labelChanges(from as Labels, (to ?? {}) as Labels)}`;
+  const toText = field === 'selector' ? selectorText : valueText;
+  const [old, next] = [toText(from), toText(to)];
   return old === null || next === null ? field : `${field} ${old} → ${next}`;
 }
 
@@ -72,6 +120,10 @@ function labelChanges(before: Labels, after: Labels): string {
     ...old.filter((label) => !next.includes(label)).map((label) => `-${label}`),
     ...next.filter((label) => !old.includes(label)).map((label) => `+${label}`),
   ].join(' ');
+}
+
+function selectorText(value: unknown): string | null {
+  return valueText(value ? formatSelector(value) || 'every monitor' : 'none');
 }
 
 /** Null if the text is too long. */

@@ -25,6 +25,8 @@ export async function validateFiles(
   }
   if (errors.length > 0) throw new InvalidFilesError(errors);
   const monitors = sets.reduce((sum, set) => sum + set.monitors.length, 0);
-  terminal.print(`Valid. Files: ${fileCount}, sources: ${sets.length}, monitors: ${monitors}.`);
+  const channels = sets.reduce((sum, set) => sum + (set.channels?.length ?? 0), 0);
+  const counts = `Files: ${fileCount}, sources: ${sets.length}, monitors: ${monitors}`;
+  terminal.print(`Valid. ${counts}${channels > 0 ? `, channels: ${channels}` : ''}.`);
   return EXIT.ok;
 }

@@ -55,6 +55,7 @@ function standIn(
 ): string {
   const field = path.at(-1) ?? '';
   if (/url$/i.test(field)) return urlStandIn(text, placeholder, offset);
+  if (field === 'secret') return `${offset === 0 ? 'whsec_' : ''}${'A'.repeat(32)}`;
   const words = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
   return STAND_INS[field] ?? `variable-${words.slice(-MAX_CHARACTERS)}`.replace(/-+$/, '');
 }

@@ -1,3 +1,4 @@
+import { channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
@@ -16,19 +17,24 @@ import {
   type YamlFile,
 } from './yaml-file.ts';
 
-/** A monitor of a file, with variables replaced and defaults applied. */
-export interface FileMonitor {
+/** A monitor or channel of a file, with variables replaced and defaults applied. */
+export interface FileEntry<Fields> {
   readonly externalId: string;
-  readonly fields: z.input<typeof monitorSetEntrySchema>;
+  readonly fields: Fields;
   /** The fields with variables, as they are in the file: the values of variables may be secret and are never shown. */
   readonly hidden: ReadonlyMap<string, unknown>;
   position(path: string): Position;
 }
 
-/** The monitors of one source in all files. */
+export type FileMonitor = FileEntry<z.input<typeof monitorSetEntrySchema>>;
+export type FileChannel = FileEntry<z.input<typeof channelSetEntrySchema>>;
+
+/** The monitors and channels of one source in all files. */
 export interface FileSet {
   readonly source: string;
   readonly monitors: readonly FileMonitor[];
+  /** Null: no file has `channels`, so they stay untouched. */
+  readonly channels: readonly FileChannel[] | null;
 }
 
 /** What files contain. */
@@ -50,10 +56,11 @@ interface Problems {
   readonly unset: Map<string, { readonly state: UnsetState; readonly positions: Position[] }>;
 }
 
-/** The file without its monitors and defaults, which are validated one by one. */
+/** The file without its monitors, channels and defaults, which are validated one by one. */
 const outerSchema = monitorFileSchema.extend({
   defaults: z.record(z.string(), z.unknown(), { error: 'must be fields of a monitor' }).nullish(),
   monitors: z.array(z.unknown(), { error: 'must be a list of monitors' }).nullable(),
+  channels: z.array(z.unknown(), { error: 'must be a list of channels' }).nullish(),
 });
 
 /**
@@ -80,21 +87,33 @@ export async function readSets(
   const names = await findFiles(paths, input.cwd);
   const texts = await Promise.all(names.map(async (name) => [name, await readText(name, input)] as const));
   const problems: Problems = { errors: [], unset: new Map() };
-  const sets = new Map<string, FileMonitor[]>();
+  const sets = new Map<string, FileSet>();
   for (const [name, text] of texts) {
     const set = readFile(name === STDIN.path ? STDIN.name : name, text, source, input.env, problems);
-    if (set !== null) sets.set(set.source, [...(sets.get(set.source) ?? []), ...set.monitors]);
+    if (set !== null) sets.set(set.source, joinSets(sets.get(set.source), set));
   }
-  problems.errors.push(...repeatedKeys([...sets.values()].flat()));
+  const found = [...sets.values()];
+  problems.errors.push(
+    ...repeatedKeys(found.flatMap(({ monitors }) => monitors)),
+    ...repeatedKeys(found.flatMap(({ channels }) => channels ?? [])),
+  );
   return {
-    sets: [...sets]
-      .map(([name, monitors]) => ({ source: name, monitors }))
-      .toSorted((one, other) => (one.source < other.source ? -1 : 1)),
+    sets: found.toSorted((one, other) => (one.source < other.source ? -1 : 1)),
     fileCount: names.length,
     errors: problems.errors,
     unset: [...problems.unset].flatMap(([name, { state, positions }]) =>
       toUnsetError(name, state, positions),
     ),
+  };
+}
+
+/** Two files of one source. */
+function joinSets(first: FileSet | undefined, { source, monitors, channels }: FileSet): FileSet {
+  const { channels: others = null, monitors: before = [] } = first ?? {};
+  return {
+    source,
+    monitors: [...before, ...monitors],
+    channels: others === null ? channels : [...others, ...(channels ?? [])],
   };
 }
 
@@ -134,11 +153,16 @@ function readFile(
   if (own === undefined)
     report([], 'has no source: add `source: …`, the name of the owner of these monitors');
   const applied = defaults.success ? (outer.data.defaults ?? {}) : {};
+  const { monitors, channels } = outer.data;
   return {
     source: own ?? '',
-    monitors: (outer.data.monitors ?? []).flatMap((entry, index) =>
+    monitors: (monitors ?? []).flatMap((entry, index) =>
       readMonitor(file, index, entry, applied, problems.errors),
     ),
+    channels:
+      channels === undefined
+        ? null
+        : (channels ?? []).flatMap((entry, index) => readChannel(file, index, entry, problems.errors)),
   };
 }
 
@@ -199,6 +223,25 @@ function readMonitor(
   ];
 }
 
+function readChannel(file: YamlFile, index: number, entry: unknown, errors: FileError[]): FileChannel[] {
+  const position = (path: string): Position =>
+    file.position(['channels', String(index), ...segmentsOf(path)]);
+  const { data, error } = channelSetEntrySchema.safeParse(entry);
+  for (const { path, message } of error ? toFieldErrors(error.issues, channelSetEntrySchema) : [])
+    errors.push({ position: position(path), message: withField(path, message) });
+  if (data === undefined) return [];
+  const { channels } = file.value as { readonly channels: readonly Fields[] };
+  const hidden = Object.entries(channels[index] ?? {}).filter(([, field]) => containsVariable(field));
+  return [
+    {
+      externalId: data.externalId,
+      fields: entry as FileChannel['fields'],
+      hidden: new Map(hidden),
+      position,
+    },
+  ];
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 function isObject(value: unknown): value is Fields {
@@ -230,16 +273,16 @@ function withField(path: string, message: string): string {
   return path === '' ? message : `${path} ${message}`;
 }
 
-function repeatedKeys(monitors: readonly FileMonitor[]): FileError[] {
-  const first = new Map<string, FileMonitor>();
-  return monitors.flatMap((monitor) => {
-    const other = first.get(monitor.externalId);
+function repeatedKeys(entries: readonly (FileMonitor | FileChannel)[]): FileError[] {
+  const first = new Map<string, FileMonitor | FileChannel>();
+  return entries.flatMap((entry) => {
+    const other = first.get(entry.externalId);
     if (other === undefined) {
-      first.set(monitor.externalId, monitor);
+      first.set(entry.externalId, entry);
       return [];
     }
     const where = positionText(other.position('externalId'));
-    const message = `externalId "${monitor.externalId}" is already used at ${where}`;
-    return [{ position: monitor.position('externalId'), message }];
+    const message = `externalId "${entry.externalId}" is already used at ${where}`;
+    return [{ position: entry.position('externalId'), message }];
   });
 }

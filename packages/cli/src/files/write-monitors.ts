@@ -26,6 +26,8 @@ interface WriteOptions {
   readonly withSecrets: boolean;
   /** Whether `${NAME}` is a variable in the given fields already, and stays one. */
   readonly hasVariables?: boolean;
+  /** Channels as in a set, without secrets. */
+  readonly channels?: readonly Fields[];
   /** The server whose JSON Schema editors use. */
   readonly schemaOf?: string;
 }
@@ -34,7 +36,7 @@ interface WriteOptions {
 export function writeMonitors(
   source: string,
   monitors: readonly PlainMonitor[],
-  { withSecrets, hasVariables = false, schemaOf }: WriteOptions,
+  { withSecrets, hasVariables = false, channels = [], schemaOf }: WriteOptions,
 ): WrittenFile {
   const toText = hasVariables ? (text: string): string => text : escapePlaceholders;
   const hidden = new HiddenValues(source);
@@ -56,7 +58,11 @@ export function writeMonitors(
       ...(typeof body === 'string' && { body: hide(externalId, ['body'], body) }),
     };
   });
-  const document = new Document({ source: escapePlaceholders(source), monitors: written });
+  const document = new Document({
+    source: escapePlaceholders(source),
+    monitors: written,
+    ...(channels.length > 0 && { channels: channels.map((channel) => mapTexts(channel, toText)) }),
+  });
   const schema =
     schemaOf === undefined
       ? ''

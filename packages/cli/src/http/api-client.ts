@@ -4,6 +4,8 @@ import type {
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { cliMaintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { cliChannelRoutes } from '@tocsin/contracts/channels/routes';
 import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import type { Event } from '@tocsin/contracts/monitors/events';
@@ -31,7 +33,8 @@ type Routes = typeof monitorRoutes &
   typeof monitorLookupRoutes &
   typeof monitorSetRoutes &
   typeof regionRoutes &
-  typeof cliMaintenanceWindowRoutes;
+  typeof cliMaintenanceWindowRoutes &
+  typeof cliChannelRoutes;
 
 const RETRIES = 4;
 const BACKOFF_MS = 1_000;
@@ -65,6 +68,10 @@ export class ApiClient {
     const { monitors } = await this.#api(until)('GET /api/cli/monitors');
     if (Array.isArray(monitors)) return monitors;
     throw new ApiError(`The server at ${this.url} is not Tocsin. Check TOCSIN_URL.`, 200);
+  }
+
+  async listChannels(): Promise<Channel[]> {
+    return (await this.#api()('GET /api/cli/channels')).channels;
   }
 
   async listRegions(): Promise<Region[]> {

@@ -34,7 +34,6 @@ const create = {
   response: z.strictObject({ channel: channelSchema, secret: channelSecretSchema }),
   responseExample: { channel: CHANNEL, secret: SECRET },
   showsSecret: true,
-  errors: ['conflict'],
   responseHeaders: ['Location'],
 } as const;
 
@@ -67,6 +66,7 @@ export const cliChannelRoutes = defineRoutes(
       description:
         'The response contains the secret that signs its webhooks, which no other response to a key shows. A URL that webhooks may not reach is refused. A key that is bound to sources may only create channels of these sources.',
       body: createCliChannelSchema,
+      errors: ['conflict'],
       bodyExample: {
         name: 'On call',
         url: 'https://hooks.example/tocsin',

@@ -2,7 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { HIDDEN_SECRET } from '@tocsin/contracts/fields';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import { monitorSetResultSchema, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
+import {
+  type MonitorSet,
+  type MonitorSetResult,
+  monitorSetResultSchema,
+  monitorSetSchema,
+} from '@tocsin/contracts/monitor-sets/monitor-set';
 import { ROUTES } from '../requests/routes.ts';
 import type { Kind } from '../requests/values.ts';
 import { assert } from './responses.ts';
@@ -71,7 +76,7 @@ export class Model {
 
 /** The fields that users write. Others, such as the status, change on their own. */
 const INPUT_FIELDS = new Set(
-  'monitorIds allMonitors enabled startsAt endsAt rrule timeZone createdAt role email expiresAt'
+  'monitorIds allMonitors selector events enabled startsAt endsAt rrule timeZone createdAt role email expiresAt'
     .split(' ')
     .concat(Object.keys(createMonitorSchema.shape)),
 );
@@ -185,23 +190,43 @@ function compareList(model: Model, kind: Kind, received: Fields, showsSecrets: b
 }
 
 function applySet(model: Model, sent: unknown, received: unknown): void {
-  const { source, monitors } = monitorSetSchema.parse(sent);
-  const { dryRun, created, updated, unchanged, deleted } = monitorSetResultSchema.parse(received);
+  const set = monitorSetSchema.parse(sent);
+  const result = monitorSetResultSchema.parse(received);
+  assert(
+    (set.channels === undefined) === (result.channels === undefined),
+    'channels in the set or the result',
+  );
+  applyEntries(model, 'monitor', set.monitors, set, result);
+  if (result.channels === undefined) return;
+  for (const { secret } of result.channels.created) if (secret !== null) model.secrets.add(secret);
+  applyEntries(model, 'channel', set.channels ?? [], set, result.channels);
+}
+
+/** @throws Finding if the result does not name each entry once */
+function applyEntries(
+  model: Model,
+  kind: Kind,
+  given: readonly (Fields & { readonly externalId: string })[],
+  { source, dryRun }: MonitorSet,
+  {
+    created,
+    updated,
+    unchanged,
+    deleted,
+  }: Pick<MonitorSetResult, 'created' | 'updated' | 'unchanged' | 'deleted'>,
+): void {
   const entries = [...created, ...updated, ...unchanged];
   const ids = new Map(entries.map(({ id, externalId }) => [externalId, id]));
-  const isComplete = monitors.every(({ externalId }) =>
+  const isComplete = given.every(({ externalId }) =>
     dryRun ? ids.has(externalId) : typeof ids.get(externalId) === 'string',
   );
-  assert(
-    isComplete && entries.length === monitors.length,
-    `the result of a set has ${[...ids.keys()].join()}`,
-  );
+  assert(isComplete && entries.length === given.length, `the result of a set has ${[...ids.keys()].join()}`);
   if (dryRun) return;
-  for (const entry of monitors) {
+  for (const entry of given) {
     const id = String(ids.get(entry.externalId));
-    model.add('monitor', id, { id, ...entry, source });
+    model.add(kind, id, { id, ...entry, source });
   }
-  for (const { id } of deleted) model.remove('monitor', id);
+  for (const { id } of deleted) model.remove(kind, id);
 }
 
 function addSecrets(model: Model, received: Fields): void {

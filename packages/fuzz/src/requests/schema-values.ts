@@ -20,7 +20,8 @@ export function fieldValuesOf(schema: z.ZodObject): Record<string, Values> {
 export function validValuesOf(schema: z.ZodObject): Values {
   const json = toJsonSchema(schema);
   const shape = Object.entries(schema.shape);
-  const fields = shape.map(([name, field]): [string, Values] => {
+  const fields = shape.map(([name, given]): [string, Values] => {
+    const field = given instanceof z.ZodOptional ? (given.unwrap() as z.ZodType) : given;
     if (field instanceof z.ZodArray && field.element instanceof z.ZodObject)
       return [name, fc.array(validValuesOf(field.element), { maxLength: 3 })];
     const values = jsonValuesOf(json.properties?.[name] as JsonSchema, name);

@@ -188,6 +188,7 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   externalId,
   externalIds: mostly<string[]>(fc.constant([]), fc.array(externalId, { maxLength: 3 })),
   source: oneOf('terraform one'),
+  monitorExternalIds: fc.uniqueArray(mostly(oneOf('one two Ö'), hostileText), { maxLength: 3 }),
   regions: mostly<string[]>(
     fc.constantFrom([], ['default'], ['default', 'eu-west-1'], ['eu-west-1']),
     fc.array(oneOf('default eu-west-1 EU -a', ''), { maxLength: 21 }),
