@@ -207,7 +207,7 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
       {form.values.scopes !== 'read' && (
         <TagsInput
           label="Sources"
-          description="The key may change only monitors of these sources. A * at the end matches every source that begins so. Empty: no limit."
+          description="The key may change only what belongs to these sources. A * at the end matches every source with this prefix. Empty: no limit."
           placeholder={form.values.sources.length === 0 ? 'shop, team-a/*' : ''}
           {...form.getInputProps('sources')}
         />
