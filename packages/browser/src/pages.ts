@@ -30,6 +30,12 @@ async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
 
+/** Enters a label selector, and waits for its preview. */
+async function fillSelector(page: Page, selector: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Label selector' }).fill(selector);
+  await page.getByText(/^Matches \d+ monitors: /).waitFor();
+}
+
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
@@ -38,6 +44,30 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitors', route: '/', isAlsoEmpty: true },
   { name: 'monitors-none-found', route: '/', path: '/?q=nothing+like+it' },
   { name: 'monitors-of-a-region', route: '/', path: `/?region=${UNSERVED_REGION}` },
+  { name: 'monitors-by-labels', route: '/', path: '/?selector=team%3Dcheckout,tier' },
+  { name: 'monitors-bad-selector', route: '/', path: '/?selector=team+in+checkout' },
+  {
+    name: 'monitors-selected',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      for (const name of ['Shop', 'Payments'])
+        await page.getByRole('checkbox', { name: `Select ${name}` }).check();
+      await page.getByRole('button', { name: 'Edit labels' }).waitFor();
+    },
+  },
+  {
+    name: 'edit-labels',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await page.getByRole('checkbox', { name: 'Select Shop' }).check();
+      await page.getByRole('button', { name: 'Edit labels' }).click();
+      const field = page.getByRole('dialog').getByLabel('Add', { exact: true });
+      await field.fill('team=checkout');
+      await field.press('Enter');
+    },
+  },
   {
     name: 'monitors-not-live',
     route: '/',
@@ -55,9 +85,32 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
   { name: 'new-maintenance', route: '/maintenance/new' },
+  {
+    name: 'new-maintenance-by-labels',
+    route: '/maintenance/new',
+    open: async (page) => fillSelector(page, 'team=checkout'),
+  },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
   { name: 'channels', route: '/channels', isAlsoEmpty: true },
   { name: 'new-channel', route: '/channels/new' },
+  {
+    name: 'new-channel-by-labels',
+    route: '/channels/new',
+    open: async (page) => {
+      await page.getByRole('radio', { name: 'Selected monitors' }).check();
+      await fillSelector(page, 'app in (shop,search)');
+    },
+  },
+  {
+    name: 'new-channel-errors',
+    route: '/channels/new',
+    open: async (page) => {
+      await page.getByRole('radio', { name: 'Selected monitors' }).check();
+      await page.getByRole('textbox', { name: 'Label selector' }).fill('app in shop');
+      for (const event of await page.getByRole('checkbox').all()) await event.uncheck();
+      await page.getByText('Select at least one event.').waitFor();
+    },
+  },
   { name: 'channel', route: '/channels/$channelId' },
   {
     name: 'delivery',
@@ -87,6 +140,9 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('dialog').getByLabel('Name').waitFor();
     },
   },
+  { name: 'audit-log', route: '/audit-log', isAlsoEmpty: true },
+  { name: 'audit-log-of-a-monitor', route: '/audit-log', path: '/audit-log?targetId=$monitorId' },
+  { name: 'audit-log-none-found', route: '/audit-log', path: '/audit-log?targetId=none' },
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
   { name: 'not-found', route: '', path: '/no/such/page' },

@@ -37,3 +37,32 @@ export type UserRole = (typeof USER_ROLES)[number];
 /** `held`: kept for a disabled channel. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** What an entry of the audit log can record. */
+export const AUDIT_ACTIONS = [
+  'monitor.created',
+  'monitor.updated',
+  'monitor.deleted',
+  'set.applied',
+  'channel.created',
+  'channel.updated',
+  'channel.deleted',
+  'channel.disabled',
+  'channel.secretRevealed',
+  'channel.secretRotated',
+  'maintenanceWindow.created',
+  'maintenanceWindow.updated',
+  'maintenanceWindow.ended',
+  'maintenanceWindow.deleted',
+  'apiKey.created',
+  'apiKey.deleted',
+  'user.created',
+  'user.updated',
+  'user.deleted',
+  'user.passwordChanged',
+  'invitation.created',
+  'invitation.accepted',
+  'invitation.deleted',
+  'session.created',
+  'session.failed',
+] as const;

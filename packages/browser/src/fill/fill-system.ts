@@ -1,4 +1,5 @@
-import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { Channel, ChannelInput } from '@tocsin/contracts/channels/channel';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { until } from '@tocsin/embedded/testing/until';
@@ -74,6 +75,15 @@ async function createChannels(
     return (await owner.call('POST /api/dashboard/channels', { body })).channel;
   };
   const disabled = await create('Old pager', '/pager', [downId]);
+  const shop: ChannelInput = {
+    name: 'Shop team',
+    url: receiver.url('/shop-team'),
+    monitorIds: [],
+    allMonitors: false,
+    selector: { matchLabels: { app: 'shop' } },
+    events: ['monitor.down', 'monitor.up'],
+  };
+  await owner.call('POST /api/dashboard/channels', { body: shop });
   await create('Data team', '/data-team', [downId]);
   return { disabled, working: await create('On call', '/on-call', []) };
 }
@@ -88,14 +98,15 @@ async function createWindows(
     name: string,
     fromHours: number,
     monitorIds: string[],
-    recurrence: { rrule?: string; timeZone?: string } = {},
+    more: { rrule?: string; timeZone?: string; selector?: Selector } = {},
   ): Promise<MaintenanceWindow> => {
     const times = { startsAt: inHours(fromHours), endsAt: inHours(fromHours + 2) };
-    const body = { name, ...times, monitorIds, ...recurrence };
+    const body = { name, ...times, monitorIds, ...more };
     return (await owner.call('POST /api/dashboard/maintenance-windows', { body })).maintenanceWindow;
   };
   await create('Move to the new racks', -1, [activeId]);
   await create('Certificate renewal', 26, otherIds.slice(0, 1));
+  await create('Upgrade of the checkout', 30, [], { selector: { matchLabels: { team: 'checkout' } } });
   const weekly = { rrule: 'FREQ=WEEKLY;COUNT=12', timeZone: 'Europe/Berlin' };
   return create('Weekly database upkeep', 50, otherIds, weekly);
 }
@@ -109,10 +120,12 @@ async function createPeople({ api }: DashboardSystem, owner: DashboardUser): Pro
   await invite({ role: 'owner', email: 'katherine@example.com' });
   await invite({ role: 'member' });
 
-  const createKey = async (body: { name: string; expiresAt?: string }): Promise<string> =>
+  type Body = { name: string; expiresAt?: string; scopes?: 'read'; sources?: string[] };
+  const createKey = async (body: Body): Promise<string> =>
     (await owner.call('POST /api/dashboard/api-keys', { body })).key;
   const used = await createKey({ name: 'terraform production' });
-  await createKey({ name: 'shop CI', expiresAt: inHours(90 * 24) });
+  await createKey({ name: 'shop CI', expiresAt: inHours(90 * 24), sources: ['platform', 'shop/*'] });
+  await createKey({ name: 'Grafana', scopes: 'read' });
   const target = { baseUrl: `http://127.0.0.1:${api.port}`, headers: bearer(used) };
   const { status } = await fetchApi(target, { method: 'GET', path: '/api/cli/monitors' });
   if (status !== 200) throw new Error(`a new key got ${status}`);

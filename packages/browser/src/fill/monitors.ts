@@ -24,12 +24,15 @@ const SHOP: MonitorUpdate = {
   assertions: { statusCode: 200, bodyContains: 'ok', maxLatency: 2_000 },
   externalId: 'shop',
   source: 'platform',
+  labels: { app: 'shop', team: 'checkout', tier: 'web', 'example.com/on-call': 'platform' },
 };
 const PAYMENTS: MonitorUpdate = {
   runbookUrl: 'https://wiki.example.com/payments-are-down',
   externalId: 'payments',
   source: 'platform',
+  labels: { app: 'payments', team: 'checkout' },
 };
+const CHECKOUT: MonitorUpdate = { labels: { app: 'shop', team: 'checkout', tier: 'api' } };
 
 /** The monitor of the running maintenance window. */
 export const IN_MAINTENANCE = 'Warehouse';
@@ -40,8 +43,8 @@ export const DOWN = 'Payments';
 const MONITORS: readonly MonitorPlan[] = [
   ['Shop', 'UP', BOTH, 'https://shop.example.com/health', SHOP],
   [DOWN, 'DOWN', BOTH, 'https://pay.example.com/health', PAYMENTS],
-  ['Checkout', 'UP', BOTH, 'https://shop.example.com/checkout/health'],
-  ['Search', 'UP', EU, 'https://search.example.com/ready'],
+  ['Checkout', 'UP', BOTH, 'https://shop.example.com/checkout/health', CHECKOUT],
+  ['Search', 'UP', EU, 'https://search.example.com/ready', { labels: { app: 'search', tier: 'api' } }],
   ['Sign-in', 'UP', BOTH, 'https://id.example.com/.well-known/health'],
   ['Image proxy', 'UP', EU, 'https://img.example.com/status'],
   ['Mail gateway', 'UP', EU, 'https://mail.example.com/health'],

@@ -2,8 +2,8 @@ import type {
   CliMaintenanceWindowInput,
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { matchesSelector, type Selector } from '@tocsin/contracts/labels/selector';
-import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import { formatSelector, matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT } from '../terminal/cli-error.ts';

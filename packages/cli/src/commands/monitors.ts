@@ -1,5 +1,6 @@
 import { labelTexts } from '@tocsin/contracts/labels/labels';
-import { matchesSelector, type Selector } from '@tocsin/contracts/labels/selector';
+import type { Selector } from '@tocsin/contracts/labels/selector';
+import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { nearestWord } from '@tocsin/contracts/words';
 import type { ApiClient } from '../http/api-client.ts';

@@ -1,35 +1,8 @@
 import { z } from 'zod';
 import { component, oneOf, pageBefore, pageLimit, parseMicroseconds, storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
+import { AUDIT_ACTIONS } from '../vocabulary.ts';
 
-/** What an entry can record. */
-export const AUDIT_ACTIONS = [
-  'monitor.created',
-  'monitor.updated',
-  'monitor.deleted',
-  'set.applied',
-  'channel.created',
-  'channel.updated',
-  'channel.deleted',
-  'channel.disabled',
-  'channel.secretRevealed',
-  'channel.secretRotated',
-  'maintenanceWindow.created',
-  'maintenanceWindow.updated',
-  'maintenanceWindow.ended',
-  'maintenanceWindow.deleted',
-  'apiKey.created',
-  'apiKey.deleted',
-  'user.created',
-  'user.updated',
-  'user.deleted',
-  'user.passwordChanged',
-  'invitation.created',
-  'invitation.accepted',
-  'invitation.deleted',
-  'session.created',
-  'session.failed',
-] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 const actorSchema = component('AuditActor', 'Who made a change.', {

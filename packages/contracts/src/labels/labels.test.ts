@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { toFieldErrors } from '../field-errors.ts';
-import { labelsSchema } from './labels.ts';
+import { labelsSchema } from './selector.ts';
 
 function errorsOf(labels: unknown): string[] {
   const { error } = labelsSchema.safeParse(labels);

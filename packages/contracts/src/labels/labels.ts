@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 
 /** Labels of a monitor, with the syntax of Kubernetes labels. */
@@ -7,7 +6,6 @@ export type Labels = Readonly<Record<string, string>>;
 const DNS_LABEL = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const PREFIX = new RegExp(`^${DNS_LABEL}(?:\\.${DNS_LABEL})*$`);
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
-const MAX_KEY_CHARACTERS = LIMITS.labelPrefixCharacters + 1 + LIMITS.labelNameCharacters;
 
 const CHARACTERS = 'letters, digits, hyphens, underscores and dots, and begin and end with a letter or digit';
 const PREFIX_RULE = `must have a DNS name of at most ${LIMITS.labelPrefixCharacters} characters before the slash`;
@@ -37,27 +35,3 @@ export function labelTexts(labels: Labels): string[] {
     .toSorted()
     .map((key) => `${key}=${labels[key]}`);
 }
-
-/** An object of label keys and values. */
-export const labelsSchema = z
-  .custom<Record<string, string>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    { error: 'must be an object of label keys and string values', abort: true },
-  )
-  .superRefine((labels, context) => {
-    const keys = Object.keys(labels);
-    if (keys.length > LIMITS.labelCount) {
-      context.addIssue({ code: 'custom', message: `must contain at most ${LIMITS.labelCount} labels` });
-    }
-    for (const key of keys) {
-      const keyProblem = labelKeyProblem(key);
-      const message = keyProblem === null ? labelValueProblem(labels[key]) : `the key ${keyProblem}`;
-      if (message !== null) context.addIssue({ code: 'custom', path: [key], message });
-    }
-  })
-  .meta({
-    type: 'object',
-    propertyNames: { maxLength: MAX_KEY_CHARACTERS },
-    additionalProperties: { type: 'string', maxLength: LIMITS.labelNameCharacters },
-    maxProperties: LIMITS.labelCount,
-  });

@@ -1,4 +1,4 @@
-import { labelKeyProblem, labelValueProblem } from './labels.ts';
+import { labelKeyProblem, type Labels, labelValueProblem } from './labels.ts';
 import type { Selector, SelectorRequirement } from './selector.ts';
 
 /** A selector as text cannot be read. The message says where, and what would be right. */
@@ -108,4 +108,28 @@ export function formatSelector({ matchLabels = {}, matchExpressions = [] }: Sele
       return `${key} ${operator.toLowerCase()} (${values.join(',')})`;
     }),
   ].join(',');
+}
+
+/** Whether all conditions of a selector hold for these labels. */
+export function matchesSelector(
+  { matchLabels = {}, matchExpressions = [] }: Selector,
+  labels: Labels,
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
+    matchExpressions.every((requirement) => meets(labels, requirement))
+  );
+}
+
+function meets(labels: Labels, { key, operator, values = [] }: SelectorRequirement): boolean {
+  const value = labelOf(labels, key);
+  const isListed = value !== undefined && values.includes(value);
+  return { In: isListed, NotIn: !isListed, Exists: value !== undefined, DoesNotExist: value === undefined }[
+    operator
+  ];
+}
+
+/** Keys such as `constructor` are valid. */
+function labelOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { toFieldErrors } from '../field-errors.ts';
-import { matchesSelector, type Selector, selectorSchema } from './selector.ts';
-import { formatSelector, parseSelector } from './selector-syntax.ts';
+import { type Selector, selectorSchema } from './selector.ts';
+import { formatSelector, matchesSelector, parseSelector } from './selector-syntax.ts';
 
 const SHOP = { app: 'shop', tier: 'web', canary: '' };
 

@@ -1,7 +1,33 @@
 import { z } from 'zod';
 import { component, oneOf } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
-import { labelKeyProblem, type Labels, labelsSchema, labelValueProblem } from './labels.ts';
+import { labelKeyProblem, labelValueProblem } from './labels.ts';
+
+const MAX_KEY_CHARACTERS = LIMITS.labelPrefixCharacters + 1 + LIMITS.labelNameCharacters;
+
+/** An object of label keys and values. */
+export const labelsSchema = z
+  .custom<Record<string, string>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: 'must be an object of label keys and string values', abort: true },
+  )
+  .superRefine((labels, context) => {
+    const keys = Object.keys(labels);
+    if (keys.length > LIMITS.labelCount) {
+      context.addIssue({ code: 'custom', message: `must contain at most ${LIMITS.labelCount} labels` });
+    }
+    for (const key of keys) {
+      const keyProblem = labelKeyProblem(key);
+      const message = keyProblem === null ? labelValueProblem(labels[key]) : `the key ${keyProblem}`;
+      if (message !== null) context.addIssue({ code: 'custom', path: [key], message });
+    }
+  })
+  .meta({
+    type: 'object',
+    propertyNames: { maxLength: MAX_KEY_CHARACTERS },
+    additionalProperties: { type: 'string', maxLength: LIMITS.labelNameCharacters },
+    maxProperties: LIMITS.labelCount,
+  });
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 
@@ -42,27 +68,3 @@ export const selectorSchema = component(
 );
 export type Selector = z.infer<typeof selectorSchema>;
 export type SelectorRequirement = z.infer<typeof expressionSchema>;
-
-/** Whether all conditions of a selector hold for these labels. */
-export function matchesSelector(
-  { matchLabels = {}, matchExpressions = [] }: Selector,
-  labels: Labels,
-): boolean {
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
-    matchExpressions.every((requirement) => meets(labels, requirement))
-  );
-}
-
-function meets(labels: Labels, { key, operator, values = [] }: SelectorRequirement): boolean {
-  const value = labelOf(labels, key);
-  const isListed = value !== undefined && values.includes(value);
-  return { In: isListed, NotIn: !isListed, Exists: value !== undefined, DoesNotExist: value === undefined }[
-    operator
-  ];
-}
-
-/** Keys such as `constructor` are valid. */
-function labelOf(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
-}

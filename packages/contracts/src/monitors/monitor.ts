@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FieldError } from '../errors.ts';
 import { toFieldErrors } from '../field-errors.ts';
 import { boundedInteger, HIDDEN_SECRET, httpUrl, label, oneOf, storableText } from '../fields.ts';
-import { labelsSchema } from '../labels/labels.ts';
+import { labelsSchema } from '../labels/selector.ts';
 import { LIMITS, REGION_PATTERN } from '../limits.ts';
 import { HTTP_METHODS, MONITOR_STATUSES, MONITOR_TYPES } from '../vocabulary.ts';
 import { requestHeaders } from './request-headers.ts';

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { labelTexts } from '@tocsin/contracts/labels/labels';
-import { matchesSelector, type Selector, selectorSchema } from '@tocsin/contracts/labels/selector';
+import { type Selector, selectorSchema } from '@tocsin/contracts/labels/selector';
+import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import { isSourceAllowed } from '@tocsin/core/access/sources';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';

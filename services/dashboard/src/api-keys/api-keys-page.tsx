@@ -1,4 +1,4 @@
-import { Alert, Badge, NativeSelect, Text, TextInput, Tooltip } from '@mantine/core';
+import { Alert, Badge, NativeSelect, Radio, Stack, TagsInput, Text, TextInput, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ApiKey, createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
@@ -24,6 +24,11 @@ const LIFETIMES = [
   { value: 'never', label: 'Never' },
 ];
 const DAY_MS = 24 * 3_600_000;
+const SCOPE_LABELS: Readonly<Record<ApiKey['scopes'], string>> = {
+  'read,write': 'Read and write',
+  read: 'Read only',
+  write: 'Write only',
+};
 
 export function ApiKeysPage(): ReactNode {
   const query = useQuery(apiKeysQuery);
@@ -77,7 +82,8 @@ function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode 
         rowKey={({ id }) => id}
         columns={{
           Name: ({ name }) => name,
-          Scope: ({ scopes }) => (scopes === 'read' ? 'Read' : 'Read and write'),
+          Scope: ({ scopes }) => SCOPE_LABELS[scopes],
+          Sources: ({ sources, scopes }) => <Sources sources={scopes === 'read' ? [] : sources} />,
           'Last used': ({ lastUsedAt }) =>
             lastUsedAt === null ? <Quiet inline>Never</Quiet> : <Time value={lastUsedAt} as="ago" />,
           Expires: ({ expiresAt }) => <Expiry at={expiresAt} />,
@@ -124,6 +130,12 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
   );
 }
 
+/** The sources that a key may change. @param props.sources null: all; empty: none */
+function Sources({ sources }: { readonly sources: ApiKey['sources'] }): ReactNode {
+  if (sources === null) return 'All';
+  return sources.length === 0 ? <Quiet inline>None</Quiet> : sources.join(', ');
+}
+
 function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactNode {
   if (creator === null) return <Quiet inline>Not recorded</Quiet>;
   return (
@@ -140,6 +152,15 @@ function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactN
   );
 }
 
+type KeyValues = {
+  readonly name: string;
+  /** In days, or `never`. */
+  readonly lifetime: string;
+  readonly scopes: 'read' | 'read,write';
+  /** Empty: all. */
+  readonly sources: string[];
+};
+
 interface ApiKeyFormProps {
   readonly onCreated: (key: string) => void;
   readonly onCancel: () => void;
@@ -147,16 +168,19 @@ interface ApiKeyFormProps {
 
 function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
   const refresh = useRefresh();
-  const initialValues = { name: '', lifetime: '365' };
-  const toBody = ({ name, lifetime }: typeof initialValues) => ({
+  const initialValues: KeyValues = { name: '', lifetime: '365', scopes: 'read,write', sources: [] };
+  const toBody = ({ name, lifetime, scopes, sources }: KeyValues) => ({
     name,
+    scopes,
+    // A key that only reads changes nothing.
+    sources: scopes === 'read' || sources.length === 0 ? null : sources,
     expiresAt: lifetime === 'never' ? null : new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString(),
   });
   const form = useApiForm({
     initialValues,
     validate: (values) => bodyErrors(createApiKeySchema, toBody(values)),
   });
-  const save = async (values: typeof initialValues): Promise<void> => {
+  const save = async (values: KeyValues): Promise<void> => {
     const { key } = await api('POST /api/dashboard/api-keys', { body: toBody(values) });
     onCreated(key);
     void refresh(apiKeysQuery);
@@ -170,6 +194,24 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
         data-autofocus
         {...form.getInputProps('name')}
       />
+      <Radio.Group label="Access" {...form.getInputProps('scopes')}>
+        <Stack gap="xs" mt={6}>
+          <Radio value="read,write" label="Read and write" />
+          <Radio
+            value="read"
+            label="Read only"
+            description="Sees “(secret)” in place of the values of headers and of request bodies."
+          />
+        </Stack>
+      </Radio.Group>
+      {form.values.scopes !== 'read' && (
+        <TagsInput
+          label="Sources"
+          description="The key may change only what belongs to these sources. A * at the end matches every source with this prefix. Empty: no limit."
+          placeholder={form.values.sources.length === 0 ? 'shop, team-a/*' : ''}
+          {...form.getInputProps('sources')}
+        />
+      )}
       <NativeSelect label="Expires after" data={LIFETIMES} {...form.getInputProps('lifetime')} />
     </SaveForm>
   );

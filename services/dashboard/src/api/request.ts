@@ -11,13 +11,19 @@ export class ApiError extends Error {
   readonly fields: readonly FieldError[];
   /** Identifies the request in the logs of the API. Null if there was no response. */
   readonly requestId: string | null;
+  /** How long to wait before the request is sent again; null if the server did not say. */
+  readonly retryAfterMs: number | null;
 
-  constructor(problem: Pick<Problem, 'status' | 'title' | 'detail'> & Partial<Problem>) {
+  constructor(
+    problem: Pick<Problem, 'status' | 'title' | 'detail'> & Partial<Problem>,
+    retryAfterMs: number | null = null,
+  ) {
     super(problem.detail);
     this.status = problem.status;
     this.title = problem.title;
     this.fields = problem.errors ?? [];
     this.requestId = problem.instance ?? null;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -42,8 +48,18 @@ async function send(request: ClientRequest): Promise<unknown> {
   const response = await fetchResponse(request);
   if (response.status === 204) return undefined;
   const text = await response.text();
-  if (response.ok) return JSON.parse(text);
-  throw toApiError(response.status, text);
+  if (!response.ok) throw toApiError(response, text);
+  const body: unknown = JSON.parse(text);
+  const etag = response.headers.get('ETag');
+  if (etag !== null && typeof body === 'object' && body !== null) etags.set(body, etag);
+  return body;
+}
+
+const etags = new WeakMap<object, string>();
+
+/** The `ETag` of a response of `api`, for `If-Match`; null if it has none. */
+export function etagOf(response: object): string | null {
+  return etags.get(response) ?? null;
 }
 
 async function fetchResponse({ method, path, body, headers, signal }: ClientRequest): Promise<Response> {
@@ -69,11 +85,13 @@ async function fetchResponse({ method, path, body, headers, signal }: ClientRequ
   }
 }
 
-function toApiError(status: number, text: string): ApiError {
+function toApiError({ status, headers }: Response, text: string): ApiError {
+  const retryAfter = headers.get('Retry-After');
   try {
     const json: unknown = JSON.parse(text);
     const problem = problemSchema.safeParse(json);
-    if (problem.success) return new ApiError(problem.data);
+    if (problem.success)
+      return new ApiError(problem.data, retryAfter === null ? null : Number(retryAfter) * 1_000);
     // The routes of better-auth have their own error format.
     if (typeof json === 'object' && json !== null && 'message' in json)
       return new ApiError({ status, title: 'Request rejected', detail: String(json.message) });

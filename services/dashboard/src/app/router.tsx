@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import { isStatus } from '../api/request.ts';
 import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
-import { monitorsSearchSchema } from '../monitors/monitors-search.ts';
+import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
 import { meQuery } from '../session/session.ts';
 import { Shell } from './shell.tsx';
 
@@ -73,6 +73,12 @@ const incidents = createRoute({
   }),
   component: lazy(() => import('../incidents/incidents-page.tsx'), 'IncidentsPage'),
 });
+const auditLog = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/audit-log',
+  validateSearch: z.object({ action: textParameter, actorId: textParameter, targetId: textParameter }),
+  component: lazy(() => import('../audit-log/audit-log-page.tsx'), 'AuditLogPage'),
+});
 const newMaintenanceWindow = createRoute({
   getParentRoute: () => signedIn,
   path: '/maintenance/new',
@@ -110,6 +116,7 @@ const routeTree = root.addChildren([
     page('/regions', () => import('../regions/regions-page.tsx'), 'RegionsPage'),
     page('/api-keys', () => import('../api-keys/api-keys-page.tsx'), 'ApiKeysPage'),
     page('/people', () => import('../people/people-page.tsx'), 'PeoplePage'),
+    auditLog,
     page('/profile', () => import('../session/profile-page.tsx'), 'ProfilePage'),
   ]),
 ]);

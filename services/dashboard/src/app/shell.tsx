@@ -17,6 +17,7 @@ import {
   IconCalendarPause,
   IconDeviceDesktop,
   IconFlame,
+  IconHistory,
   IconKey,
   IconLogout,
   IconMapPin,
@@ -45,6 +46,7 @@ const PAGES = [
   { to: '/channels', label: 'Channels', icon: IconWebhook },
   { to: '/regions', label: 'Regions', icon: IconMapPin },
   { to: '/api-keys', label: 'API keys', icon: IconKey },
+  { to: '/audit-log', label: 'Audit log', icon: IconHistory },
   { to: '/people', label: 'People', icon: IconUsers, ownersOnly: true },
 ] as const;
 

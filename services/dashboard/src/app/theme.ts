@@ -17,10 +17,11 @@ export const theme = createTheme({
   },
 });
 
-/** Replaces colors of the library that have too little contrast: quiet text, placeholders and hovered buttons. */
+/** Replaces colors of the library that have too little contrast: quiet text, errors, placeholders and hovered buttons. */
 export const cssVariables: CSSVariablesResolver = () => {
   const both = {
     '--mantine-color-dimmed': 'var(--text-quiet)',
+    '--mantine-color-error': 'var(--status-down)',
     '--mantine-color-cyan-filled-hover': '#08616f',
   };
   return {

@@ -11,9 +11,11 @@ import { ActionButton, IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/dialogs.tsx';
 import { ErrorNotice, Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
+import { ManagedAsCode } from '../components/save-form.tsx';
 import { Quiet, StateBadge, Time } from '../components/text.tsx';
+import { CoveredCount } from '../labels/coverage-fields.tsx';
 import { ChannelSettings } from './channel-settings.tsx';
-import { channelState, describeMonitors } from './channel-text.ts';
+import { channelState } from './channel-text.ts';
 import { AttemptSummary } from './delivery-details.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
@@ -39,7 +41,7 @@ export function ChannelPage(): ReactNode {
             hint={
               <Group gap="sm">
                 <ChannelStateBadge channel={channel} />
-                <span>{describeMonitors(channel)}</span>
+                <CoveredCount coverage={channel} />
               </Group>
             }
             actions={
@@ -62,6 +64,7 @@ export function ChannelPage(): ReactNode {
           {/* Another channel must not show the edits, results or secret of this one. */}
           <Stack key={channel.id}>
             <StateAlert channel={channel} />
+            {channel.source !== null && <ManagedAsCode what="channel" source={channel.source} />}
             <ChannelSettings channel={channel} />
             <ChannelTest channelId={channel.id} />
             <SigningSecret channelId={channel.id} />

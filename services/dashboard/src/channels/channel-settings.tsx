@@ -1,37 +1,48 @@
-import { Group, Radio, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { type Channel, type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
+import type { FieldError } from '@tocsin/contracts/errors';
+import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { bodyErrors, useApiForm } from '../components/form.ts';
-import { MonitorNames, MonitorSelect } from '../components/monitor-select.tsx';
+import { bodyErrors, changedFields, useApiForm } from '../components/form.ts';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
-import { Quiet, Time } from '../components/text.tsx';
-import { describeMonitors } from './channel-text.ts';
+import { Time } from '../components/text.tsx';
+import {
+  type CoverageValues,
+  findSelectorErrors,
+  toCoverage,
+  toCoverageField,
+  toCoverageValues,
+} from '../labels/coverage.ts';
+import { CoverageFields, CoverageSummary } from '../labels/coverage-fields.tsx';
+import { describeEvents, EVENT_LABELS } from './channel-text.ts';
 import { Facts } from './delivery-details.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
-
-const MAX_NAMES = 12;
 
 /** The settings of a channel, and the form to change them. */
 export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
   const [editing, setEditing] = useState(false);
   const refresh = useRefresh();
-  const { id, name, url, monitorIds, allMonitors, selector, events } = channel;
-  if (editing)
+  const { id, name, url, events, externalId, source } = channel;
+  if (editing) {
+    const before = { name, url, events, ...toCoverageValues(channel) };
     return (
       <Panel title="Settings">
         <ChannelForm
-          initialValues={{ name, url, monitorIds, allMonitors, selector, events }}
+          initialValues={before}
           action="Save"
-          save={async (body) => {
-            await api('PATCH /api/dashboard/channels/:id', { id, body });
+          save={async (values) => {
+            const body = changedFields(toBody(before), toBody(values));
+            // A selector without conditions is shown as "All monitors", so it changes with that choice.
+            const coverage = body.allMonitors === undefined ? {} : toCoverage(values);
+            await api('PATCH /api/dashboard/channels/:id', { id, body: { ...body, ...coverage } });
             await refresh(channelsQuery, channelQuery(id));
             setEditing(false);
             notifications.show({ message: 'Channel saved.' });
@@ -40,6 +51,7 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
         />
       </Panel>
     );
+  }
   return (
     <Panel
       title="Settings"
@@ -52,16 +64,10 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
       <Facts
         facts={{
           URL: url,
-          Monitors: (
-            <>
-              {describeMonitors(channel)}
-              {!allMonitors && monitorIds.length > 0 && (
-                <Quiet>
-                  <MonitorNames ids={monitorIds} max={MAX_NAMES} />
-                </Quiet>
-              )}
-            </>
-          ),
+          Monitors: <CoverageSummary coverage={channel} />,
+          Events: describeEvents(events),
+          'External ID': externalId,
+          Source: source,
           Created: <Time value={channel.createdAt} />,
         }}
       />
@@ -69,7 +75,14 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
   );
 }
 
-const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true, selector: null, events: null };
+const EMPTY: ChannelValues = {
+  name: '',
+  url: '',
+  monitorIds: [],
+  allMonitors: true,
+  selector: '',
+  events: null,
+};
 
 export function NewChannelPage(): ReactNode {
   const navigate = useNavigate();
@@ -82,8 +95,8 @@ export function NewChannelPage(): ReactNode {
         <ChannelForm
           initialValues={EMPTY}
           action="Create channel"
-          save={async (body) => {
-            setCreated(await api('POST /api/dashboard/channels', { body }));
+          save={async (values) => {
+            setCreated(await api('POST /api/dashboard/channels', { body: toBody(values) }));
             void refresh(channelsQuery);
           }}
           onCancel={() => void navigate({ to: '/channels' })}
@@ -101,16 +114,27 @@ export function NewChannelPage(): ReactNode {
   );
 }
 
-interface ChannelFormProps extends Omit<SaveFormProps<ChannelInput>, 'form' | 'children'> {
-  readonly initialValues: ChannelInput;
+/** The values of the form. */
+type ChannelValues = CoverageValues & Pick<ChannelInput, 'name' | 'url' | 'events'>;
+
+function toBody({ name, url, events, ...coverage }: ChannelValues): ChannelInput {
+  return { name, url, events, ...toCoverage(coverage) };
+}
+
+function findErrors(values: ChannelValues): FieldError[] {
+  return [
+    ...findSelectorErrors(values),
+    ...(values.events?.length === 0 ? [{ path: 'events', message: 'Select at least one event.' }] : []),
+    ...bodyErrors(createChannelSchema, toBody(values)),
+  ];
+}
+
+interface ChannelFormProps extends Omit<SaveFormProps<ChannelValues>, 'form' | 'children'> {
+  readonly initialValues: ChannelValues;
 }
 
 function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
-  const form = useApiForm<ChannelInput>({
-    initialValues,
-    validate: (values) => bodyErrors(createChannelSchema, values),
-  });
-  const { allMonitors } = form.values;
+  const form = useApiForm<ChannelValues>({ initialValues, validate: findErrors, toField: toCoverageField });
   return (
     <SaveForm form={form} {...rest}>
       <Stack maw={640}>
@@ -124,18 +148,41 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
           required
           {...form.getInputProps('url')}
         />
-        <Radio.Group
-          label="Send alerts for"
-          value={allMonitors ? 'all' : 'chosen'}
-          onChange={(value) => form.setFieldValue('allMonitors', value === 'all')}
-        >
-          <Group mt={6}>
-            <Radio value="all" label="All monitors, including future ones" />
-            <Radio value="chosen" label="Selected monitors" />
-          </Group>
-        </Radio.Group>
-        {!allMonitors && <MonitorSelect {...form.getInputProps('monitorIds')} />}
+        <CoverageFields label="Send alerts for" form={form} />
+        <EventFields
+          value={form.values.events}
+          onChange={(events) => form.setFieldValue('events', events)}
+          error={form.errors['events']}
+        />
       </Stack>
     </SaveForm>
+  );
+}
+
+interface EventFieldsProps {
+  /** Null: all. */
+  readonly value: ChannelInput['events'];
+  readonly onChange: (events: ChannelInput['events']) => void;
+  readonly error: ReactNode;
+}
+
+function EventFields({ value, onChange, error }: EventFieldsProps): ReactNode {
+  return (
+    <Checkbox.Group
+      label="Events"
+      description="Test events are always sent."
+      error={error}
+      value={value ?? [...WEBHOOK_EVENTS]}
+      onChange={(chosen) => {
+        const events = WEBHOOK_EVENTS.filter((event) => chosen.includes(event));
+        onChange(events.length === WEBHOOK_EVENTS.length ? null : events);
+      }}
+    >
+      <Group mt={6} mb={4}>
+        {WEBHOOK_EVENTS.map((event) => (
+          <Checkbox key={event} value={event} label={EVENT_LABELS[event]} />
+        ))}
+      </Group>
+    </Checkbox.Group>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { channelState, describeMonitors, prettyPayload } from './channel-text.ts';
+import { channelState, describeEvents, prettyPayload } from './channel-text.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
 
@@ -12,11 +12,9 @@ test.each([
   expect(channelState(channel)).toBe(state);
 });
 
-test('describeMonitors counts the monitors of a channel', () => {
-  expect(describeMonitors({ allMonitors: true, monitorIds: ['a'] })).toBe('All monitors');
-  expect(describeMonitors({ allMonitors: false, monitorIds: [] })).toBe('No monitors yet');
-  expect(describeMonitors({ allMonitors: false, monitorIds: ['a'] })).toBe('1 monitor');
-  expect(describeMonitors({ allMonitors: false, monitorIds: ['a', 'b'] })).toBe('2 monitors');
+test('describeEvents names the events of a channel', () => {
+  expect(describeEvents(null)).toBe('All events');
+  expect(describeEvents(['monitor.down', 'incident.resolved'])).toBe('Monitor down, Incident resolved');
 });
 
 test('prettyPayload indents JSON and leaves other payloads unchanged', () => {

@@ -1,6 +1,5 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
-import { formatCount } from '../components/format.ts';
 
 export type ChannelState = 'working' | 'failing' | 'switched-off' | 'disabled';
 
@@ -22,13 +21,9 @@ export function channelState({
   return failingSince === null ? 'working' : 'failing';
 }
 
-/** The monitors that a channel sends webhooks for, such as `All monitors` or `3 monitors`. */
-export function describeMonitors({
-  allMonitors,
-  monitorIds,
-}: Pick<Channel, 'allMonitors' | 'monitorIds'>): string {
-  if (allMonitors) return 'All monitors';
-  return monitorIds.length === 0 ? 'No monitors yet' : formatCount(monitorIds.length, 'monitor');
+/** Formats as `All events`, or as their labels: `Monitor down, Monitor up`. @param events null: all */
+export function describeEvents(events: readonly WebhookEvent[] | null): string {
+  return events === null ? 'All events' : events.map((event) => EVENT_LABELS[event]).join(', ');
 }
 
 /** Shown in place of the time of the next attempt. */

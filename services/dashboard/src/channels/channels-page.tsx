@@ -8,7 +8,8 @@ import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, TextLink, Time } from '../components/text.tsx';
-import { channelState, describeMonitors } from './channel-text.ts';
+import { channelState } from './channel-text.ts';
+import { CoveredCount, SelectorNote } from '../labels/coverage-fields.tsx';
 import { channelsQuery } from './queries.ts';
 import { ChannelStateBadge } from './state-badges.tsx';
 
@@ -50,7 +51,12 @@ export function ChannelsPage(): ReactNode {
                     <StateNote channel={channel} />
                   </Stack>
                 ),
-                Monitors: describeMonitors,
+                Monitors: (channel) => (
+                  <div>
+                    <CoveredCount coverage={channel} />
+                    <SelectorNote coverage={channel} />
+                  </div>
+                ),
                 Receiver: ({ url }) => (
                   <Quiet maw={360} truncate="start" title={url}>
                     {new URL(url).host}

@@ -42,6 +42,14 @@ export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
   return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
+/** The fields of `after` that differ from `before`: the body of an update. */
+export function changedFields<Body extends object>(before: Body, after: Body): Partial<Body> {
+  const changed = Object.entries(after).filter(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(before[field as keyof Body]),
+  );
+  return Object.fromEntries(changed) as Partial<Body>;
+}
+
 /** The first error of each field. An error of one element, such as `monitorIds.3`, counts for the whole list. */
 export function toFormErrors(errors: readonly FieldError[]): FormErrors {
   return Object.fromEntries(

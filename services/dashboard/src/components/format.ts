@@ -19,6 +19,11 @@ export function formatLocal(date: Date): string {
   return LOCAL.format(date);
 }
 
+/** Formats the time of day in the reader's time zone and locale. */
+export function formatTime(date: Date): string {
+  return CLOCK.format(date);
+}
+
 /** Formats the time of day in the reader's time zone and locale, with the date unless it is the date of `nowMs`. */
 export function formatClock(date: Date, nowMs: number): string {
   const today = date.toDateString() === new Date(nowMs).toDateString();

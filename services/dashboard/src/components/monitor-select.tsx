@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
-import { formatCount, listNames } from './format.ts';
 import { Loaded } from './load-states.tsx';
 import classes from './monitor-select.module.css';
 
@@ -127,17 +126,4 @@ export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectPr
       </Combobox>
     </div>
   );
-}
-
-interface MonitorNamesProps {
-  readonly ids: readonly string[];
-  readonly max: number;
-}
-
-/** The names of monitors as text, such as `Shop, Blog and 3 more`; only their number while they load. */
-export function MonitorNames({ ids, max }: MonitorNamesProps): ReactNode {
-  const { data = [] } = useQuery(monitorsQuery);
-  const chosen = new Set(ids);
-  const names = data.filter(({ id }) => chosen.has(id)).map(({ name }) => name);
-  return names.length > 0 ? listNames(names, max) : formatCount(ids.length, 'monitor');
 }

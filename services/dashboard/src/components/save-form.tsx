@@ -1,4 +1,5 @@
-import { Button, Group, Stack } from '@mantine/core';
+import { Alert, Button, Group, Stack } from '@mantine/core';
+import { IconCode } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, useId } from 'react';
@@ -94,5 +95,19 @@ function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }): ReactNode
     >
       Your changes are not saved.
     </ConfirmDialog>
+  );
+}
+
+interface ManagedAsCodeProps {
+  readonly what: 'channel' | 'monitor';
+  readonly source: string;
+}
+
+/** A notice that edits are overwritten. */
+export function ManagedAsCode({ what, source }: ManagedAsCodeProps): ReactNode {
+  return (
+    <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760}>
+      This {what} belongs to the source “{source}”. Applying the source again overwrites your changes.
+    </Alert>
   );
 }

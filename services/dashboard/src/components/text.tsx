@@ -11,7 +11,7 @@ import { createLink } from '@tanstack/react-router';
 import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ComponentPropsWithRef, type ReactNode, useEffect, useState } from 'react';
 import classes from './text.module.css';
-import { formatAgo, formatClock, formatLocal, formatSpan, formatUtc } from './format.ts';
+import { formatAgo, formatClock, formatLocal, formatSpan, formatTime, formatUtc } from './format.ts';
 
 interface QuietProps extends TextProps {
   readonly children: ReactNode;
@@ -42,12 +42,14 @@ export function ExternalLink(props: { readonly href: string; readonly children: 
   );
 }
 
-/** `ago`: "5 min ago"; `for`: the duration since then; `clock`: the time of day, with the date unless it is today. */
+/** `ago`: "5 min ago"; `for`: the duration since then; `clock`: the time of day, with the date unless it is today;
+ * `time`: only the time of day. */
 const FORMATS = {
   ago: formatAgo,
   for: (date: Date, now: number) => formatSpan((now - date.getTime()) / 1_000),
   clock: formatClock,
   local: formatLocal,
+  time: formatTime,
 };
 
 interface TimeProps {
@@ -58,7 +60,7 @@ interface TimeProps {
 
 /** A moment in the reader's time zone, with UTC on hover. */
 export function Time({ value, as = 'local' }: TimeProps): ReactNode {
-  const now = useNow(as !== 'local');
+  const now = useNow(as !== 'local' && as !== 'time');
   const date = new Date(value);
   return (
     <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`} className="tabular">

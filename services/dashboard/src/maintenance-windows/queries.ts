@@ -15,7 +15,7 @@ const REFRESH_MS = 15_000;
 /** The fields of a window that people choose. */
 export type WindowBody = Pick<
   MaintenanceWindow,
-  'name' | 'startsAt' | 'endsAt' | 'rrule' | 'timeZone' | 'monitorIds'
+  'name' | 'startsAt' | 'endsAt' | 'rrule' | 'timeZone' | 'monitorIds' | 'allMonitors' | 'selector'
 >;
 
 export interface PreviewBody extends Omit<WindowBody, 'name'> {

@@ -6,9 +6,10 @@ import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { type ApiForm, useApiForm } from '../components/form.ts';
-import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
+import { CoverageFields } from '../labels/coverage-fields.tsx';
+import { toCoverageField } from '../labels/coverage.ts';
 import { readerZone } from '../components/zoned-time.ts';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
@@ -84,6 +85,7 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
   const form: ApiForm<WindowValues> = useApiForm<WindowValues>({
     initialValues,
     validate: findErrors,
+    toField: toCoverageField,
     // An error of the rule from the server can depend on several fields.
     onValuesChange: () => form.clearFieldError('rrule'),
   });
@@ -106,7 +108,7 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
             </Stack>
           </Panel>
           <Panel title="Affected monitors">
-            <MonitorSelect {...form.getInputProps('monitorIds')} />
+            <CoverageFields label="Covers" form={form} />
           </Panel>
         </Stack>
         <WindowPreview {...preview} />

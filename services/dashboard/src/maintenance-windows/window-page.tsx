@@ -5,6 +5,7 @@ import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
@@ -12,10 +13,11 @@ import { IconButton } from '../components/buttons.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { ConfirmButton, DeleteButton } from '../components/dialogs.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
-import { formatCount } from '../components/format.ts';
 import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, StateBadge, StatusBadge, TextLink, Time } from '../components/text.tsx';
+import { SelectorNote } from '../labels/coverage-fields.tsx';
+import { describeCoverage, listCovered } from '../labels/coverage.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { WINDOW_LOOKS } from './windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
@@ -87,7 +89,8 @@ function Content({ window }: WindowProps): ReactNode {
 }
 
 function Details({ window }: WindowProps): ReactNode {
-  const { rrule, timeZone, upcoming, currentOccurrence, monitorIds } = window;
+  const { rrule, timeZone, upcoming, currentOccurrence } = window;
+  const { data: monitors } = useQuery(monitorsQuery);
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <Panel title="Schedule">
@@ -106,17 +109,15 @@ function Details({ window }: WindowProps): ReactNode {
           />
         </Stack>
       </Panel>
-      <Panel title={formatCount(monitorIds.length, 'monitor')}>
-        <Monitors ids={monitorIds} />
+      <Panel title={describeCoverage(window, monitors)}>
+        <SelectorNote coverage={window} />
+        <Monitors monitors={sortMonitors(listCovered(window, monitors ?? []))} />
       </Panel>
     </SimpleGrid>
   );
 }
 
-function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
-  const { data = [] } = useQuery(monitorsQuery);
-  const inWindow = new Set(ids);
-  const monitors = sortMonitors(data.filter(({ id }) => inWindow.has(id)));
+function Monitors({ monitors }: { readonly monitors: readonly Monitor[] }): ReactNode {
   return (
     <>
       <DataTable
@@ -132,7 +133,7 @@ function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
           Status: ({ status }) => <StatusBadge status={status} />,
         }}
       />
-      {ids.length > MAX_MONITORS && <Quiet>and {ids.length - MAX_MONITORS} more</Quiet>}
+      {monitors.length > MAX_MONITORS && <Quiet>and {monitors.length - MAX_MONITORS} more</Quiet>}
     </>
   );
 }

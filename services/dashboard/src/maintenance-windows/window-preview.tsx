@@ -7,7 +7,8 @@ import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, isAboutFields } from '../api/request.ts';
 import { formatCount } from '../components/format.ts';
 import { ErrorNotice, useFailure } from '../components/load-states.tsx';
-import { MonitorNames } from '../components/monitor-select.tsx';
+import { namesOf, useCovered } from '../labels/coverage-fields.tsx';
+import { type Coverage, describeCoverage } from '../labels/coverage.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
@@ -16,6 +17,7 @@ import { toBody, type WindowValues } from './window-values.ts';
 
 const DEBOUNCE_MS = 300;
 const MAX_OVERLAPS = 5;
+const MAX_NAMES = 6;
 
 type PreviewState = ReturnType<typeof usePreview>;
 
@@ -56,16 +58,7 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
             <Text size="sm">
               <ScheduleSentence schedule={body} />
             </Text>
-            <Quiet>
-              {body.monitorIds.length === 0 ? (
-                'Select the monitors that send no alerts during maintenance.'
-              ) : (
-                <>
-                  No alerts from <MonitorNames ids={body.monitorIds} max={6} />. Checks continue and are
-                  recorded.
-                </>
-              )}
-            </Quiet>
+            <Covered coverage={body} />
             {isAboutFields(failure) ? (
               <Quiet>Correct the fields with errors to update the occurrences.</Quiet>
             ) : (
@@ -84,6 +77,22 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
         )}
       </Stack>
     </Panel>
+  );
+}
+
+/** The monitors that send no alerts. */
+function Covered({ coverage }: { readonly coverage: Coverage }): ReactNode {
+  const covered = useCovered(coverage);
+  if (covered?.length === 0)
+    return <Quiet>Select the monitors that send no alerts during maintenance.</Quiet>;
+  return (
+    <Quiet>
+      No alerts from{' '}
+      {coverage.allMonitors || covered === undefined
+        ? describeCoverage(coverage, covered).toLowerCase()
+        : namesOf(covered, MAX_NAMES)}
+      . Checks continue and are recorded.
+    </Quiet>
   );
 }
 

@@ -31,6 +31,8 @@ test('newValues starts at the next full hour and lasts an hour', () => {
     rrule: null,
     timeZone: 'Europe/Berlin',
     monitorIds: [MONITOR],
+    allMonitors: false,
+    selector: null,
   });
   expect(findErrors(values)).toEqual([]);
 });
@@ -55,6 +57,8 @@ describe('findErrors reports each error at its field', () => {
     ['startsAt', { startsAt: '2026-03-29T02:30', endsAt: '2026-03-29T04:00' }],
     ['endsAt', { endsAt: '2026-03-14T11:00' }],
     ['monitorIds', { monitorIds: [] }],
+    ['selector', { selector: 'app in shop' }],
+    ['selector', { monitorIds: [], selector: 'app in shop' }],
     ['rrule', { repeat: 'custom' }],
     ['every', { repeat: 'daily', every: 0 }],
     ['until', { repeat: 'daily', ends: 'until' }],
@@ -83,6 +87,20 @@ describe('toUpdate', () => {
       'timeZone',
     ]);
     expect(toUpdate(before, { ...before, repeat: 'daily' })).toEqual({ rrule: 'FREQ=DAILY' });
+    expect(toUpdate(before, { ...before, selector: 'app=shop' })).toEqual({
+      selector: { matchLabels: { app: 'shop' } },
+    });
+  });
+
+  test('replaces a selector that matches every monitor when monitors are selected', () => {
+    const before = valuesOf({ ...window, selector: {} });
+    expect(before.allMonitors).toBe(true);
+    expect(toUpdate(before, before)).toEqual({});
+    expect(toUpdate(before, { ...before, allMonitors: false })).toEqual({
+      monitorIds: [MONITOR],
+      allMonitors: false,
+      selector: null,
+    });
   });
 });
 

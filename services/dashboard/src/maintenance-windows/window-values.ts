@@ -4,21 +4,22 @@ import {
   createMaintenanceWindowSchema,
   type MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { type ApiForm, bodyErrors } from '../components/form.ts';
+import { type ApiForm, bodyErrors, changedFields } from '../components/form.ts';
 import { localToIso, momentsAt, toLocal } from '../components/zoned-time.ts';
+import { type CoverageValues, findSelectorErrors, toCoverage, toCoverageValues } from '../labels/coverage.ts';
 import type { WindowBody } from './queries.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** The values of the form. Times are local in `timeZone`, such as `2026-03-01T12:00`. */
-export type WindowValues = Recurrence & {
-  readonly name: string;
-  readonly startsAt: string;
-  readonly endsAt: string;
-  readonly timeZone: string;
-  readonly monitorIds: readonly string[];
-};
+export type WindowValues = Recurrence &
+  CoverageValues & {
+    readonly name: string;
+    readonly startsAt: string;
+    readonly endsAt: string;
+    readonly timeZone: string;
+  };
 
 /** A new window of one hour, from the next full hour. */
 export function newValues(monitorIds: readonly string[], zone: string, nowMs: number): WindowValues {
@@ -30,36 +31,37 @@ export function newValues(monitorIds: readonly string[], zone: string, nowMs: nu
     endsAt: toLocal(start + HOUR_MS, zone),
     timeZone: zone,
     monitorIds,
+    allMonitors: false,
+    selector: '',
   };
 }
 
 export function valuesOf(window: MaintenanceWindow): WindowValues {
-  const { name, timeZone, monitorIds, rrule } = window;
+  const { name, timeZone, rrule } = window;
   const startsAt = toLocal(Date.parse(window.startsAt), timeZone);
   const endsAt = toLocal(Date.parse(window.endsAt), timeZone);
-  return { ...readRecurrence(rrule, startsAt, timeZone), name, startsAt, endsAt, timeZone, monitorIds };
+  const recurrence = readRecurrence(rrule, startsAt, timeZone);
+  return { ...recurrence, ...toCoverageValues(window), name, startsAt, endsAt, timeZone };
 }
 
 /** The request body to create the window. Times that do not exist are empty. */
 export function toBody(values: WindowValues): WindowBody {
-  const { name, startsAt, endsAt, timeZone, monitorIds } = values;
+  const { name, startsAt, endsAt, timeZone } = values;
   return {
     name,
     startsAt: localToIso(startsAt, timeZone) ?? '',
     endsAt: localToIso(endsAt, timeZone) ?? '',
     rrule: toRrule(values, startsAt, timeZone),
     timeZone,
-    monitorIds: [...monitorIds],
+    ...toCoverage(values),
   };
 }
 
 /** The request body to update the window: only changed fields. So an unchanged time in a repeated hour keeps its meaning. */
 export function toUpdate(before: WindowValues, values: WindowValues): Partial<WindowBody> {
-  const [old, body] = [toBody(before), toBody(values)];
-  const changed = Object.entries(body).filter(
-    ([field, value]) => JSON.stringify(value) !== JSON.stringify(old[field as keyof WindowBody]),
-  );
-  return Object.fromEntries(changed);
+  const changed = changedFields(toBody(before), toBody(values));
+  // A selector without conditions is shown as "All monitors", so it changes with that choice.
+  return changed.allMonitors === undefined ? changed : { ...changed, ...toCoverage(values) };
 }
 
 /** The length of an occurrence in milliseconds; null if a time is missing. */
@@ -83,7 +85,7 @@ export function withLength(values: WindowValues, lengthMs: number): WindowValues
 
 /** Errors of the form's own fields and of the request body. The server checks the rest. */
 export function findErrors(values: WindowValues): FieldError[] {
-  const { startsAt, endsAt, timeZone, repeat, every, ends, until, count, rrule, monitorIds } = values;
+  const { startsAt, endsAt, timeZone, repeat, every, ends, until, count, rrule } = values;
   const hasInterval = repeat !== 'once' && repeat !== 'custom';
   const length = lengthOf(values);
   const own = {
@@ -92,13 +94,18 @@ export function findErrors(values: WindowValues): FieldError[] {
     rrule: repeat === 'custom' && rrule.trim() === '' && 'Enter a rule, such as FREQ=WEEKLY;BYDAY=SA.',
     every: hasInterval && !isIntegerUpTo(every, 1_000) && 'must be from 1 to 1,000',
     until: hasInterval && ends === 'until' && !/^\d{4}-\d{2}-\d{2}$/.test(until) && 'Enter the last day.',
-    monitorIds: monitorIds.length === 0 && 'Select at least one monitor.',
+    monitorIds: !coversAny(values) && 'Select at least one monitor, or enter a label selector.',
     count: hasInterval && ends === 'count' && !isIntegerUpTo(count, 366) && 'must be from 1 to 366',
   };
   return [
     ...Object.entries(own).flatMap(([path, message]) => (message === false ? [] : [{ path, message }])),
+    ...findSelectorErrors(values),
     ...bodyErrors(createMaintenanceWindowSchema, toBody(values)),
   ];
+}
+
+function coversAny({ monitorIds, allMonitors, selector }: WindowValues): boolean {
+  return allMonitors || monitorIds.length > 0 || selector.trim() !== '';
 }
 
 function timeError(local: string, zone: string): string | false {

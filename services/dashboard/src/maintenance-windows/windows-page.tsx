@@ -17,6 +17,7 @@ import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, type StateLook, TextLink, Time } from '../components/text.tsx';
+import { CoveredCount, SelectorNote } from '../labels/coverage-fields.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
 
@@ -94,7 +95,12 @@ function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
               <ScheduleSentence schedule={window} />
             </Quiet>
           ),
-          Monitors: ({ monitorIds }) => monitorIds.length,
+          Monitors: (window) => (
+            <div>
+              <CoveredCount coverage={window} />
+              <SelectorNote coverage={window} />
+            </div>
+          ),
         }}
       />
     </Panel>

@@ -1,5 +1,4 @@
-import { Alert } from '@mantine/core';
-import { IconCode } from '@tabler/icons-react';
+import { Box } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
@@ -7,6 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/request.ts';
 import { FailureNotice, NotFoundPage, Placeholder, useFailure } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
+import { ManagedAsCode } from '../../components/save-form.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorQuery } from '../queries.ts';
 import { MonitorForm } from './monitor-form.tsx';
@@ -51,10 +51,9 @@ function EditMonitor({ monitor }: { readonly monitor: Monitor }): ReactNode {
     <>
       <PageHeader title={`Edit ${monitor.name}`} actions={<DeleteMonitor monitor={monitor} />} />
       {monitor.source !== null && (
-        <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760} mb="md">
-          This monitor belongs to the source “{monitor.source}”. Applying the source again overwrites your
-          changes.
-        </Alert>
+        <Box mb="md">
+          <ManagedAsCode what="monitor" source={monitor.source} />
+        </Box>
       )}
       <MonitorForm monitor={monitor} />
     </>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { changedFields } from '../../components/form.ts';
 import {
   toFormField,
-  changesBetween,
   findErrors,
   type HeaderRow,
   type MonitorFormValues,
@@ -100,11 +100,11 @@ describe('the form of a monitor', () => {
   });
 });
 
-describe('changesBetween', () => {
+describe('changedFields', () => {
   const before = toBody(toValues(MONITOR), MONITOR);
 
   test('is empty if nothing has changed', () => {
-    expect(changesBetween(before, toBody(toValues(MONITOR), MONITOR))).toEqual({});
+    expect(changedFields(before, toBody(toValues(MONITOR), MONITOR))).toEqual({});
   });
 
   test('has only changed fields, with whole objects and lists', () => {
@@ -116,7 +116,7 @@ describe('changesBetween', () => {
       headers: values.headers.slice(0, 1),
       assertions: { ...values.assertions, statusCode: '' },
     };
-    expect(changesBetween(before, toBody(changed, MONITOR))).toEqual({
+    expect(changedFields(before, toBody(changed, MONITOR))).toEqual({
       name: 'Shop 2',
       regions: ['eu'],
       headers: { Authorization: 'Bearer secret' },

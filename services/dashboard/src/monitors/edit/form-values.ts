@@ -12,6 +12,7 @@ import {
 import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
 import { METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import { type ApiForm, bodyErrors } from '../../components/form.ts';
+import { findLabelError, toLabels } from '../../labels/label-text.ts';
 
 /** The value of a number field: text while it is empty or not a number. */
 type NumberValue = number | string;
@@ -60,7 +61,7 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
   return {
     ...(Object.fromEntries(FIELDS.map((field) => [field, toInput(field, values[field])])) as MonitorBody),
     headers: toHeaders(values.headers),
-    labels: Object.fromEntries(values.labels.map(splitLabel)),
+    labels: toLabels(values.labels),
     assertions: assertions.length === 0 ? null : Object.fromEntries(assertions),
     // The form hides the body if the method sends none. The stored body stays.
     body: METHODS_WITH_BODY.has(values.method) ? values.body || null : (stored?.body ?? null),
@@ -81,15 +82,6 @@ function filledRows(headers: readonly HeaderRow[]): { name: string; value: strin
     .filter(({ name, value }) => name !== '' || value !== '');
 }
 
-/** The fields of `after` that differ from `before`: the body of an update. */
-export function changesBetween(before: MonitorBody, after: MonitorBody): Partial<MonitorBody> {
-  return Object.fromEntries(
-    Object.entries(after).filter(
-      ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof MonitorBody]),
-    ),
-  );
-}
-
 function toHeaders(headers: readonly HeaderRow[]): Record<string, string> | null {
   const rows = filledRows(headers);
   return rows.length === 0 ? null : Object.fromEntries(rows.map(({ name, value }) => [name, value]));
@@ -105,7 +97,7 @@ export function findErrors(
   return [
     ...[...bodyErrors(createMonitorSchema, body), ...conflicts].map((error) => toFormField(error, values)),
     ...repeatedNames(values.headers),
-    ...repeatedLabels(values.labels),
+    ...labelErrors(values.labels),
   ];
 }
 
@@ -136,15 +128,8 @@ function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
     }));
 }
 
-/** A label as text: its key, and its value after a `=`. A text without one is a key with an empty value. */
-function splitLabel(text: string): [key: string, value: string] {
-  const [key = '', ...rest] = text.split('=');
-  return [key.trim(), rest.join('=').trim()];
-}
-
 /** A request body cannot contain the same key twice. */
-function repeatedLabels(labels: readonly string[]): FieldError[] {
-  const keys = labels.map((text) => splitLabel(text)[0]);
-  const repeated = keys.find((key, position) => keys.indexOf(key) < position);
-  return repeated === undefined ? [] : [{ path: 'labels', message: `${repeated}: is given twice` }];
+function labelErrors(labels: readonly string[]): FieldError[] {
+  const message = findLabelError(labels);
+  return message === null ? [] : [{ path: 'labels', message }];
 }

@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/request.ts';
-import { useApiForm } from '../../components/form.ts';
+import { changedFields, useApiForm } from '../../components/form.ts';
 import { Panel } from '../../components/page.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { SaveForm } from '../../components/save-form.tsx';
@@ -13,14 +13,7 @@ import { monitorQuery, monitorsQuery } from '../queries.ts';
 import { pathsOf, SECTIONS } from '../fields/fields.tsx';
 import { FieldControl } from './controls.tsx';
 import classes from './controls.module.css';
-import {
-  changesBetween,
-  findErrors,
-  type MonitorFormValues,
-  toBody,
-  toFormField,
-  toValues,
-} from './form-values.ts';
+import { findErrors, type MonitorFormValues, toBody, toFormField, toValues } from './form-values.ts';
 
 /** @param monitor as it was when the form opened, or null for a new monitor */
 export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): ReactNode {
@@ -84,7 +77,7 @@ async function createOrUpdate(stored: Monitor | null, values: MonitorFormValues)
     const input = createMonitorSchema.parse(body);
     return (await api('POST /api/dashboard/monitors', { body: input })).monitor;
   }
-  const changes = changesBetween(toBody(toValues(stored), stored), body);
+  const changes = changedFields(toBody(toValues(stored), stored), body);
   if (Object.keys(changes).length === 0) return stored;
   const update = updateMonitorSchema.parse(changes);
   return (await api('PUT /api/dashboard/monitors/:id', { id: stored.id, body: update })).monitor;

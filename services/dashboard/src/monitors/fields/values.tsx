@@ -1,9 +1,9 @@
-import { Badge, Button, Group } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconEye, IconEyeOff } from '@tabler/icons-react';
-import { labelTexts } from '@tocsin/contracts/labels/labels';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { ScrollRegion } from '../../components/page.tsx';
+import { LabelChips } from '../../labels/label-chips.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import classes from './values.module.css';
@@ -60,15 +60,5 @@ export function RegionList({ monitor: { regions } }: MonitorProps): ReactNode {
 }
 
 export function LabelList({ monitor: { labels } }: MonitorProps): ReactNode {
-  const texts = labelTexts(labels);
-  if (texts.length === 0) return 'None';
-  return (
-    <Group gap={6}>
-      {texts.map((text) => (
-        <Badge key={text} variant="default" tt="none" fw={500}>
-          {text}
-        </Badge>
-      ))}
-    </Group>
-  );
+  return Object.keys(labels).length === 0 ? 'None' : <LabelChips labels={labels} />;
 }

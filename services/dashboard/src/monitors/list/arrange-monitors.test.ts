@@ -62,6 +62,24 @@ describe('createArranger', () => {
     expect(ids('mars')).toEqual([]);
   });
 
+  test.each([
+    ['app=shop', ['up2', 'up10']],
+    ['app=shop,tier!=web', ['up10']],
+    ['tier in (web,api)', ['up2']],
+    ['!app', ['new', 'old', 'fresh', 'paused']],
+    ['app in shop', ['new', 'old', 'fresh', 'paused', 'up2', 'up10']],
+  ])('filters by the selector %j; an invalid one filters nothing', (selector, ids) => {
+    const labeled = MONITORS.map((monitor) => {
+      if (monitor.id === 'up10') return monitorOf('up10', { name: 'Shop 10', labels: { app: 'shop' } });
+      if (monitor.id === 'up2') return monitorOf('up2', { labels: { app: 'shop', tier: 'web' } });
+      return monitor;
+    });
+    const arrangement = createArranger('home')(labeled, { selector }, NO_LATENCIES);
+    expect(new Set(arrangement.ids)).toEqual(new Set(ids));
+    expect(arrangement.hasLabels).toBe(true);
+    expect(createArranger('home')(MONITORS, { selector }, NO_LATENCIES).hasLabels).toBe(false);
+  });
+
   test('a status filter changes no counts, and no filter changes the totals', () => {
     const search = { region: 'us', status: 'UP' } as const;
     const { ids, counts, totals, regions } = createArranger('home')(MONITORS, search, NO_LATENCIES);

@@ -1,6 +1,8 @@
+import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { matchesSearch } from '../../components/filter-monitors.ts';
+import { readSelector } from '../../labels/selector-text.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 
 /** Most urgent first. */
@@ -17,6 +19,8 @@ export interface Arrangement {
   readonly totals: StatusCounts;
   /** Of all monitors, sorted. */
   readonly regions: readonly string[];
+  /** Whether any monitor has labels. */
+  readonly hasLabels: boolean;
 }
 
 /** The latency in milliseconds of each monitor's latest check with a response. */
@@ -44,12 +48,15 @@ export function createArranger(
 /** @param monitors sorted by name, which every order keeps among equals */
 function arrange(
   monitors: readonly Monitor[],
-  { q = '', status, region, order = 'status' }: MonitorsSearch,
+  { q = '', status, region, selector: selectorText = '', order = 'status' }: MonitorsSearch,
   latencies: Latencies,
   defaultRegion: string,
 ): Arrangement {
+  // An invalid selector filters nothing. The field says what is wrong.
+  const { selector } = readSelector(selectorText);
   const matching = monitors.filter(
     (monitor) =>
+      (selector === null || matchesSelector(selector, monitor.labels)) &&
       (region === undefined || regionsOf(monitor, defaultRegion).includes(region)) &&
       (q === '' || matchesSearch(searchTextOf(monitor), q)),
   );
@@ -59,6 +66,7 @@ function arrange(
     counts: countByStatus(matching),
     totals: countByStatus(monitors),
     regions: [...new Set(monitors.flatMap((monitor) => regionsOf(monitor, defaultRegion)))].toSorted(),
+    hasLabels: monitors.some(({ labels }) => Object.keys(labels).length > 0),
   };
 }
 

@@ -1,16 +1,20 @@
+import { VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
 import { formatLatency } from '../../components/format.ts';
 import { StatusBadge, Time } from '../../components/text.tsx';
+import { LabelChips } from '../../labels/label-chips.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
+import type { MonitorsSearch } from '../monitors-search.ts';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';
 import { useMonitor, useVirtualRows } from './list-hooks.ts';
 import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
-/** In pixels. Must match monitor-table.module.css. */
-export const ROW_HEIGHTS = { desktop: 60, phone: 72 } as const;
+/** In pixels, without and with a line of labels. Must match monitor-table.module.css. */
+export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 102] } as const;
+const MAX_LABELS = 2;
 
 const COLUMNS = [
   { key: 'status', label: 'Status' },
@@ -24,17 +28,36 @@ const COLUMNS = [
 interface MonitorTableProps {
   readonly ids: readonly string[];
   readonly rowHeight: number;
+  /** Whether each row has a line for labels. */
+  readonly hasLabels: boolean;
+  readonly search: MonitorsSearch;
+  /** Null: the rows have no checkboxes. */
+  readonly selected: ReadonlySet<string> | null;
+  /** Must not change. */
+  readonly onSelect: (id: string, isSelected: boolean) => void;
 }
 
 /** The list; on a phone, each row becomes two lines. Only the rows on screen are in the document. */
-export function MonitorTable({ ids, rowHeight }: MonitorTableProps): ReactNode {
+export function MonitorTable(props: MonitorTableProps): ReactNode {
+  const { ids, rowHeight, hasLabels, search, selected, onSelect } = props;
   const defaultRegion = useDefaultRegion();
   const { containerRef, indexes, before, after } = useVirtualRows(ids.length, rowHeight);
   return (
-    <table ref={containerRef} className={classes['table']} aria-rowcount={ids.length + 1}>
+    <table
+      ref={containerRef}
+      className={classes['table']}
+      aria-rowcount={ids.length + 1}
+      data-labels={hasLabels}
+      data-selecting={selected !== null}
+    >
       <caption className={classes['caption']}>Monitors</caption>
       <thead>
         <tr aria-rowindex={1}>
+          {selected !== null && (
+            <th scope="col" className={classes['select']}>
+              <VisuallyHidden>Selected</VisuallyHidden>
+            </th>
+          )}
           {COLUMNS.map(({ key, label }) => (
             <th key={key} scope="col" className={classes[key]}>
               {label}
@@ -47,7 +70,15 @@ export function MonitorTable({ ids, rowHeight }: MonitorTableProps): ReactNode {
         {indexes.map((index) => {
           const id = ids[index];
           return id === undefined ? null : (
-            <MonitorRow key={id} id={id} index={index} defaultRegion={defaultRegion} />
+            <MonitorRow
+              key={id}
+              id={id}
+              index={index}
+              defaultRegion={defaultRegion}
+              search={search}
+              isSelected={selected && selected.has(id)}
+              onSelect={onSelect}
+            />
           );
         })}
         <Gap height={after} />
@@ -61,7 +92,7 @@ function Gap({ height }: { readonly height: number }): ReactNode {
   return (
     <tr aria-hidden className={classes['gap']}>
       {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label -- it is empty and hidden */}
-      <td colSpan={COLUMNS.length} style={{ height }} />
+      <td colSpan={COLUMNS.length + 1} style={{ height }} />
     </tr>
   );
 }
@@ -70,15 +101,30 @@ interface MonitorRowProps {
   readonly id: string;
   readonly index: number;
   readonly defaultRegion: string;
+  readonly search: MonitorsSearch;
+  /** Null: the row has no checkbox. */
+  readonly isSelected: boolean | null;
+  readonly onSelect: MonitorTableProps['onSelect'];
 }
 
-const MonitorRow = memo(function MonitorRow({ id, index, defaultRegion }: MonitorRowProps) {
+const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
+  const { id, index, defaultRegion, search, isSelected, onSelect } = props;
   const monitor = useMonitor(id);
   if (monitor === undefined) return null;
-  const { name, url, status, statusSince, lastCheckedAt } = monitor;
+  const { name, url, status, statusSince, lastCheckedAt, labels } = monitor;
   const regions = regionsOf(monitor, defaultRegion);
   return (
     <tr aria-rowindex={index + 2} className={classes['row']} data-status={status}>
+      {isSelected !== null && (
+        <td className={classes['select']}>
+          <input
+            type="checkbox"
+            aria-label={`Select ${name}`}
+            checked={isSelected}
+            onChange={(event) => onSelect(id, event.currentTarget.checked)}
+          />
+        </td>
+      )}
       <td className={classes['status']}>
         <StatusBadge status={status} />
         <div className={classes['quiet']}>
@@ -95,6 +141,11 @@ const MonitorRow = memo(function MonitorRow({ id, index, defaultRegion }: Monito
           {name}
         </Link>
         <div className={classes['quiet']}>{url}</div>
+        {Object.keys(labels).length > 0 && (
+          <div className={classes['labels']}>
+            <LabelChips labels={labels} search={search} max={MAX_LABELS} />
+          </div>
+        )}
       </th>
       <CheckCells id={id} />
       <td className={classes['regions']} title={regions.join(', ')}>

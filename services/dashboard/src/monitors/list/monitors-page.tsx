@@ -3,7 +3,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
 import { refreshEvery } from '../../api/query-client.ts';
 import { Loaded } from '../../components/load-states.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
@@ -17,6 +17,8 @@ import { MonitorsToolbar } from './monitors-toolbar.tsx';
 
 /** Loaded separately, because most accounts have monitors. */
 const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
+/** Loaded when the user begins to select. */
+const BulkLabels = lazy(async () => ({ default: (await import('./bulk-labels.tsx')).BulkLabels }));
 
 const route = getRouteApi('/signed-in/');
 /** For changes that the live stream does not deliver: new names and deleted monitors. */
@@ -26,7 +28,6 @@ const PHONE = '(max-width: 48em)';
 export function MonitorsPage(): ReactNode {
   const search = route.useSearch();
   const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
-  const rowHeight = ROW_HEIGHTS[isPhone ? 'phone' : 'desktop'];
   const latencies = useLatencies(search.order === 'latency');
   const defaultRegion = useDefaultRegion();
   const arrange = useMemo(() => createArranger(defaultRegion), [defaultRegion]);
@@ -35,6 +36,8 @@ export function MonitorsPage(): ReactNode {
     refetchInterval: refreshEvery(REFRESH_EVERY_MS),
     select: (monitors) => arrange(monitors, search, latencies),
   });
+  const [plain, labeled] = ROW_HEIGHTS[isPhone ? 'phone' : 'desktop'];
+  const rowHeight = query.data?.hasLabels === true ? labeled : plain;
   return (
     <>
       <PageHeader
@@ -61,7 +64,19 @@ interface MonitorListProps {
 
 function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): ReactNode {
   const navigate = route.useNavigate();
-  const { ids, totals } = arrangement;
+  const { ids, totals, hasLabels } = arrangement;
+  /** Null: the user is not selecting monitors. */
+  const [selected, setSelected] = useState<ReadonlySet<string> | null>(null);
+  const select = useCallback(
+    (id: string, isSelected: boolean) =>
+      setSelected((before) => {
+        const after = new Set(before);
+        if (isSelected) after.add(id);
+        else after.delete(id);
+        return after;
+      }),
+    [],
+  );
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
   if (all === 0)
     return (
@@ -77,7 +92,14 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
         onChange={(change) =>
           void navigate({ search: (before) => ({ ...before, ...change }), replace: true })
         }
+        isSelecting={selected !== null}
+        onSelecting={() => setSelected(selected === null ? new Set() : null)}
       />
+      {selected !== null && (
+        <Suspense>
+          <BulkLabels shownIds={ids} selected={selected} onChange={setSelected} />
+        </Suspense>
+      )}
       <VisuallyHidden role="status">
         {ids.length === all ? '' : `${ids.length} of ${all} monitors shown`}
       </VisuallyHidden>
@@ -98,7 +120,15 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
         </EmptyState>
       ) : (
         // The virtualizer keeps the heights that it has measured.
-        <MonitorTable key={rowHeight} ids={ids} rowHeight={rowHeight} />
+        <MonitorTable
+          key={rowHeight}
+          ids={ids}
+          rowHeight={rowHeight}
+          hasLabels={hasLabels}
+          search={search}
+          selected={selected}
+          onSelect={select}
+        />
       )}
     </>
   );

@@ -1,9 +1,10 @@
-import { CloseButton, Group, NativeSelect, Stack, TextInput, UnstyledButton } from '@mantine/core';
+import { Button, CloseButton, Group, NativeSelect, Stack, TextInput, UnstyledButton } from '@mantine/core';
 import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { StatusBadge } from '../../components/text.tsx';
+import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
@@ -22,17 +23,27 @@ interface MonitorsToolbarProps {
   readonly arrangement: Arrangement;
   readonly search: MonitorsSearch;
   readonly onChange: (change: MonitorsSearch) => void;
+  /** Whether monitors are being selected. */
+  readonly isSelecting: boolean;
+  readonly onSelecting: () => void;
 }
 
 /** Search, filters and order of the list. */
-export function MonitorsToolbar({ arrangement, search, onChange }: MonitorsToolbarProps): ReactNode {
-  const { counts, regions } = arrangement;
+export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
+  const { arrangement, search, onChange, isSelecting, onSelecting } = props;
+  const { counts, regions, hasLabels } = arrangement;
   const defaultRegion = useDefaultRegion();
   const regionChoices = [...new Set([...regions, ...(search.region === undefined ? [] : [search.region])])];
   return (
     <Stack gap="sm" mb="md">
       <Group gap="xs">
         <SearchField value={search.q ?? ''} onChange={(q) => onChange({ q: q === '' ? undefined : q })} />
+        {(hasLabels || search.selector !== undefined) && (
+          <SelectorField
+            value={search.selector ?? ''}
+            onChange={(selector) => onChange({ selector: selector === '' ? undefined : selector })}
+          />
+        )}
         {regionChoices.length > 1 && (
           <NativeSelect
             aria-label="Region"
@@ -59,20 +70,22 @@ export function MonitorsToolbar({ arrangement, search, onChange }: MonitorsToolb
           }
           data={MONITOR_ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         />
+        <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
+          {isSelecting ? 'Done' : 'Select'}
+        </Button>
       </Group>
       <StatusFilter counts={counts} value={search.status} onChange={(status) => onChange({ status })} />
     </Stack>
   );
 }
 
-interface SearchFieldProps {
-  readonly value: string;
-  readonly onChange: (text: string) => void;
+interface TypedText {
+  readonly text: string;
+  readonly type: (text: string) => void;
 }
 
-/** Changes the address only after a pause in typing. */
-function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
-  const input = useRef<HTMLInputElement>(null);
+/** The text of a field that changes the address only after a pause in typing. */
+function useTypedText(value: string, onChange: (text: string) => void): TypedText {
   const [text, setText] = useState(value);
   const published = useRef(value);
   const publish = useDebouncedCallback((next: string) => {
@@ -86,11 +99,22 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
     publish.cancel();
     setText(value);
   }, [value, publish]);
-  useHotkeys([['/', () => input.current?.focus()]]);
   const type = (next: string): void => {
     setText(next);
     publish(next);
   };
+  return { text, type };
+}
+
+interface SearchFieldProps {
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}
+
+function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
+  const input = useRef<HTMLInputElement>(null);
+  const { text, type } = useTypedText(value, onChange);
+  useHotkeys([['/', () => input.current?.focus()]]);
   return (
     <TextInput
       ref={input}
@@ -102,6 +126,25 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
       leftSection={<IconSearch size={16} aria-hidden />}
       rightSection={text !== '' && <CloseButton aria-label="Clear search" onClick={() => type('')} />}
       value={text}
+      onChange={(event) => type(event.currentTarget.value)}
+    />
+  );
+}
+
+/** Filters by a label selector. Its error floats above the list, which does not move. */
+function SelectorField({ value, onChange }: SearchFieldProps): ReactNode {
+  const { text, type } = useTypedText(value, onChange);
+  return (
+    <TextInput
+      className={classes['selector'] ?? ''}
+      classNames={{ wrapper: classes['input'] ?? '', error: classes['error'] ?? '' }}
+      aria-label="Filter by labels"
+      placeholder="Labels: app=shop,tier in (web,api),!old"
+      spellCheck={false}
+      autoCapitalize="none"
+      rightSection={text !== '' && <CloseButton aria-label="Clear labels" onClick={() => type('')} />}
+      value={text}
+      error={readSelector(value).error}
       onChange={(event) => type(event.currentTarget.value)}
     />
   );

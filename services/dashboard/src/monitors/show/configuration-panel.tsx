@@ -3,7 +3,7 @@ import { ASSERTIONS, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { CodeBlock, CopyButton } from '../../components/buttons.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Quiet, Time } from '../../components/text.tsx';
+import { Quiet, TextLink, Time } from '../../components/text.tsx';
 import { FIELDS, isAssertion, pathsOf } from '../fields/fields.tsx';
 import classes from '../fields/values.module.css';
 import { monitorCurl } from './code/monitor-curl.ts';
@@ -20,7 +20,14 @@ interface MonitorProps {
 /** The fields of a monitor, and the same as code. */
 export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
   return (
-    <Panel title="Configuration">
+    <Panel
+      title="Configuration"
+      actions={
+        <TextLink to="/audit-log" search={{ targetId: monitor.id }} size="sm">
+          History of changes
+        </TextLink>
+      }
+    >
       <div className={showClasses['halves']}>
         <FieldList monitor={monitor} />
         <div>

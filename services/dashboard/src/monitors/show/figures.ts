@@ -1,7 +1,9 @@
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { formatCount, formatLatency, formatNumber } from '../../components/format.ts';
+import { isCovered } from '../../labels/coverage.ts';
 
 export const WINDOW_NAMES: Record<StatsWindow, string> = {
   '24h': '24 hours',
@@ -110,11 +112,11 @@ export function describeRegion({ status, failing, consecutiveFailures, eligible 
 
 /** The running and planned windows of a monitor, sorted by the start of their current or next occurrence. */
 export function maintenanceOf(
-  monitorId: string,
+  monitor: Pick<Monitor, 'id' | 'labels'>,
   windows: readonly ListedMaintenanceWindow[],
 ): ListedMaintenanceWindow[] {
   return windows
-    .filter(({ monitorIds, state }) => state !== 'ended' && monitorIds.includes(monitorId))
+    .filter((window) => window.state !== 'ended' && isCovered(window, monitor))
     .sort((one, other) => startOf(one).localeCompare(startOf(other)));
 }
 

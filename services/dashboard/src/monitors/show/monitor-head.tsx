@@ -18,6 +18,7 @@ import { describeCause, formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
 import { ExternalLink, StatusBadge, TextLink, Time } from '../../components/text.tsx';
+import { LabelChips } from '../../labels/label-chips.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf, silentUntil } from './figures.ts';
@@ -71,13 +72,13 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
       {data && <CheckResult event={data.event} onClose={reset} />}
       {error && <ErrorNotice error={error} retry={() => mutate()} />}
       {status === 'DOWN' && <DownNotice monitor={monitor} />}
-      {status === 'MAINTENANCE' && <MaintenanceNotice monitorId={id} />}
+      {status === 'MAINTENANCE' && <MaintenanceNotice monitor={monitor} />}
     </Stack>
   );
 }
 
 function Facts({ monitor }: MonitorProps): ReactNode {
-  const { status, statusSince, lastCheckedAt, url, runbookUrl } = monitor;
+  const { status, statusSince, lastCheckedAt, url, runbookUrl, labels } = monitor;
   return (
     <Stack gap={4} mt={6}>
       <Group gap="xs">
@@ -90,6 +91,7 @@ function Facts({ monitor }: MonitorProps): ReactNode {
         </span>
       </Group>
       <ExternalLink href={url}>{url}</ExternalLink>
+      {Object.keys(labels).length > 0 && <LabelChips labels={labels} />}
       <Group gap="md">
         <Text span size="sm">
           {lastCheckedAt === null ? (
@@ -182,9 +184,9 @@ function DownNotice({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
   );
 }
 
-function MaintenanceNotice({ monitorId }: { readonly monitorId: string }): ReactNode {
+function MaintenanceNotice({ monitor }: MonitorProps): ReactNode {
   const { data: windows = [] } = useQuery(windowsQuery);
-  const until = silentUntil(maintenanceOf(monitorId, windows));
+  const until = silentUntil(maintenanceOf(monitor, windows));
   return (
     <Alert color="violet" icon={<IconClockPause aria-hidden />} title="In maintenance">
       <Text size="sm">

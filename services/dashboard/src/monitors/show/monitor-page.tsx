@@ -42,8 +42,8 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
         <TailPanel monitorId={id} />
         <Stack gap="md">
           <IncidentsPanel monitorId={id} />
-          <ChannelsPanel monitorId={id} />
-          <MaintenancePanel monitorId={id} />
+          <ChannelsPanel monitor={monitor} />
+          <MaintenancePanel monitor={monitor} />
         </Stack>
       </div>
       <ConfigurationPanel monitor={monitor} />

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { channelsQuery } from '../../channels/queries.ts';
 import { windowsQuery } from '../../maintenance-windows/queries.ts';
@@ -11,6 +12,7 @@ import { describeCause, formatSpan } from '../../components/format.ts';
 import { Loaded } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, TextLink, Time, useNow } from '../../components/text.tsx';
+import { isCovered } from '../../labels/coverage.ts';
 import { MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
 import classes from './show.module.css';
@@ -19,6 +21,10 @@ const MAX_WINDOWS = 5;
 
 interface PanelProps {
   readonly monitorId: string;
+}
+
+interface MonitorProps {
+  readonly monitor: Monitor;
 }
 
 export function IncidentsPanel({ monitorId }: PanelProps): ReactNode {
@@ -82,13 +88,13 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
 }
 
 /** The channels that send alerts for a monitor. */
-export function ChannelsPanel({ monitorId }: PanelProps): ReactNode {
+export function ChannelsPanel({ monitor }: MonitorProps): ReactNode {
   const query = useQuery(channelsQuery);
   return (
     <Panel title="Channels">
       <Loaded query={query} pending={<Skeleton height={56} />}>
         {(channels) => {
-          const assigned = channels.filter((one) => one.allMonitors || one.monitorIds.includes(monitorId));
+          const assigned = channels.filter((channel) => isCovered(channel, monitor));
           return (
             <Stack gap="sm">
               {assigned.every(({ enabled }) => !enabled) && (
@@ -160,18 +166,23 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
   );
 }
 
-export function MaintenancePanel({ monitorId }: PanelProps): ReactNode {
+export function MaintenancePanel({ monitor }: MonitorProps): ReactNode {
   const query = useQuery(windowsQuery);
   return (
     <Panel title="Maintenance">
       <Loaded query={query} pending={<Skeleton height={56} />}>
         {(all) => {
-          const windows = maintenanceOf(monitorId, all);
+          const windows = maintenanceOf(monitor, all);
           if (windows.length === 0)
             return (
               <Quiet>
                 No maintenance planned.{' '}
-                <TextLink to="/maintenance/new" search={{ monitorId }} size="sm" underline="always">
+                <TextLink
+                  to="/maintenance/new"
+                  search={{ monitorId: monitor.id }}
+                  size="sm"
+                  underline="always"
+                >
                   Plan a window
                 </TextLink>
               </Quiet>

@@ -1,0 +1,236 @@
+import { Button, CloseButton, Group, Select, Stack, Text, Title } from '@mantine/core';
+import { IconFilterOff, IconHistory } from '@tabler/icons-react';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { AuditChange, AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
+import type { ReactNode } from 'react';
+import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
+import { readerZone } from '../components/zoned-time.ts';
+import { describeDay, groupByDay } from '../incidents/group-by-day.ts';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { apiKeysQuery } from '../people/queries.ts';
+import { useMe } from '../session/session.ts';
+import classes from './audit-log.module.css';
+import {
+  auditLogQuery,
+  type AuditSearch,
+  describeAction,
+  describeActor,
+  listChanges,
+  summarizeChanges,
+} from './entries.ts';
+
+const route = getRouteApi('/signed-in/audit-log');
+const NO_ENTRIES: readonly AuditEntry[] = [];
+/** More are folded. */
+const MAX_CHANGES = 3;
+
+export function AuditLogPage(): ReactNode {
+  const given = route.useSearch();
+  const search: AuditSearch = { ...given, action: AUDIT_ACTIONS.find((action) => action === given.action) };
+  const navigate = route.useNavigate();
+  const query = useInfiniteQuery(auditLogQuery(search));
+  const filter = (change: AuditSearch): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }) });
+  const isFiltered = Object.values(search).some((value) => value !== undefined);
+  const empty = isFiltered ? (
+    <EmptyState
+      icon={IconFilterOff}
+      title="No entries found"
+      action={
+        <Button variant="default" onClick={() => void navigate({ search: {} })}>
+          Clear filters
+        </Button>
+      }
+    >
+      No change matches all filters. Entries are kept for 13 months.
+    </EmptyState>
+  ) : (
+    <EmptyState icon={IconHistory} title="No changes yet">
+      Changes of configuration and sign-ins appear here automatically.
+    </EmptyState>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Audit log"
+        hint="Who changed what, and when. Nobody can edit it, and entries are kept for 13 months."
+      />
+      <Filters search={search} entries={query.data ?? NO_ENTRIES} onChange={filter} />
+      <Loaded query={query} pending={<Placeholder heights={[320]} />} empty={empty}>
+        {(entries) => (
+          <Panel>
+            <Days entries={entries} search={search} />
+          </Panel>
+        )}
+      </Loaded>
+      <LoadMore query={query} />
+    </>
+  );
+}
+
+interface FiltersProps {
+  readonly search: AuditSearch;
+  /** Those on the page, which name actors and targets. */
+  readonly entries: readonly AuditEntry[];
+  readonly onChange: (change: AuditSearch) => void;
+}
+
+function Filters({ search, entries, onChange }: FiltersProps): ReactNode {
+  const actors = useActors(entries, search.actorId);
+  const target = useTargetName(entries, search.targetId);
+  return (
+    <Group mb="md" gap="sm">
+      <Select
+        aria-label="Actor"
+        placeholder="Anyone"
+        w={{ base: '100%', xs: 240 }}
+        data={actors}
+        value={search.actorId ?? null}
+        onChange={(actorId) => onChange({ actorId: actorId ?? undefined })}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': 'Show all actors' }}
+        nothingFoundMessage="No matching actors"
+      />
+      <Select
+        aria-label="Action"
+        placeholder="Any action"
+        w={{ base: '100%', xs: 240 }}
+        data={AUDIT_ACTIONS.map((value) => ({ value, label: describeAction(value) }))}
+        value={search.action ?? null}
+        onChange={(value) => onChange({ action: AUDIT_ACTIONS.find((action) => action === value) })}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': 'Show all actions' }}
+        nothingFoundMessage="No matching actions"
+      />
+      {search.targetId !== undefined && (
+        <Group gap={4} wrap="nowrap">
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            History of <b>{target}</b>
+          </Text>
+          <CloseButton
+            aria-label="Show all targets"
+            title="Show all targets"
+            onClick={() => onChange({ targetId: undefined })}
+          />
+        </Group>
+      )}
+    </Group>
+  );
+}
+
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** The actors that are known: the user, the API keys, and those of the entries. */
+function useActors(entries: readonly AuditEntry[], selectedId: string | undefined): Choice[] {
+  const { user } = useMe();
+  const { data: keys = [] } = useQuery(apiKeysQuery);
+  const names = new Map<string, string>();
+  if (selectedId !== undefined) names.set(selectedId, selectedId);
+  names.set(user.id, user.name);
+  for (const { id, name } of keys) names.set(id, describeActor({ type: 'apiKey', id, name }));
+  for (const { actor } of entries) if (actor.id !== null) names.set(actor.id, describeActor(actor));
+  return [...names]
+    .map(([value, label]) => ({ value, label }))
+    .sort((one, other) => one.label.localeCompare(other.label));
+}
+
+/** The latest name of a target; its id if it is unknown. */
+function useTargetName(entries: readonly AuditEntry[], targetId: string | undefined): string | undefined {
+  const { data: monitors = [] } = useQuery(monitorsQuery);
+  const target = entries.find((entry) => entry.target.id === targetId)?.target;
+  return target?.name ?? monitors.find(({ id }) => id === targetId)?.name ?? targetId;
+}
+
+interface EntriesProps {
+  readonly entries: readonly AuditEntry[];
+  readonly search: AuditSearch;
+}
+
+function Days({ entries, search }: EntriesProps): ReactNode {
+  const zone = readerZone();
+  const now = useNow();
+  return (
+    <Stack gap="lg">
+      {[...groupByDay(entries, ({ timestamp }) => timestamp, zone)].map(([date, items]) => (
+        <section key={date} aria-label={describeDay(date, now, zone)}>
+          <Title order={2} size="h6" c="var(--text-quiet)" mb={4}>
+            {describeDay(date, now, zone)}
+          </Title>
+          <ul className={classes['list']}>
+            {items.map((entry) => (
+              <Entry key={entry.id} entry={entry} search={search} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </Stack>
+  );
+}
+
+interface EntryProps {
+  readonly entry: AuditEntry;
+  readonly search: AuditSearch;
+}
+
+function Entry({ entry, search }: EntryProps): ReactNode {
+  const { timestamp, actor, action, target, changes } = entry;
+  return (
+    <li className={classes['entry']}>
+      <Text size="sm" c="var(--text-quiet)" className={classes['time'] ?? ''}>
+        <Time value={timestamp} as="time" />
+      </Text>
+      <div className={classes['what']}>
+        <Text size="sm" component="div">
+          <b>{describeAction(action)}</b>{' '}
+          {target.id === null ? (
+            target.name
+          ) : (
+            <TextLink
+              to="/audit-log"
+              search={{ ...search, targetId: target.id }}
+              size="sm"
+              title={`Show the history of ${target.name}`}
+            >
+              {target.name}
+            </TextLink>
+          )}
+          <Quiet inline> by {describeActor(actor)}</Quiet>
+        </Text>
+        {changes.length > 0 && <Changes changes={changes} />}
+      </div>
+    </li>
+  );
+}
+
+function Changes({ changes }: { readonly changes: readonly AuditChange[] }): ReactNode {
+  const list = (
+    <dl className={classes['changes']}>
+      {listChanges(changes).map(({ field, from, to }) => (
+        <div key={field}>
+          <dt>{field}</dt>
+          <dd>
+            {from !== null && <del>{from}</del>}
+            {from !== null && to !== null && <span aria-label="to"> → </span>}
+            {to === null ? <Quiet inline> removed</Quiet> : <ins>{to}</ins>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+  if (changes.length <= MAX_CHANGES) return list;
+  return (
+    <details>
+      <summary className={classes['summary']}>{summarizeChanges(changes)}</summary>
+      {list}
+    </details>
+  );
+}

@@ -1,0 +1,107 @@
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import type { AuditAction, AuditChange, AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { api } from '../api/request.ts';
+import { listNames } from '../components/format.ts';
+
+const PAGE_SIZE = 50;
+
+/** Filters of the audit log. */
+export interface AuditSearch {
+  readonly action?: AuditAction | undefined;
+  readonly actorId?: string | undefined;
+  readonly targetId?: string | undefined;
+}
+
+/** Entries of the audit log, newest first. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
+export const auditLogQuery = (search: AuditSearch) =>
+  infiniteQueryOptions({
+    queryKey: ['audit-log', search],
+    queryFn: async ({ signal, pageParam: before }) => {
+      const query = { ...search, limit: String(PAGE_SIZE), before };
+      const { entries } = await api('GET /api/dashboard/audit-log', { query, signal });
+      return entries.toReversed();
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+    select: ({ pages }) => pages.flat(),
+  });
+
+const TARGET_LABELS: Readonly<Record<string, string>> = {
+  apiKey: 'API key',
+  maintenanceWindow: 'Maintenance window',
+};
+const SIGN_INS: Partial<Record<string, string>> = {
+  'session.created': 'Signed in',
+  'session.failed': 'Sign-in failed',
+} satisfies Partial<Record<AuditAction, string>>;
+
+/** Formats as `Monitor updated` or `Channel secret revealed`. */
+export function describeAction(action: string): string {
+  const [type = '', verb = ''] = action.split('.');
+  const target = TARGET_LABELS[type] ?? type.charAt(0).toUpperCase() + type.slice(1);
+  const words = verb.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return SIGN_INS[action] ?? `${target} ${words}`;
+}
+
+const ACTOR_LABELS = { apiKey: 'API key', user: 'User', system: 'System' } as const;
+
+/** Formats as `CI (API key)`; a user has only a name. */
+export function describeActor({ type, name }: AuditEntry['actor']): string {
+  return type === 'apiKey' ? `${name} (${ACTOR_LABELS[type]})` : name;
+}
+
+/** A change as texts. Null: not set. */
+interface ChangeText {
+  readonly field: string;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+const MAX_CHARACTERS = 300;
+
+/** The changes of an entry. Those of an object, such as labels, are listed for each of its keys. */
+export function listChanges(changes: readonly AuditChange[]): ChangeText[] {
+  return changes.flatMap(({ field, from, to }): ChangeText[] => {
+    const keys = [...new Set([...keysOf(from), ...keysOf(to)])];
+    if (keys.length === 0) return [{ field, from: toText(from), to: toText(to) }];
+    const inner = keys.map((key) => ({
+      field: `${field}.${key}`,
+      from: valueOf(from, key),
+      to: valueOf(to, key),
+    }));
+    const differing = inner.filter((change) => JSON.stringify(change.from) !== JSON.stringify(change.to));
+    // A secret that changed looks the same.
+    return listChanges(differing.length === 0 ? inner : differing);
+  });
+}
+
+type Json = AuditChange['from'];
+
+function isObject(value: Json): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function keysOf(value: Json): string[] {
+  return isObject(value) ? Object.keys(value) : [];
+}
+
+function valueOf(value: Json, key: string): Json {
+  return isObject(value) && Object.hasOwn(value, key) ? (value[key] ?? null) : null;
+}
+
+function toText(value: Json): string | null {
+  if (value === null) return null;
+  const text = Array.isArray(value)
+    ? value.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(', ')
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text || '(empty)';
+}
+
+/** Formats as `12 changes: name, url and 10 more`. */
+export function summarizeChanges(changes: readonly AuditChange[]): string {
+  const fields = changes.map(({ field }) => field);
+  return `${changes.length} changes: ${listNames(fields, 3)}`;
+}

@@ -1,0 +1,130 @@
+import { Group, Radio, Stack, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { type ReactNode, useMemo } from 'react';
+import { formatCount, listNames } from '../components/format.ts';
+import { MonitorSelect } from '../components/monitor-select.tsx';
+import { Quiet } from '../components/text.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { type Coverage, type CoverageValues, describeCoverage, listCovered } from './coverage.ts';
+import { readSelector } from './selector-text.ts';
+
+const MAX_NAMES = 5;
+const MAX_SUMMARY_NAMES = 12;
+
+interface CoverageFieldsProps {
+  readonly label: string;
+  /** A form that has these values among others. */
+  readonly form: {
+    readonly values: CoverageValues;
+    getInputProps(field: keyof CoverageValues): {
+      readonly onChange: (value: unknown) => void;
+      readonly error?: ReactNode;
+    };
+  };
+}
+
+/** Which monitors a channel or a maintenance window covers: all, or some by their labels and by hand. */
+export function CoverageFields({ label, form }: CoverageFieldsProps): ReactNode {
+  const { allMonitors, monitorIds, selector } = form.values;
+  const all = form.getInputProps('allMonitors');
+  const text = form.getInputProps('selector');
+  return (
+    <Stack>
+      <Radio.Group
+        label={label}
+        value={allMonitors ? 'all' : 'chosen'}
+        onChange={(value) => all.onChange(value === 'all')}
+      >
+        <Group mt={6}>
+          <Radio value="all" label="All monitors, including future ones" />
+          <Radio value="chosen" label="Selected monitors" />
+        </Group>
+      </Radio.Group>
+      {!allMonitors && (
+        <>
+          <TextInput
+            label="Label selector"
+            description="Adds the monitors that match, now and later, to those selected below."
+            placeholder="app=shop,tier in (web,api),!legacy"
+            spellCheck={false}
+            autoCapitalize="none"
+            {...text}
+            value={selector}
+          />
+          {text.error === undefined && <MatchPreview text={selector} />}
+          <MonitorSelect {...form.getInputProps('monitorIds')} value={monitorIds} />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+/** The monitors of the account that a coverage covers; undefined while they load. */
+export function useCovered({ monitorIds, allMonitors, selector }: Coverage): readonly Monitor[] | undefined {
+  const { data } = useQuery(monitorsQuery);
+  return useMemo(
+    () => data && listCovered({ monitorIds, allMonitors, selector }, data),
+    [data, monitorIds, allMonitors, selector],
+  );
+}
+
+/** How many monitors a coverage covers, such as `3 monitors`. */
+export function CoveredCount({ coverage }: { readonly coverage: Coverage }): ReactNode {
+  const { data } = useQuery(monitorsQuery);
+  return <span>{describeCoverage(coverage, data)}</span>;
+}
+
+/** How many monitors a coverage covers, its selector, and the names of the monitors. */
+export function CoverageSummary({ coverage }: { readonly coverage: Coverage }): ReactNode {
+  const covered = useCovered(coverage) ?? [];
+  return (
+    <div>
+      <CoveredCount coverage={coverage} />
+      <SelectorNote coverage={coverage} />
+      {!coverage.allMonitors && covered.length > 0 && <Quiet>{namesOf(covered, MAX_SUMMARY_NAMES)}</Quiet>}
+    </div>
+  );
+}
+
+/** The selector of a coverage, under its number of monitors. Renders nothing without one. */
+export function SelectorNote({ coverage }: { readonly coverage: Coverage }): ReactNode {
+  const { allMonitors, selector } = coverage;
+  if (allMonitors || selector === null) return null;
+  return (
+    <Quiet size="xs" style={{ overflowWrap: 'anywhere' }}>
+      <code>{formatSelector(selector)}</code>
+    </Quiet>
+  );
+}
+
+/** Formats as `Shop, Blog and 3 more`. */
+export function namesOf(monitors: readonly Monitor[], max: number): string {
+  return listNames(
+    monitors.map(({ name }) => name),
+    max,
+  );
+}
+
+const NONE: string[] = [];
+
+/** The monitors that a selector matches at the moment. */
+function MatchPreview({ text }: { readonly text: string }): ReactNode {
+  const { selector } = useMemo(() => readSelector(text), [text]);
+  const matched = useCovered({ monitorIds: NONE, allMonitors: false, selector });
+  return (
+    <div role="status">
+      <Quiet size="xs" mt={-10}>
+        {selector === null ? 'No selector: no monitor is matched by its labels.' : describeMatches(matched)}
+      </Quiet>
+    </div>
+  );
+}
+
+/** Formats as `Matches 3 monitors: Shop, Blog and Search.` @param matched undefined while they load */
+function describeMatches(matched: readonly Monitor[] | undefined): string {
+  if (matched === undefined) return 'Loading the monitors…';
+  if (matched.length === 0) return 'Matches no monitors yet.';
+  return `Matches ${formatCount(matched.length, 'monitor')}: ${namesOf(matched, MAX_NAMES)}.`;
+}
