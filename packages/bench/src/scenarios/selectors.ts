@@ -10,13 +10,13 @@ import type { System } from '@tocsin/lab/system';
 import { distributionOf } from '../measure/percentiles.ts';
 import { timeOf } from '../measure/requests.ts';
 import { figure, type Figure } from '../report/figure.ts';
-import { openStage } from '../stage.ts';
+import { measureUsage, openStage, type Stage } from '../stage.ts';
 import { exampleUrl } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 /** Monitors of an account whose status changes, all in one batch. */
 const BATCH = 100;
-const ROUNDS = 100;
+const ROUNDS = 200;
 const WARM_UP_ROUNDS = 20;
 /** Channels that receive the status changes of a monitor. */
 const RECEIVERS = 3;
@@ -26,12 +26,12 @@ const RELABELLED = 10_000;
 /** What selectors cost: status changes in an account with many channels, and relabelling many monitors. */
 export async function runSelectors(bench: Bench): Promise<Measurement> {
   const { monitors = RELABELLED } = bench.options;
-  const { system } = await openStage(bench);
+  const stage = await openStage(bench);
   return {
     settings: { monitors, channels: CHANNELS, receivers: RECEIVERS },
     figures: [
-      ...(await measureStatusChanges(bench, system)),
-      ...(await measureRelabelling(bench, system, monitors)),
+      ...(await measureStatusChanges(bench, stage.system)),
+      ...(await measureRelabelling(bench, stage, monitors)),
     ],
   };
 }
@@ -54,7 +54,8 @@ async function measureStatusChanges({ say }: Bench, system: System): Promise<Fig
   say('Recording status changes …');
   const durations = new Map(Object.keys(kinds).map((kind) => [kind, [] as number[]]));
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
-    for (const [kind, { ids }] of Object.entries(kinds)) {
+    const turns = Object.entries(kinds);
+    for (const [kind, { ids }] of round % 4 < 2 ? turns : turns.toReversed()) {
       const checks = ids.map((id) => checkOf(id, round % 2 === 0 ? 'DOWN' : 'UP'));
       const took = await timeOf(() => recordChecks(system.database.db, checks));
       if (round >= 0) durations.get(kind)?.push(took);
@@ -82,7 +83,8 @@ async function makeAccount(system: System, kind: 'few' | 'listed' | 'selectors')
   return ids;
 }
 
-async function measureRelabelling({ say }: Bench, system: System, monitors: number): Promise<Figure[]> {
+async function measureRelabelling({ say }: Bench, stage: Stage, monitors: number): Promise<Figure[]> {
+  const { system } = stage;
   const figures: Figure[] = [];
   const accountId = await addAccount(system, 'relabelling');
   let turn = 0;
@@ -102,19 +104,23 @@ async function measureRelabelling({ say }: Bench, system: System, monitors: numb
       turn += 1;
       return applyLabels(system, accountId, monitors, (index) => ({
         team: 'shop',
-        app: `app-${(index + turn) % Math.max(count, 1)}`,
+        app: `app-${(index + turn) % Math.max(count, 20)}`,
       }));
     };
     await relabel();
     await system.database.pool.query('analyze');
-    const durations = [await timeOf(relabel), await timeOf(relabel), await timeOf(relabel)];
+    const ownCpu = process.cpuUsage();
+    const { result: durations, usage } = await measureUsage(stage, async () => [
+      await timeOf(relabel),
+      await timeOf(relabel),
+      await timeOf(relabel),
+    ]);
+    const { user, system: kernel } = process.cpuUsage(ownCpu);
+    const cpuMs = (user + kernel) / 1_000 + (usage.get('postgres')?.cpuMs ?? Number.NaN);
+    const label = `relabel ${monitors} monitors, ${count} channels with selectors`;
     figures.push(
-      figure(
-        `relabel-${count}`,
-        `relabel ${monitors} monitors, ${count} channels with selectors`,
-        distributionOf(durations).p50,
-        'ms',
-      ),
+      figure(`relabel-${count}`, label, distributionOf(durations).p50, 'ms'),
+      figure(`relabel-${count}-cpu`, '  CPU of Node.js and PostgreSQL', cpuMs / durations.length, 'ms'),
     );
   }
   return figures;

@@ -3,8 +3,6 @@ import { component, oneOf, pageBefore, pageLimit, parseMicroseconds, storableTex
 import { LIMITS } from '../limits.ts';
 import { AUDIT_ACTIONS } from '../vocabulary.ts';
 
-export { HIDDEN_SECRET as AUDITED_SECRET } from '../fields.ts';
-
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 const actorSchema = component('AuditActor', 'Who made a change.', {
