@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AUDIT_ACTIONS, type AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
