@@ -141,7 +141,7 @@ function addFileCommands(program: Command, toAction: ToAction): void {
       .addOption(
         new Option(
           '--prune-sources <pattern...>',
-          `${prune} all monitors of these sources if no file names them; * at the end matches any rest`,
+          `${prune} all of these sources that no file names; * at the end matches any rest`,
         ).argParser(parsePattern),
       )
       .addOption(
@@ -165,7 +165,7 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .action(toAction(exportMonitors));
   program
     .command('rename-source')
-    .description('move all monitors of a source to another source; repeat it if it is interrupted')
+    .description('move the monitors and channels of a source to another one; repeat it if it is interrupted')
     .argument('<old>', 'current name')
     .argument('<new>', 'new name')
     .addOption(yes())

@@ -226,6 +226,11 @@ monitors:
     ]);
   });
 
+  test('of the syntax are reported once for each line', async () => {
+    const text = 'source: s\nmonitors:\n  - { externalId: a, name: ${X}, url: ${Y} }\n  - name: a: b: c\n';
+    expect((await faultsOf({ 'tocsin.yaml': text })).map((fault) => fault.split(':')[1])).toEqual(['3', '4']);
+  });
+
   test('bytes that are not UTF-8 are reported with their line', async () => {
     const folder = await folderWith({ 'bom.yaml': '\ufeffsource: s\nmonitors: []\n' });
     await writeFile(join(folder, 'latin.yaml'), Buffer.from('source: s\nmonitors: # f\xfcr\n', 'latin1'));

@@ -42,22 +42,35 @@ async function create(source: string, ...keys: string[]): Promise<void> {
   for (const externalId of keys) await newMonitor(api, { source, externalId });
 }
 
+async function createChannel(source: string, externalId: string): Promise<void> {
+  const fields = { name: externalId, url: 'https://hooks.invalid/x', source, externalId };
+  const { status } = await api.as().post('/api/cli/channels').send(fields);
+  expect(status).toBe(201);
+}
+
+async function channelsOf(source: string): Promise<(string | null)[]> {
+  const { body } = await api.as().get('/api/cli/channels');
+  const { channels } = body as { channels: { source: string | null; externalId: string | null }[] };
+  return channels.filter((channel) => channel.source === source).map(({ externalId }) => externalId);
+}
+
 test('sources that no file of a folder names are listed; --prune-sources deletes those that match', async () => {
   await create('prune/old', 'prune-a', 'prune-b');
   await create('other/team', 'prune-other');
+  await createChannel('prune/old', 'prune-channel');
   const folder = await folderWith({ 'm/a.yaml': fileOf('prune/new', 'prune-c') });
   const listed = await tocsin(folder, ['diff', '-f', 'm']);
   expect([listed.code, listed.err]).toEqual([
     2,
-    'Sources in no file, with their monitors: other/team (1), prune/old (2). They stay; --prune-sources <pattern> deletes them.',
+    'Sources in no file, with their monitors and channels: other/team (1), prune/old (3). They stay; --prune-sources <pattern> deletes them.',
   ]);
   expect((await tocsin(folder, ['diff', '-f', 'm/a.yaml'])).err).toBe('');
   const json = await tocsin(folder, ['diff', '-f', 'm', '--json']);
   expect(JSON.parse(json.out)).toMatchObject({
     sets: [{ source: 'prune/new', dryRun: true }],
     unlistedSources: [
-      { source: 'other/team', monitors: 1 },
-      { source: 'prune/old', monitors: 2 },
+      { source: 'other/team', monitors: 1, channels: 0 },
+      { source: 'prune/old', monitors: 2, channels: 1 },
     ],
   });
   const args = ['-f', 'm/a.yaml', '--prune-sources', 'prune/*'];
@@ -69,6 +82,8 @@ test('sources that no file of a folder names are listed; --prune-sources deletes
       '  - prune-a',
       '  - prune-b',
       '  0 to create, 0 to change, 2 to delete, 0 unchanged',
+      '  - channel prune-channel',
+      '  channels: 0 to create, 0 to change, 1 to delete, 0 unchanged',
     ],
   ]);
   expect(await keysOf('prune/old')).toHaveLength(2);
@@ -76,6 +91,7 @@ test('sources that no file of a folder names are listed; --prune-sources deletes
   expect(await keysOf('prune/old')).toHaveLength(2);
   expect((await tocsin(folder, ['apply', ...args])).code).toBe(0);
   expect([await keysOf('prune/old'), await keysOf('prune/new')]).toEqual([[], ['prune-c']]);
+  expect(await channelsOf('prune/old')).toEqual([]);
   expect(await keysOf('other/team')).toEqual(['prune-other']);
 });
 
@@ -162,21 +178,26 @@ test('a region that no checker serves is reported', async () => {
 
 test('rename-source moves every monitor, so that the changed file changes nothing', async () => {
   await create('name-old', 'name-a', 'name-b');
+  await createChannel('name-old', 'name-channel');
   const folder = await folderWith({ 'tocsin.yaml': fileOf('name-new', 'name-a', 'name-b') });
   const args = ['rename-source', 'name-old', 'name-new'];
   const refused = await tocsin(folder, args, false);
   expect([refused.code, refused.questions]).toEqual([
     1,
-    ['Move 2 monitors from source "name-old" to "name-new"?'],
+    ['Move monitors (2) and channels (1) from source "name-old" to "name-new"?'],
   ]);
   const ran = await tocsin(folder, args);
   expect([ran.code, ran.out]).toEqual([
     0,
-    'Moved to source "name-new": 2. Change `source` in the files, too.',
+    'Moved to source "name-new": 3. Change `source` in the files, too.',
   ]);
   expect([await keysOf('name-old'), await keysOf('name-new')]).toEqual([[], ['name-a', 'name-b']]);
+  expect(await channelsOf('name-new')).toEqual(['name-channel']);
   const again = await tocsin(folder, args);
-  expect([again.code, again.err]).toEqual([1, 'tocsin: There are no monitors of source "name-old".']);
+  expect([again.code, again.err]).toEqual([
+    1,
+    'tocsin: There are no monitors or channels of source "name-old".',
+  ]);
 });
 
 test('rename-source tries again after a concurrent change, and accepts its own lost change', async () => {
@@ -185,6 +206,7 @@ test('rename-source tries again after a concurrent change, and accepts its own l
     json({ monitor: of(id, source), events: [] }, { etag: '"1"' });
   const { client, seen } = await clientOf([
     json({ monitors: [of('a', 'old'), of('b', 'old'), of('c', 'old')] }),
+    json({ channels: [] }),
     read('a', 'old'),
     otherVersion,
     read('a', 'old'),
@@ -210,6 +232,7 @@ test('an interrupted rename-source says how far it got, and moves the rest when 
   const of = (id: string): object => ({ ...monitorOf(id, null), source: 'old' });
   const { client } = await clientOf([
     json({ monitors: [of('a'), of('b')] }),
+    json({ channels: [] }),
     json({ monitor: of('a'), events: [] }, { etag: '"1"' }),
     json({ monitor: of('a') }),
     (_, res) => res.writeHead(403).end(JSON.stringify({ status: 403, detail: 'No.', instance: 'r' })),

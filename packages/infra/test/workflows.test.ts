@@ -55,6 +55,11 @@ test.each(FILES)('%s matches the workflow schema of GitHub', (file) => {
   expect(errorsOf(file, texts.get(file) ?? '')).toEqual([]);
 });
 
+test('the example for users matches it, too', async () => {
+  const file = 'examples/github-actions.yml';
+  expect(errorsOf(file, await readRepositoryFile(file))).toEqual([]);
+});
+
 test.each([
   ['an unknown key', 'timeout-minutes:', 'timeout-minute:'],
   ['an unknown permission', 'contents: read', 'content: read'],

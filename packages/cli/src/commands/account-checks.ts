@@ -1,4 +1,3 @@
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Region } from '@tocsin/contracts/regions/routes';
 import type { FileSet } from '../files/load-sets.ts';
 import type { ApiClient } from '../http/api-client.ts';
@@ -9,23 +8,34 @@ import { plain } from '../terminal/text.ts';
 /** A source of the account that no file names. */
 export interface UnlistedSource {
   readonly source: string;
-  /** How many monitors it has. */
   readonly monitors: number;
+  readonly channels: number;
 }
+
+type Sourced = readonly { readonly source: string | null }[];
 
 /** Sorted by name. */
 export function findUnlistedSources(
-  monitors: readonly Pick<Monitor, 'source'>[],
+  monitors: Sourced,
+  channels: Sourced,
   sets: readonly Pick<FileSet, 'source'>[],
 ): UnlistedSource[] {
   const listed = new Set(sets.map(({ source }) => source));
+  const [monitorCounts, channelCounts] = [countBySource(monitors), countBySource(channels)];
+  return [...new Set([...monitorCounts.keys(), ...channelCounts.keys()])]
+    .filter((source) => !listed.has(source))
+    .toSorted()
+    .map((source) => ({
+      source,
+      monitors: monitorCounts.get(source) ?? 0,
+      channels: channelCounts.get(source) ?? 0,
+    }));
+}
+
+function countBySource(entries: Sourced): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { source } of monitors) {
-    if (source !== null && !listed.has(source)) counts.set(source, (counts.get(source) ?? 0) + 1);
-  }
-  return [...counts]
-    .map(([source, count]) => ({ source, monitors: count }))
-    .toSorted((one, other) => (one.source < other.source ? -1 : 1));
+  for (const { source } of entries) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
+  return counts;
 }
 
 /** @param patterns names of sources; `*` at the end stands for any rest */
@@ -43,11 +53,13 @@ export function noteUnlistedSources(
   { note }: Pick<Terminal, 'note'>,
 ): void {
   if (sources.length === 0) return;
-  const shown = sources.slice(0, MAX_SOURCES).map(({ source, monitors }) => `${source} (${monitors})`);
+  const shown = sources
+    .slice(0, MAX_SOURCES)
+    .map(({ source, monitors, channels }) => `${source} (${monitors + channels})`);
   const more = sources.length > MAX_SOURCES ? ` and ${sources.length - MAX_SOURCES} more` : '';
   note(
     plain(
-      `Sources in no file, with their monitors: ${shown.join(', ')}${more}. They stay; --prune-sources <pattern> deletes them.`,
+      `Sources in no file, with their monitors and channels: ${shown.join(', ')}${more}. They stay; --prune-sources <pattern> deletes them.`,
     ),
   );
 }

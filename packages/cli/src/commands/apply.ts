@@ -110,7 +110,7 @@ async function findTargets(
   // A single file is rarely meant to describe the whole account.
   if (pruneSources === undefined && !(await includesFolder(file, terminal.cwd)))
     return { targets, unlisted: null };
-  const unlisted = findUnlistedSources(await api.listMonitors(), sets);
+  const unlisted = findUnlistedSources(await api.listMonitors(), await api.listChannels(), sets);
   if (pruneSources === undefined) return { targets, unlisted };
   const pruned = unlisted.filter(({ source: name }) => matchesSource(pruneSources, name));
   const empty = pruned.map(({ source: name }): Target => ({

@@ -9,12 +9,12 @@ import { plain } from '../terminal/text.ts';
 /** How often a monitor is read again because it keeps changing. */
 const MAX_ATTEMPTS = 5;
 
-type Api = Pick<ApiClient, 'listMonitors' | 'getMonitor' | 'updateMonitor'>;
+type Api = Pick<ApiClient, 'listMonitors' | 'listChannels' | 'getMonitor' | 'updateMonitor' | 'moveChannel'>;
 
 /**
- * Moves every monitor of a source to another one. An interrupted command can be repeated: it moves the rest. Until the end, an `apply`
- * for either source fails or changes nothing of the other.
- * @throws CliError if no monitor has the source
+ * Moves every monitor and channel of a source to another one. An interrupted command can be repeated: it moves the rest. Until the end, an
+ * `apply` for either source fails or changes nothing of the other.
+ * @throws CliError if nothing has the source
  */
 export async function renameSource(
   api: Api,
@@ -27,34 +27,50 @@ export async function renameSource(
   if (next === '' || next.length > LIMITS.externalIdCharacters)
     throw new CliError(`The new name must be 1 to ${LIMITS.externalIdCharacters} characters.`);
   if (old === next) throw new CliError('The old and the new name are the same.');
-  const all = await api.listMonitors();
-  const monitors = all.filter(({ source }) => source === old);
-  const others = all.filter(({ source }) => source === next).length;
-  if (monitors.length === 0) throw new CliError(`There are no monitors of source "${old}".`);
-  if (others > 0) terminal.note(plain(`Source "${next}" has monitors already: ${others}.`));
-  const question = plain(`Move ${monitors.length} monitors from source "${old}" to "${next}"?`);
+  const [allMonitors, allChannels] = [await api.listMonitors(), await api.listChannels()];
+  const monitors = allMonitors.filter(({ source }) => source === old);
+  const channels = allChannels.filter(({ source }) => source === old);
+  const others = [...allMonitors, ...allChannels].filter(({ source }) => source === next).length;
+  const total = monitors.length + channels.length;
+  if (total === 0) throw new CliError(`There are no monitors or channels of source "${old}".`);
+  if (others > 0) terminal.note(plain(`Source "${next}" has monitors and channels already: ${others}.`));
+  const what = `monitors (${monitors.length}) and channels (${channels.length})`;
+  const question = plain(`Move ${what} from source "${old}" to "${next}"?`);
   if (terminal.isInteractive && !yes && !(await terminal.confirm(question))) {
     terminal.note('Nothing was changed.');
     return EXIT.failed;
   }
   let moved = 0;
   try {
-    await withProgress(terminal, 'Moving …', monitors.length, async (update) => {
-      for (const [index, monitor] of monitors.entries()) {
-        update(plain(`Moving ${monitor.name} …`), index);
-        if (await move(api, monitor, old, next)) moved += 1;
+    await withProgress(terminal, 'Moving …', total, async (update) => {
+      for (const one of [...monitors, ...channels]) {
+        update(plain(`Moving ${one.name} …`), moved);
+        const isMoved =
+          'status' in one ? await moveMonitor(api, one, old, next) : await moveChannel(api, one.id, next);
+        if (isMoved) moved += 1;
       }
     });
   } catch (error) {
-    terminal.note(plain(`Moved: ${moved} of ${monitors.length}. Run the command again to move the rest.`));
+    terminal.note(`Moved: ${moved} of ${total}. Run the command again to move the rest.`);
     throw error;
   }
   terminal.print(plain(`Moved to source "${next}": ${moved}. Change \`source\` in the files, too.`));
   return EXIT.ok;
 }
 
+/** @returns false if the channel was deleted */
+async function moveChannel(api: Api, id: string, to: string): Promise<boolean> {
+  try {
+    await api.moveChannel(id, to);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
 /** @returns false if the monitor was deleted, or has left the source */
-async function move(
+async function moveMonitor(
   api: Api,
   { id, name }: Pick<Monitor, 'id' | 'name'>,
   from: string,

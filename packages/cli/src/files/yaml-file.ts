@@ -107,7 +107,10 @@ export function parseYaml(name: string, text: string): YamlFile {
       errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });
     },
   });
-  if (errors.length > 0) throw new InvalidFilesError(errors);
+  // The first error of a line causes the others.
+  const seenLines = new Set<number>();
+  const first = errors.filter(({ position: { line } }) => !seenLines.has(line) && seenLines.add(line));
+  if (first.length > 0) throw new InvalidFilesError(first);
   return {
     name,
     value: toValue(document, positionAt(0)),

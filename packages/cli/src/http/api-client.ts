@@ -74,6 +74,10 @@ export class ApiClient {
     return (await this.#api()('GET /api/cli/channels')).channels;
   }
 
+  async moveChannel(id: string, source: string): Promise<void> {
+    await this.#api()('PATCH /api/cli/channels/:id', { id, body: { source } });
+  }
+
   async listRegions(): Promise<Region[]> {
     return (await this.#api()('GET /api/cli/regions')).regions;
   }
