@@ -25,7 +25,7 @@ export interface TestContext extends DbContext {
 }
 
 /** In place of the limits of a service: a test on a busy machine may hold a lock, or wait for one, for longer than those. */
-const PATIENT = {
+export const PATIENT = {
   options: ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
     .map((limit) => `-c ${limit}=2min`)
     .join(' '),
