@@ -26,8 +26,8 @@ export interface FileEntry<Fields> {
   position(path: string): Position;
 }
 
-export type FileMonitor = FileEntry<z.input<typeof monitorSetEntrySchema>>;
-export type FileChannel = FileEntry<z.input<typeof channelSetEntrySchema>>;
+type FileMonitor = FileEntry<z.input<typeof monitorSetEntrySchema>>;
+type FileChannel = FileEntry<z.input<typeof channelSetEntrySchema>>;
 
 /** The monitors and channels of one source in all files. */
 export interface FileSet {
