@@ -221,3 +221,13 @@ test('a secret that was lost with a response is reported', async () => {
     'Channels whose generated secrets were lost with a response: lost. An owner can reveal them in the dashboard.',
   );
 });
+
+test('rename-source moves channels, too', async () => {
+  const file = (source: string): string =>
+    `source: ${source}\n${monitorsOf('renamed')}channels: [{ externalId: renamed, name: a, url: "https://a.invalid" }]\n`;
+  const folder = await folderWith({ 'old.yaml': file('old-name'), 'new.yaml': file('new-name') });
+  expect((await tocsin(folder, ['apply', '-f', 'old.yaml'])).code).toBe(0);
+  const { out } = await tocsin(folder, ['rename-source', 'old-name', 'new-name']);
+  expect(out).toBe('Moved to source "new-name": 2. Change `source` in the files, too.');
+  expect((await tocsin(folder, ['diff', '-f', 'new.yaml'])).code).toBe(0);
+});

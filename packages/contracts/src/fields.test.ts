@@ -1,5 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { httpUrl, parseTimestamp } from './fields.ts';
+import { httpUrl, parseMicroseconds, parseTimestamp } from './fields.ts';
+
+test.each([
+  ['2026-01-31T12:00:00.123456Z', '2026-01-31T12:00:00.123456Z'],
+  ['2026-01-31T12:00:00.1234567+01:00', '2026-01-31T11:00:00.123456Z'],
+  ['2026-01-31T12:00:00.5Z', '2026-01-31T12:00:00.500000Z'],
+  ['2026-01-31T12:00Z', '2026-01-31T12:00:00.000000Z'],
+  ['2026-02-30T12:00:00.123456Z', null],
+])('parseMicroseconds(%s) is %s', (text, expected) => {
+  expect(parseMicroseconds(text)).toBe(expected);
+});
 
 describe('parseTimestamp', () => {
   test.each([

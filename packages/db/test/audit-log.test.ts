@@ -9,8 +9,8 @@ import { listChannels } from '@tocsin/db/channels/read-channels';
 import type { Database, Transaction } from '@tocsin/db/database/open';
 import { listMaintenanceWindows } from '@tocsin/db/maintenance-windows/read-windows';
 import { listMonitors } from '@tocsin/db/monitors/read-monitors';
-import { listInvitations } from '@tocsin/db/users/invitations';
-import { createUser, listUsers } from '@tocsin/db/users/users';
+import { invitations } from '@tocsin/db/users/table';
+import { createUser, isUnused, listUsers } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import { Draw, MARK, operate, type World } from './audit-operations.ts';
@@ -70,6 +70,9 @@ function forgetMonitor(configuration: Configuration, id: string | null): void {
 /** The configuration as the API shows it, with secrets and addresses masked. */
 async function readConfiguration(): Promise<Configuration> {
   const { db, accountId } = context;
+  const { id, role, email } = invitations;
+  // Set-up links are not listed, but recorded.
+  const open = await db.select({ id, role, email }).from(invitations).where(isUnused);
   const hidden = (value: unknown): unknown => (value === null ? null : '(secret)');
   const found: [string, readonly ({ id: string } & Fields)[], readonly string[]][] = [
     [
@@ -97,11 +100,7 @@ async function readConfiguration(): Promise<Configuration> {
       ['lastUsedAt', 'createdBy', 'createdAt'],
     ],
     ['user', await listUsers(db, accountId), ['email', 'createdAt']],
-    [
-      'invitation',
-      (await listInvitations(db, accountId)).map(({ email, ...rest }) => ({ ...rest, email: hidden(email) })),
-      ['expiresAt', 'createdAt'],
-    ],
+    ['invitation', open.map(({ email, ...rest }) => ({ ...rest, email: hidden(email) })), []],
   ];
   return new Map(
     found.flatMap(([type, records, others]) =>
@@ -223,10 +222,9 @@ test(
     expect(entries.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
     expect(withoutNulls(fold(entries))).toEqual(withoutNulls(await readConfiguration()));
 
-    const text = rows.map((row) => row.text).join('\n');
-    expect(text).toContain('"Authorization": "(secret)"');
-    expect([MARK, ...returned].filter((secret) => text.includes(secret))).toEqual([]);
-    if (process.env['AUDIT_OPERATIONS']) console.log({ entries: entries.length, faults });
+    const text = rows.map((row) => row.text.toLowerCase()).join('\n');
+    expect(text).toContain('"authorization": "(secret)"');
+    expect([MARK, ...returned].filter((secret) => text.includes(secret.toLowerCase()))).toEqual([]);
   },
   60_000 + OPERATIONS * 1_000,
 );

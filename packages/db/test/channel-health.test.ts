@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { systemActor } from '@tocsin/db/audit-log/actor';
+import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { channels } from '@tocsin/db/channels/table';
 import { disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
@@ -69,6 +70,23 @@ describe('an attempt at a former URL', () => {
     await recordOutcome(context, old, { kind: 'delivered' });
     expect(await channel()).toMatchObject({ failingSince });
   });
+});
+
+test('each time that the service disables a channel is in the audit log', async () => {
+  const { db, accountId } = context;
+  const claimed = await claimAlert();
+  await failing(73, 1);
+  await disableExhaustedChannels(db);
+  await updateChannel(db, systemActor(accountId), channelId, { enabled: true });
+  await recordOutcome(context, await claimAlert(), { kind: 'gone' });
+  await recordOutcome(context, claimed, { kind: 'gone' });
+  const query = { limit: 10, targetId: channelId, action: 'channel.disabled' } as const;
+  const entries = await listAuditEntries(db, accountId, query);
+  const change = { field: 'enabled', from: true, to: false };
+  const reasons = [EXHAUSTED, 'The receiver responded with 410 Gone.'];
+  expect(entries.map(({ actor, changes }) => [actor.type, changes])).toEqual(
+    reasons.map((to) => ['system', [change, { field: 'disabledReason', from: null, to }]]),
+  );
 });
 
 test('a failure that is recorded after its lease was lost and after a success leaves the channel healthy', async () => {

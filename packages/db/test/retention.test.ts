@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { countChannels, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import { deleteChannel } from '@tocsin/db/channels/write-channels';
-import { deleteFinished } from '@tocsin/db/database/delete-expired';
+import { deleteFinished, deleteOldAuditEntries } from '@tocsin/db/database/delete-expired';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { countHeldDeliveries, deliveryBacklog, getDelivery } from '@tocsin/db/deliveries/read-deliveries';
 import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
@@ -101,4 +101,14 @@ test('a deleted channel disappears at once and sends nothing; its deliveries are
   expect([await countHeldDeliveries(db), await countChannels(db)]).toMatchObject([0, { disabled: 0 }]);
   expect(await deleteFinished(db, 90)).toMatchObject({ deliveries: 3, channels: 1 });
   expect([await count('deliveries'), await count('attempts'), await count('channels')]).toEqual([0, 0, 0]);
+});
+
+test('entries of the audit log are deleted after 13 months', async () => {
+  await context.db.execute(sql`
+    insert into audit_log (id, account_id, timestamp, actor, action, target, changes)
+    select gen_random_uuid(), ${context.accountId}, now() - make_interval(months => months), '{}', months || ' months', '{}', '[]'
+    from unnest(array[12, 13]) as months`);
+  expect(await deleteOldAuditEntries(context.db)).toBe(1);
+  const { rows } = await context.db.execute(sql`select action from audit_log where action like '% months'`);
+  expect(rows).toEqual([{ action: '12 months' }]);
 });

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { component, oneOf, pageBefore, pageLimit, parseMicroseconds, storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
-export { HIDDEN_SECRET as AUDITED_SECRET } from '../fields.ts';
-
 /** What an entry can record. */
 export const AUDIT_ACTIONS = [
   'monitor.created',

@@ -72,8 +72,14 @@ export async function createApiKey(
   return { apiKey: toApiKey(row, false), key };
 }
 
-/** Until the transaction ends, the user cannot be removed: the removal then also deletes this key. */
-async function lockCreator(tx: Transaction, { accountId, type, id }: Actor) {
+/**
+ * Until the transaction ends, the user cannot be removed: the removal then also deletes what the user creates.
+ * @throws AppError not_signed_in if the user has just been removed
+ */
+export async function lockCreator(
+  tx: Transaction,
+  { accountId, type, id }: Actor,
+): Promise<Partial<Pick<ApiKeyRow, 'createdBy' | 'createdByName' | 'createdByEmail'>>> {
   if (type !== 'user' || id === null) return {};
   const [user] = await tx
     .select({ createdBy: users.id, createdByName: users.name, createdByEmail: users.email })

@@ -31,8 +31,8 @@ export interface Audited {
  * @param secrets fields that changed although they look the same
  * @returns nothing if no field changed
  */
-export function recordOf<Type extends 'monitor' | 'channel' | 'maintenanceWindow' | 'user'>(
-  type: Type,
+export function recordOf(
+  type: 'monitor' | 'channel' | 'maintenanceWindow' | 'user',
   before: Audited | null,
   after: Audited | null,
   secrets: readonly string[] = [],

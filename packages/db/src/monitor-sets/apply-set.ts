@@ -67,17 +67,16 @@ export async function applySet(
     const result = describePlan(plan, set, [], channelPlan && describeChannels(channelPlan));
     return { result, version, schedules: [], statusChangeIds: [] };
   }
-  const assigns = channelPlan !== null && changesAssignments(channelPlan);
   await holdBeforeEnabling(db, enabledBy(channelPlan));
-  return db
-    .transaction(async (tx) => {
+  const write = async (assigns: boolean): Promise<AppliedSet | null> =>
+    db.transaction(async (tx) => {
       await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
       const source = sql`hashtext(${`${accountId} ${set.source}`})`;
       await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, ${source})`);
       await lockAssignments(tx, accountId, assigns ? 'exclusive' : 'shared');
       // Channels are locked before monitors, as in `updateChannel`.
       const channelPlan = await lockChannelPlan(tx, context, accountId, set);
-      if (channelPlan !== null && changesAssignments(channelPlan) && !assigns) throw busy();
+      if (channelPlan !== null && changesAssignments(channelPlan) && !assigns) return null;
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, channelPlan, versions);
       const scope = { tx, secrets, accountId, defaultRegion };
@@ -99,15 +98,26 @@ export async function applySet(
       const records = written?.records ?? [];
       await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created], records));
       return { result, version, schedules, statusChangeIds };
-    })
-    .catch((error: unknown) => {
-      if (isLockTimeout(error)) throw busy(error);
-      const constraint = violatedUniqueConstraint(error);
-      const noun = constraint === null ? undefined : EXTERNAL_ID_KEYS[constraint];
-      if (noun === undefined) throw error;
-      const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
-      throw new AppError('conflict', message, { cause: error });
     });
+  try {
+    const assigns = channelPlan !== null && changesAssignments(channelPlan);
+    // Channels that have changed since then may have to be assigned anew after all.
+    const applied = (await write(assigns)) ?? (await write(true));
+    if (applied === null) throw busy();
+    return applied;
+  } catch (error) {
+    throw setError(error);
+  }
+}
+
+/** The error of the API for one of Postgres; any other error as it is. */
+function setError(error: unknown): unknown {
+  if (isLockTimeout(error)) return busy(error);
+  const constraint = violatedUniqueConstraint(error);
+  const noun = constraint === null ? undefined : EXTERNAL_ID_KEYS[constraint];
+  if (noun === undefined) return error;
+  const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
+  return new AppError('conflict', message, { cause: error });
 }
 
 const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
 import { generateInvitationToken, hashToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
+import { lockCreator } from '../api-keys/api-keys.ts';
 import { type Actor, systemActor, userActor } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -58,7 +59,7 @@ export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
  * Creates an invitation, whose link works for 7 days. Made by the system, it sets up an account without users. Its token cannot be read again.
- * @throws AppError conflict if a user of the same account has the address; users of other accounts are not revealed
+ * @throws AppError not_signed_in if the user has just been removed; conflict if a user of the same account has the address; users of other accounts are not revealed
  */
 export async function createInvitation(
   db: Queryable,
@@ -86,6 +87,7 @@ export async function createInvitation(
     isSetup: createdBy === null,
   };
   const created = await db.transaction(async (tx) => {
+    await lockCreator(tx, actor);
     const row = firstOf(await tx.insert(invitations).values(values).returning(wireColumns));
     await recordAudit(tx, actor, [auditInvitation('created', row)]);
     return row;

@@ -98,10 +98,12 @@ type HookContext = Parameters<
   NonNullable<NonNullable<NonNullable<DatabaseHooks['session']>['create']>['after']>
 >[1];
 
-/** If one that records fails, the user gets no cookie. */
+function requestIdOf(context: HookContext): string | null {
+  return context?.headers?.get(REQUEST_ID_HEADER) ?? null;
+}
+
+/** If recording fails, the request fails, and its user gets no cookie. */
 function databaseHooks(db: Database): DatabaseHooks {
-  const requestIdOf = (context: HookContext): string | null =>
-    context?.headers?.get(REQUEST_ID_HEADER) ?? null;
   return {
     account: {
       create: { before: dropTokens },

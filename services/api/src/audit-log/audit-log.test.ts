@@ -1,0 +1,278 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AUDIT_ACTIONS, type AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { acceptInvitationOf } from '@tocsin/db/users/invitations';
+import { until } from '@tocsin/embedded/testing/until';
+import type TestAgent from 'supertest/lib/agent.js';
+import { newChannel } from '../testing/channels.ts';
+import { listRoutes } from '../testing/list-routes.ts';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+
+const D = '/api/dashboard';
+const LOG = `${D}/audit-log`;
+
+let api: TestApi;
+let owner: TestAgent;
+let ownerId: string;
+beforeAll(async () => {
+  api = await openTestApi();
+  ({ agent: owner, id: ownerId } = await newSignedInUser(api));
+});
+afterAll(() => api.close());
+
+async function read(query: string | object, agent = owner, path = LOG): Promise<AuditEntry[]> {
+  const response = await agent.get(path).query(query);
+  expect([response.status, response.body]).toEqual([200, expect.anything()]);
+  return (response.body as { entries: AuditEntry[] }).entries;
+}
+
+/** What happened to a target, without times and ids. */
+async function historyOf(targetId: string): Promise<Partial<AuditEntry>[]> {
+  const entries = await read({ targetId });
+  return entries.map(({ action, actor, changes }) => ({ action, actor, changes }));
+}
+
+const user = () => ({ type: 'user', id: ownerId, name: 'Test user' });
+const from = (field: string, before: unknown, after: unknown) => ({ field, from: before, to: after });
+
+describe('an entry is written', () => {
+  test('for each change of a monitor, with its request and without secrets', async () => {
+    const requestId = randomUUID();
+    const { id } = await newMonitor(api, { name: 'Cart', headers: { Authorization: 'Bearer hunter2' } });
+    const put = (fields: object) =>
+      api.as().put(`${MONITORS}/${id}`).set('X-Request-Id', requestId).send(fields).expect(200);
+    await put({ headers: { Authorization: 'Bearer hunter3' }, interval: 30 });
+    await put({ interval: 30 });
+    await owner.delete(`${D}/monitors/${id}`).expect(204);
+    const entries = await read({ targetId: id });
+    expect(entries.map(({ action }) => action)).toEqual([
+      'monitor.created',
+      'monitor.updated',
+      'monitor.deleted',
+    ]);
+    const hidden = { Authorization: '(secret)' };
+    expect(entries[1]).toMatchObject({
+      requestId,
+      actor: { type: 'apiKey', name: 'both' },
+      target: { type: 'monitor', id, name: 'Cart' },
+      changes: [from('interval', 60, 30), from('headers', hidden, hidden)],
+    });
+    expect(entries[0]?.changes).toContainEqual(from('headers', null, hidden));
+    expect(entries[2]).toMatchObject({ actor: user() });
+    expect(entries[2]?.changes).toContainEqual(from('interval', 30, null));
+    expect(JSON.stringify(entries)).not.toContain('hunter');
+  });
+
+  test('for a set and each of its monitors and channels, if it changes anything', async () => {
+    const source = randomUUID();
+    const monitors = [{ externalId: `${source}-a`, name: 'a', url: 'https://a.example' }];
+    const channels = [{ externalId: `${source}-c`, name: 'c', url: 'https://hooks.invalid/c' }];
+    const before = (await read('')).at(-1)?.timestamp;
+    const put = (set: object) =>
+      api
+        .as()
+        .put(MONITORS)
+        .send({ source, monitors, ...set })
+        .expect(200);
+    await put({ channels, dryRun: true });
+    await put({ channels });
+    await put({ channels });
+    await put({ monitors: [], channels: [], prune: true });
+    const entries = await read({ since: before });
+    expect(entries.map(({ action, target }) => `${action} ${target.name}`)).toEqual([
+      'monitor.created a',
+      'channel.created c',
+      `set.applied ${source}`,
+      'monitor.deleted a',
+      'channel.deleted c',
+      `set.applied ${source}`,
+    ]);
+    expect(entries[2]?.changes).toEqual([from('monitorsCreated', null, 1), from('channelsChanged', null, 1)]);
+  });
+
+  test('for each change of a channel, and when its secret is shown', async () => {
+    const { channel, secret } = await newChannel(owner, { name: 'Ops' });
+    const path = `${D}/channels/${channel.id}`;
+    await owner.patch(path).send({ enabled: false, name: 'Ops' }).expect(200);
+    await owner.get(`${path}/secret`).expect(200);
+    await owner.post(`${path}/rotate-secret`).expect(200);
+    await owner.delete(path).expect(204);
+    const history = await historyOf(channel.id);
+    expect(history).toEqual([
+      expect.objectContaining({ action: 'channel.created' }),
+      { action: 'channel.updated', actor: user(), changes: [from('enabled', true, false)] },
+      { action: 'channel.secretRevealed', actor: user(), changes: [] },
+      { action: 'channel.secretRotated', actor: user(), changes: [from('secret', '(secret)', '(secret)')] },
+      expect.objectContaining({ action: 'channel.deleted' }),
+    ]);
+    expect(JSON.stringify(history)).not.toContain(secret);
+  });
+
+  test('for each change of a maintenance window', async () => {
+    const window = { name: 'Deploy', durationSeconds: 3_600, allMonitors: true };
+    const { body } = await api.as().post('/api/cli/maintenance-windows').send(window).expect(201);
+    const { id } = (body as { maintenanceWindow: { id: string } }).maintenanceWindow;
+    await owner.patch(`${D}/maintenance-windows/${id}`).send({ name: 'Deployment' }).expect(200);
+    await owner.post(`${D}/maintenance-windows/${id}/end`).expect(200);
+    await owner.delete(`${D}/maintenance-windows/${id}`).expect(204);
+    const history = await historyOf(id);
+    expect(history.map(({ action }) => action)).toEqual([
+      'maintenanceWindow.created',
+      'maintenanceWindow.updated',
+      'maintenanceWindow.ended',
+      'maintenanceWindow.deleted',
+    ]);
+    expect(history[1]?.changes).toEqual([from('name', 'Deploy', 'Deployment')]);
+    expect(history[2]?.changes).toEqual([from('endsAt', expect.any(String), expect.any(String))]);
+  });
+
+  test('for a key, and for those that are revoked with their creator', async () => {
+    const member = await newSignedInUser(api, { role: 'member' });
+    const { body } = await member.agent
+      .post(`${D}/api-keys`)
+      .send({ name: 'CI', scopes: 'read' })
+      .expect(201);
+    const { apiKey, key } = body as { apiKey: { id: string }; key: string };
+    await owner.delete(`${D}/users/${member.id}`).expect(204);
+    const history = await historyOf(apiKey.id);
+    expect(history).toEqual([
+      {
+        action: 'apiKey.created',
+        actor: { type: 'user', id: member.id, name: 'Test user' },
+        changes: [from('name', null, 'CI'), from('key', null, '(secret)'), from('scopes', null, 'read')],
+      },
+      expect.objectContaining({ action: 'apiKey.deleted', actor: user() }),
+    ]);
+    expect(JSON.stringify(history)).not.toContain(key);
+    expect((await historyOf(member.id)).map(({ action }) => action)).toEqual([
+      'user.created',
+      'user.deleted',
+    ]);
+  });
+
+  test('for users and invitations, without their addresses', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const { body } = await owner.post(`${D}/invitations`).send({ role: 'member', email }).expect(201);
+    const { invitation, token } = body as { invitation: { id: string }; token: string };
+    const person = { token, name: 'Grace', password: PASSWORD };
+    const accepted = await browser(api).post(`${D}/invitations/accept`).send(person).expect(201);
+    const { id } = (accepted.body as { user: { id: string } }).user;
+    await owner.patch(`${D}/users/${id}`).send({ role: 'owner' }).expect(200);
+    await owner.patch(`${D}/users/${id}`).send({ role: 'owner' }).expect(200);
+    const grace = { type: 'user', id, name: 'Grace' };
+    const address = from('email', '(secret)', null);
+    expect(await historyOf(invitation.id)).toEqual([
+      expect.objectContaining({ action: 'invitation.created', actor: user() }),
+      { action: 'invitation.accepted', actor: grace, changes: [from('role', 'member', null), address] },
+    ]);
+    expect(await historyOf(id)).toEqual([
+      {
+        action: 'user.created',
+        actor: grace,
+        changes: [from('name', null, 'Grace'), from('role', null, 'member')],
+      },
+      { action: 'user.updated', actor: user(), changes: [from('role', 'member', 'owner')] },
+    ]);
+    expect(await read({ actorId: id, action: 'session.created' })).toHaveLength(1);
+    expect(JSON.stringify(await read({ limit: 500 }))).not.toContain(email);
+  });
+
+  test('for an invitation that is withdrawn, and one that is accepted by single sign-on', async () => {
+    const { body } = await owner.post(`${D}/invitations`).send({ role: 'member' }).expect(201);
+    const { id } = (body as { invitation: { id: string } }).invitation;
+    await owner.delete(`${D}/invitations/${id}`).expect(204);
+    expect((await historyOf(id)).map(({ action }) => action)).toEqual([
+      'invitation.created',
+      'invitation.deleted',
+    ]);
+    const email = `${randomUUID()}@example.com`;
+    await owner.post(`${D}/invitations`).send({ role: 'member', email }).expect(201);
+    await acceptInvitationOf(api.context.db, email, 'Joan');
+    const entries = await read({ limit: 2 });
+    expect(entries.map(({ action, actor }) => `${action} ${actor.name}`)).toEqual([
+      'invitation.accepted Joan',
+      'user.created Joan',
+    ]);
+  });
+
+  test('for sign-ins, failed ones of users, and a new password', async () => {
+    const { id, email } = await newUser(api);
+    const agent = browser(api);
+    const send = (address: string, password: string) =>
+      agent.post('/api/auth/sign-in/email').send({ email: address, password });
+    await send(`${randomUUID()}@example.com`, PASSWORD).expect(401);
+    await send(email, 'wrong password').expect(401);
+    await send(email, PASSWORD).expect(200);
+    const change = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
+    await agent.post('/api/auth/change-password').send(change).expect(200);
+    const own = { type: 'user', id, name: 'Test user' };
+    expect((await read({ actorId: id })).map(({ action, actor, target }) => [action, actor, target])).toEqual(
+      [
+        ['session.created', own, { type: 'session', id: expect.any(String), name: 'Test user' }],
+        ['user.passwordChanged', own, own],
+      ],
+    );
+    // Written after the response.
+    const failed = (): Promise<AuditEntry[]> => read({ action: 'session.failed' });
+    await until('the failed sign-in to be recorded', async () => (await failed()).length > 0);
+    expect((await failed()).map(({ actor, target }) => [actor, target])).toEqual([
+      [{ type: 'user', id: null, name: 'Unknown' }, own],
+    ]);
+  });
+});
+
+describe('reading', () => {
+  test('tails the log by the timestamp of the last entry, with an API key as well', async () => {
+    for (const name of ['one', 'two', 'three']) await newMonitor(api, { name });
+    const latest = await read({ limit: 3 }, api.as(), '/api/cli/audit-log');
+    expect(latest.map(({ target }) => target.name)).toEqual(['one', 'two', 'three']);
+    expect(latest[0]?.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    const readKey = api.as(api.account.readKey);
+    const next = await read({ since: latest[0]?.timestamp, limit: 1 }, readKey, '/api/cli/audit-log');
+    expect(next).toEqual([latest[1]]);
+    expect(await read({ since: latest[2]?.timestamp })).toEqual([]);
+  });
+
+  test('pages back by the id of the earliest entry, and filters', async () => {
+    const { id } = await newMonitor(api, { name: 'filtered' });
+    await api.as().put(`${MONITORS}/${id}`).send({ name: 'renamed' }).expect(200);
+    const [created, renamed] = await read({ targetId: id });
+    expect(await read({ targetId: id, limit: 1 })).toEqual([renamed]);
+    expect(await read({ targetId: id, limit: 1, before: renamed?.id })).toEqual([created]);
+    expect(await read({ targetId: id, action: 'monitor.created' })).toEqual([created]);
+    expect(await read({ targetId: id, actorId: created?.actor.id })).toEqual([created, renamed]);
+    expect(await read({ targetId: id, actorId: ownerId })).toEqual([]);
+  });
+
+  test.each([
+    ['since=yesterday', 'since'],
+    ['limit=0', 'limit'],
+    ['action=monitor.exploded', 'action'],
+    [`before=${randomUUID()}`, 'before'],
+    ['before=x', 'before'],
+  ])('%s: 400 with the field', async (query, path) => {
+    const response = await owner.get(LOG).query(query);
+    expect([response.status, response.body]).toMatchObject([400, { errors: [{ path }] }]);
+  });
+
+  test('shows another account nothing, not even as a cursor', async () => {
+    const [entry] = await read({ limit: 1 });
+    const other = await signIn(api, { accountId: api.other.id });
+    expect(await read({ targetId: entry?.target.id }, other)).toEqual([]);
+    expect((await other.get(LOG).query({ before: entry?.id })).status).toBe(400);
+  });
+
+  test('is open to members, and no route changes an entry', async () => {
+    expect(await read({ limit: 1 }, await signIn(api, { role: 'member' }))).toHaveLength(1);
+    const routes = listRoutes(api.context).filter((route) => route.includes('audit-log'));
+    expect(routes.sort()).toEqual(['GET /api/cli/audit-log', `GET ${LOG}`]);
+  });
+});
+
+test('every action but those of the background was recorded', async () => {
+  const { rows } = await api.database.pool.query<{ action: string }>('select distinct action from audit_log');
+  const recorded = new Set(rows.map(({ action }) => action));
+  expect(AUDIT_ACTIONS.filter((action) => !recorded.has(action))).toEqual(['channel.disabled']);
+});
