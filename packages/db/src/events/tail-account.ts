@@ -74,10 +74,14 @@ async function readHorizon(db: Database): Promise<{ now: number; settled: number
   if (hidden > 0) {
     const reason =
       'pg_stat_activity hides when other sessions began their transactions. Grant pg_read_all_stats to the role of DATABASE_URL, and leave track_activities on.';
-    throw new AppError('unavailable', 'The server cannot tell which events are complete. Its log says why.', {
-      headers: { 'Retry-After': '5' },
-      cause: new Error(reason),
-    });
+    throw new AppError(
+      'unavailable',
+      'The server cannot tell which events are complete. See its log for the reason.',
+      {
+        headers: { 'Retry-After': '5' },
+        cause: new Error(reason),
+      },
+    );
   }
   return { now, settled: Math.min(now, oldest ?? now) - 1 };
 }
