@@ -248,7 +248,7 @@ test('an export with a read key has variables for what the key cannot read', asy
   expect(await runIn(folder, [...args, '--secrets'], env)).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringContaining('--secrets needs a key with the scope write'),
+    err: expect.stringContaining('For --secrets, use a key with the scope write'),
   });
 });
 

@@ -273,7 +273,7 @@ monitors:
     ['source: a: b', /^tocsin\.yaml:1:9: this line contains a second `key:`/],
     ['source: a\n\tmonitors: []', /^tocsin\.yaml:2:1: /],
     ['source: "a', /^tocsin\.yaml:1:11: a quote, bracket, comma, `:` or space is missing here/],
-    ['source: @a', /^tocsin\.yaml:1:9: a text cannot start with this character/],
+    ['source: @a', /^tocsin\.yaml:1:9: a value cannot start with this character/],
     ['a: &a { <<: 5 }', /^tocsin\.yaml:1:1: an alias or a merge \(`<<`\) cannot be resolved/],
     ['a: &a [*a]', /^tocsin\.yaml:1:8: the alias \*a is inside the value that it refers to/],
     [

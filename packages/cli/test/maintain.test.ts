@@ -99,7 +99,7 @@ test('runs no command if the window cannot be created', async () => {
 
 test('runs no command if the window covers nothing', async () => {
   const { steps, code } = start({ ...selecting, monitorCount: 0 });
-  await expect(code).rejects.toThrow('this API key may change none of these monitors');
+  await expect(code).rejects.toThrow('this API key may change none of them');
   expect(steps.map((step) => step.split(' ')[0])).toEqual(['create', 'end']);
 });
 
