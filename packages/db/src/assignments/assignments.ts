@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { labelTexts } from '@tocsin/contracts/labels/labels';
 import { type Selector, selectorSchema } from '@tocsin/contracts/labels/selector';
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
-import { isSourceAllowed } from '@tocsin/core/access/sources';
+import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
