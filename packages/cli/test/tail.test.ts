@@ -178,3 +178,14 @@ test('tail -f follows the monitors that a selector matches', async () => {
   const selector = parseSelector('id in (a,c)');
   expect(await idsOf(api, { follow: true, selector })).toEqual(['a-1', 'c-1', 'a-2', 'c-2']);
 });
+
+test('tail -f follows a monitor that matches the selector later', async () => {
+  const api = new FakeApi();
+  api.add('a', 1);
+  api.onPoll = (poll) => {
+    if (poll === 1) api.add('late');
+    if (poll === 20) for (const id of ['other', 'late']) api.add(id, 2);
+  };
+  const selector = parseSelector('id in (a,late)');
+  expect(await idsOf(api, { follow: true, selector })).toEqual(['a-1', 'late-2']);
+});

@@ -17,7 +17,7 @@ export const LIMITS = {
   labelCount: 32,
   labelPrefixCharacters: 253,
   labelNameCharacters: 63,
-  selectorValues: 100,
+  selectorValues: 200,
   keySources: 100,
   maintenanceDays: 30,
   emailCharacters: 254,

@@ -5,6 +5,7 @@ import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { createChannel, updateChannel } from '@tocsin/db/channels/write-channels';
+import { repairMatches } from '@tocsin/db/assignments/assignments';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
@@ -150,6 +151,29 @@ describe('a maintenance window with a selector covers', () => {
     });
     return id;
   }
+
+  test('what it matches again after an api of the previous release changed it', async () => {
+    const [shop, blog] = [
+      await makeMonitor(context, { labels: { app: 'shop' } }),
+      await makeMonitor(context, { labels: { app: 'blog' } }),
+    ];
+    const id = await makeSelecting(SHOP, { monitorIds: [blog.id] });
+    await start({ allMonitors: true });
+    const read = async (): Promise<unknown> => {
+      const { rows } = await context.db.execute(sql`
+        select channel_id as id, monitor_id, listed, matched from channel_monitors
+        union all select window_id, monitor_id, listed, matched from maintenance_window_monitors order by 1, 2`);
+      return rows;
+    };
+    const before = await read();
+    expect(await repairMatches(context.db)).toBe(0);
+    await context.db.execute(sql`delete from channel_monitors where monitor_id = ${shop.id}`);
+    await context.db.execute(sql`update channel_monitors set matched = true where monitor_id = ${blog.id}`);
+    await context.db.execute(sql`delete from maintenance_window_monitors where monitor_id = ${blog.id}`);
+    expect(await repairMatches(context.db)).toBe(3);
+    expect(await read()).toEqual(before);
+    expect((await getChannel(context.db, context.accountId, id)).monitorIds).toEqual([blog.id]);
+  });
 
   test('what matches while it runs', async () => {
     const { id: shop } = await makeMonitor(context, { name: 'shop', labels: { app: 'shop' } });

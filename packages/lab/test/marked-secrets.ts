@@ -47,7 +47,9 @@ export const IN_CLEAR = [
   'token in a trigger override at triggers.url',
   // In the response of a receiver.
   'token in the URL of a channel at attempts.response_excerpt',
+  'token in the URL of a channel at audit_log.changes',
   'token in the URL of a channel at channels.url',
+  'token in the URL of a monitor at audit_log.changes',
   'token in the URL of a monitor at monitors.url',
 ];
 

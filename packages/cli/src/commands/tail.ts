@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Selector } from '@tocsin/contracts/labels/selector';
+import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
@@ -32,7 +33,7 @@ type OnProgress = (done: number) => void;
 /**
  * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It follows the account's tail with
  * one request at a time, so no event is missed or repeated, however many monitors there are and however long the API is unavailable.
- * @param words monitors to follow, besides those that the selector matches now; none: all, including later ones
+ * @param words monitors to follow, besides those that the selector matches at the time; none: all, including later ones
  */
 export async function tail(
   api: Api,
@@ -63,8 +64,14 @@ export async function tail(
   await repeat(terminal, flags.every * 1_000, async () => {
     polls += 1;
     if (wanted !== null && polls % POLLS_PER_LOOKUP === 0) {
-      forgetDeleted(wanted, await api.listMonitors(), terminal);
-      if (wanted.size === 0) return 'end';
+      const existing = await api.listMonitors();
+      forgetDeleted(wanted, existing, terminal);
+      const { selector } = flags;
+      if (selector !== undefined) {
+        // One that no longer matches is still followed.
+        for (const { id, name, labels } of existing)
+          if (matchesSelector(selector, labels)) wanted.set(id, name);
+      } else if (wanted.size === 0) return 'end';
     }
     const page = await api.tailEvents(PAGE_SIZE, cursor);
     print(page.events.filter((event) => isWanted(event) && isNew(event)));

@@ -46,4 +46,6 @@ test.each([
 test('rejects 33 labels', () => {
   const labels = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`l${index}`, '']));
   expect(errorsOf(labels)).toEqual([': must contain at most 32 labels']);
+  const invalid = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`l ${index}`, '']));
+  expect(errorsOf(invalid)).toEqual([': must contain at most 32 labels']);
 });

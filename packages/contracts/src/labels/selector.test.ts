@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { toFieldErrors } from '../field-errors.ts';
+import { LIMITS } from '../limits.ts';
 import { type Selector, selectorSchema } from './selector.ts';
 import { formatSelector, matchesSelector, parseSelector } from './selector-syntax.ts';
 
@@ -64,6 +65,18 @@ test.each([
   const { error } = selectorSchema.safeParse(selector);
   expect(toFieldErrors(error?.issues ?? [], selectorSchema)).toEqual([
     { path, message: expect.stringMatching(message) },
+  ]);
+});
+
+test('selectorSchema rejects too many values in all conditions together', () => {
+  const values = Array.from({ length: LIMITS.selectorValues }, (_, index) => `v${index}`);
+  const condition = { key: 'app', operator: 'In', values };
+  expect(selectorSchema.safeParse({ matchExpressions: [condition] }).success).toBe(true);
+  const { error } = selectorSchema.safeParse({
+    matchExpressions: [condition, { ...condition, values: ['x'] }],
+  });
+  expect(toFieldErrors(error?.issues ?? [], selectorSchema)).toEqual([
+    { path: 'matchExpressions', message: 'must contain at most 200 values in all conditions together' },
   ]);
 });
 

@@ -15,6 +15,7 @@ export const labelsSchema = z
     const keys = Object.keys(labels);
     if (keys.length > LIMITS.labelCount) {
       context.addIssue({ code: 'custom', message: `must contain at most ${LIMITS.labelCount} labels` });
+      return;
     }
     for (const key of keys) {
       const keyProblem = labelKeyProblem(key);
@@ -54,6 +55,8 @@ const expressionSchema = component('LabelSelectorRequirement', 'A condition on o
   context.addIssue({ code: 'custom', path: ['values'], message });
 });
 
+const TOO_MANY_VALUES = `must contain at most ${LIMITS.selectorValues} values in all conditions together`;
+
 export const selectorSchema = component(
   'LabelSelector',
   'Selects monitors by their labels: those for which all conditions hold. Without conditions: every monitor of the account.',
@@ -65,6 +68,10 @@ export const selectorSchema = component(
       .optional()
       .describe('Further conditions.'),
   },
-);
+).superRefine(({ matchExpressions = [] }, context) => {
+  const count = matchExpressions.reduce((sum, { values = [] }) => sum + values.length, 0);
+  if (count <= LIMITS.selectorValues) return;
+  context.addIssue({ code: 'custom', path: ['matchExpressions'], message: TOO_MANY_VALUES });
+});
 export type Selector = z.infer<typeof selectorSchema>;
 export type SelectorRequirement = z.infer<typeof expressionSchema>;

@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { labelTexts } from '@tocsin/contracts/labels/labels';
-import { type Selector, selectorSchema } from '@tocsin/contracts/labels/selector';
+import type { Selector } from '@tocsin/contracts/labels/selector';
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
-import { isSourceAllowed } from '@tocsin/core/access/sources';
+import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
-import type { Queryable, Transaction } from '../database/open.ts';
-import { arrayOf, query, tableOf } from '../database/sql.ts';
+import type { Database, Queryable, Transaction } from '../database/open.ts';
+import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 
 /* Which monitors a channel or a maintenance window has by its selector (ADR 17). */
 
-/** Comparisons between two turns of the event loop. */
+/** Labels and values compared between two turns of the event loop. */
 const MAX_COMPARISONS = 20_000;
 
 /** The tables of assignments, and what a row assigns a monitor to. */
@@ -25,7 +25,8 @@ type Kind = keyof typeof TABLES;
 const ownerRow = z.object({
   kind: z.enum(['channel', 'window']),
   id: z.string(),
-  selector: selectorSchema,
+  /** Validated when it was written. */
+  selector: z.custom<Selector>(),
   sources: z.array(z.string()).nullable(),
 });
 type Owner = z.output<typeof ownerRow>;
@@ -71,7 +72,11 @@ export async function matchMonitors(
   for (const kind of ['channel', 'window'] as const) {
     const ofKind = owners.filter((owner) => owner.kind === kind);
     if (ofKind.length === 0) continue;
-    await replaceMatches(tx, kind, isOfMonitors, await matchesOf(ofKind, monitors));
+    await writeMatches(
+      tx,
+      kind,
+      await compareMatches(tx, kind, isOfMonitors, await matchesOf(ofKind, monitors)),
+    );
   }
 }
 
@@ -82,22 +87,65 @@ export async function matchOwner(
   kind: Kind,
   ...owned: readonly string[]
 ): Promise<void> {
-  const { owner } = TABLES[kind];
-  const ids = arrayOf('uuid', owned);
-  const owners = await (kind === 'channel'
-    ? query(tx, ownerRow)`
-        select 'channel' as kind, id, selector, null::text[] as sources from channels
-        where id = any(${ids}) and deleted_at is null and selector is not null`
-    : query(tx, ownerRow)`
-        select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
-        from maintenance_windows where id = any(${ids}) and state <> 'ended'
-          and (selector is not null or all_monitors)`);
-  const monitors = owners.length === 0 ? [] : await readLabelled(tx, accountId);
-  await replaceMatches(tx, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
+  await writeMatches(tx, kind, await compareOwned(tx, accountId, kind, owned));
 }
 
 /**
- * Deletes what windows that have just ended matched, so that the rows of windows for short work do not pile up. If such a window is planned
+ * Corrects what an api of the previous release, which knows no selectors, has written during an upgrade. Locks only accounts with
+ * differences.
+ * @returns the assignments that were wrong
+ */
+export async function repairMatches(db: Database): Promise<number> {
+  const accountIds = await queryColumn(db)`
+    select account_id from channels where deleted_at is null and selector is not null
+    union select account_id from maintenance_windows where state <> 'ended' and (selector is not null or all_monitors)`;
+  let repaired = 0;
+  for (const accountId of accountIds) {
+    for (const kind of ['channel', 'window'] as const) {
+      if ((await compareKind(db, accountId, kind)).count === 0) continue;
+      repaired += await db.transaction(async (tx) => {
+        await lockAssignments(tx, accountId, 'exclusive');
+        const differences = await compareKind(tx, accountId, kind);
+        await writeMatches(tx, kind, differences);
+        return differences.count;
+      });
+    }
+  }
+  return repaired;
+}
+
+async function compareKind(db: Queryable, accountId: string, kind: Kind): Promise<Differences> {
+  const owned = await (kind === 'channel'
+    ? queryColumn(db)`
+        select id from channels where account_id = ${accountId} and deleted_at is null and selector is not null`
+    : queryColumn(db)`
+        select id from maintenance_windows
+        where account_id = ${accountId} and state <> 'ended' and (selector is not null or all_monitors)`);
+  return compareOwned(db, accountId, kind, owned);
+}
+
+async function compareOwned(
+  db: Queryable,
+  accountId: string,
+  kind: Kind,
+  owned: readonly string[],
+): Promise<Differences> {
+  const { owner } = TABLES[kind];
+  const ids = arrayOf('uuid', owned);
+  const owners = await (kind === 'channel'
+    ? query(db, ownerRow)`
+        select 'channel' as kind, id, selector, null::text[] as sources from channels
+        where id = any(${ids}) and deleted_at is null and selector is not null`
+    : query(db, ownerRow)`
+        select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
+        from maintenance_windows where id = any(${ids}) and state <> 'ended'
+          and (selector is not null or all_monitors)`);
+  const monitors = owners.length === 0 ? [] : await readLabelled(db, accountId);
+  return compareMatches(db, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
+}
+
+/**
+ * Deletes the matches of windows that have just ended, so that rows of many short windows do not pile up. If such a window is planned
  * again, it is matched again. Needs no lock of the assignments, and waits for none: it skips rows that another transaction is changing.
  */
 export async function deleteWindowMatches(tx: Transaction, windowIds: readonly string[]): Promise<void> {
@@ -147,19 +195,22 @@ async function matchesOf(
   const pairs: Pair[] = [];
   let compared = 0;
   for (const { id: ownerId, selector, sources } of owners) {
+    const valueCount = (selector.matchExpressions ?? []).flatMap(({ values = [] }) => values).length;
     const candidates = requiredLabels(selector)?.flatMap((label) => byLabel.get(label) ?? []) ?? monitors;
     for (const { id: monitorId, labels, source } of candidates) {
       if (isSourceAllowed(sources, source) && matchesSelector(selector, labels)) {
         pairs.push({ ownerId, monitorId });
       }
-      compared += 1;
-      if (compared % MAX_COMPARISONS === 0) await nextTurn();
+      compared += 1 + valueCount;
+      if (compared < MAX_COMPARISONS) continue;
+      compared = 0;
+      await nextTurn();
     }
   }
   return pairs;
 }
 
-/** Labels as `key=value` of which a monitor must have one to match, so that few monitors are compared; null: it may have none of any. */
+/** Labels as `key=value`. Only a monitor with at least one of them can match, so that few are compared. Null: any monitor can match. */
 function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
   const [label] = labelTexts(matchLabels);
   if (label !== undefined) return [label];
@@ -168,20 +219,35 @@ function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): 
   return [...new Set(condition.values)].map((value) => `${condition.key}=${value}`);
 }
 
-/** Makes these the matches among the assignments `a` of a scope. Writes only what differs. */
-async function replaceMatches(tx: Transaction, kind: Kind, scope: SQL, wanted: readonly Pair[]) {
+/** What differs between stored matches and those that are right. */
+interface Differences {
+  readonly added: readonly Pair[];
+  /** No longer matched, and not listed. */
+  readonly deleted: readonly Pair[];
+  /** No longer matched, but listed. */
+  readonly kept: readonly Pair[];
+  readonly count: number;
+}
+
+/** Compares the matches among the assignments `a` of a scope. */
+async function compareMatches(
+  db: Queryable,
+  kind: Kind,
+  scope: SQL,
+  wanted: readonly Pair[],
+): Promise<Differences> {
   const { table, owner } = TABLES[kind];
-  const current = await query(tx, matchedRow)`
+  const current = await query(db, matchedRow)`
     select a.${owner} as owner_id, a.monitor_id, a.listed from ${table} a where ${scope} and a.matched`;
   const added = difference(wanted, current);
   const removed = difference(current, wanted);
   const deleted = removed.filter(({ listed }) => !listed);
   const kept = removed.filter(({ listed }) => listed);
-  const pairsOf = (pairs: readonly Pair[]): SQL =>
-    tableOf('u', pairs, {
-      owner_id: ['uuid', ({ ownerId }) => ownerId],
-      monitor_id: ['uuid', ({ monitorId }) => monitorId],
-    });
+  return { added, deleted, kept, count: added.length + removed.length };
+}
+
+async function writeMatches(tx: Transaction, kind: Kind, { added, deleted, kept }: Differences) {
+  const { table, owner } = TABLES[kind];
   const isOfPair = sql`a.${owner} = u.owner_id and a.monitor_id = u.monitor_id`;
   if (added.length > 0) {
     await tx.execute(sql`
@@ -193,6 +259,13 @@ async function replaceMatches(tx: Transaction, kind: Kind, scope: SQL, wanted: r
     await tx.execute(sql`delete from ${table} a using ${pairsOf(deleted)} where ${isOfPair}`);
   if (kept.length > 0)
     await tx.execute(sql`update ${table} a set matched = false from ${pairsOf(kept)} where ${isOfPair}`);
+}
+
+function pairsOf(pairs: readonly Pair[]): SQL {
+  return tableOf('u', pairs, {
+    owner_id: ['uuid', ({ ownerId }) => ownerId],
+    monitor_id: ['uuid', ({ monitorId }) => monitorId],
+  });
 }
 
 function difference<Of extends Pair>(pairs: readonly Of[], others: readonly Pair[]): Of[] {

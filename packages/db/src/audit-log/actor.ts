@@ -1,6 +1,6 @@
 import type { AuditActor } from '@tocsin/contracts/audit-log/audit-log';
 import { AppError } from '@tocsin/contracts/errors';
-import { isSourceAllowed } from '@tocsin/core/access/sources';
+import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 
 /** Who changes the configuration of an account. */
 export interface Actor extends Readonly<AuditActor> {

@@ -8,8 +8,9 @@ import { monitors } from '../monitors/table.ts';
 import { toEvent } from './read-events.ts';
 import { events } from './table.ts';
 
-/** How much of a backlog the first statement of a request reads. Each further one reads twice as much. */
+/** How much of a backlog the first statement of a request reads. Each further one reads twice as much, up to a limit. */
 const FIRST_SLICE_MS = 4_000;
+const MAX_SLICE_MS = 64_000;
 
 /** A place in the events of an account, which are ordered by timestamp, then monitor. */
 interface Position {
@@ -28,8 +29,8 @@ export interface AccountTail {
 /**
  * The first events of all monitors of an account after a cursor, by timestamp, then monitor. Following the cursors neither misses nor
  * repeats an event, unless Postgres' clock is set back.
- * @param since the cursor of an earlier call; undefined: none, which returns no events and the cursor of now
- * @throws AppError validation_failed for text that is no cursor
+ * @param since the cursor of an earlier call; undefined: none, which returns no events and the current cursor
+ * @throws AppError validation_failed for an invalid cursor
  */
 export async function tailAccount(
   db: Database,
@@ -43,10 +44,15 @@ export async function tailAccount(
     return { events: [], cursor: formatCursor({ timestamp: settled, monitorId: null }) };
   const found: Event[] = [];
   let position = start;
-  for (let slice = FIRST_SLICE_MS; position.timestamp < settled && found.length < limit; slice *= 2) {
+  let slice = FIRST_SLICE_MS;
+  while (position.timestamp < settled && found.length < limit) {
     const upTo = Math.min(position.timestamp + slice, settled);
-    found.push(...(await readSlice(db, accountId, position, upTo, limit - found.length)));
-    position = { timestamp: upTo, monitorId: null };
+    const events = await readSlice(db, accountId, position, upTo, limit - found.length);
+    found.push(...events);
+    // A gap, such as events that are no longer kept, is skipped at once.
+    const end = events.length > 0 || upTo === settled ? upTo : await endOfGap(db, accountId, upTo, settled);
+    position = { timestamp: end, monitorId: null };
+    slice = Math.min(slice * 2, MAX_SLICE_MS);
   }
   const last = found.at(-1);
   if (last !== undefined && found.length >= limit)
@@ -123,6 +129,20 @@ async function readSlice(
     .orderBy(asc(tail.timestamp), asc(tail.monitorId))
     .limit(limit);
   return rows.map(({ event, ...monitor }) => toEvent(event, monitor));
+}
+
+const gapRow = z.object({ next: z.number().nullable() });
+
+/** The last millisecond without an event, at most `settled`. One index probe for each monitor that has later events. */
+async function endOfGap(db: Database, accountId: string, from: number, settled: number): Promise<number> {
+  const after = timestamptz(from);
+  const { next } = await queryOne(db, gapRow)`
+    select floor(${epochMs(sql`min(e.timestamp)`)}) as next from monitors m cross join lateral (
+      select timestamp from events
+      where monitor_id = m.id and timestamp > ${after} and timestamp <= ${timestamptz(settled)}
+      order by timestamp limit 1) e
+    where m.account_id = ${accountId} and m.last_timestamp > ${after}`;
+  return next === null ? settled : next - 1;
 }
 
 function formatCursor({ timestamp, monitorId }: Position): string {

@@ -192,15 +192,16 @@ export function planWindow(row: MaintenanceWindowRow, now: Date): WindowPlan {
 const enteredRow = z.object({ windowId: z.string(), allEntered: z.boolean() });
 
 /**
- * The outcomes of these windows' occurrences: `completed` only if all of its monitors entered maintenance. They are still in it: monitors
- * leave maintenance only after the window has ended.
+ * The outcomes of these windows' occurrences: `completed` only if all of its listed monitors, and one that it matches, entered maintenance:
+ * others may have matched a moment ago. They are still in it: monitors leave maintenance only after the window has ended.
  */
 export async function readOutcomes(
   tx: Transaction,
   windowIds: readonly string[],
 ): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
   const rows = await query(tx, enteredRow)`
-    select a.window_id, bool_and(m.status = 'MAINTENANCE') as all_entered
+    select a.window_id, coalesce(bool_and(m.status = 'MAINTENANCE') filter (where a.listed), true)
+      and coalesce(bool_or(m.status = 'MAINTENANCE') filter (where not a.listed), true) as all_entered
     from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
     where a.window_id = any(${arrayOf('uuid', windowIds)})
     group by a.window_id`;

@@ -1,5 +1,5 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { isSourceAllowed } from '@tocsin/core/access/sources';
+import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { z } from 'zod';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import type { Transaction } from '../database/open.ts';

@@ -80,9 +80,11 @@ function refuseOthers(
   entries: readonly ChannelSetEntry[],
   known: ReadonlyMap<string | null, FoundChannel>,
 ): void {
+  const taken: string[] = [];
   const errors = entries.flatMap(({ externalId }, index): FieldError[] => {
     const row = known.get(externalId);
     if (row === undefined || row.source === source) return [];
+    taken.push(row.id);
     const owner = row.source === null ? 'which has no source' : `of source "${row.source}"`;
     const message = `"${externalId}" is the externalId of channel ${row.id} ("${row.name}"), ${owner}`;
     return [{ path: `channels.${index}.externalId`, message }];
@@ -91,7 +93,10 @@ function refuseOthers(
   throw new AppError(
     'conflict',
     'Channels of other sources, or of none, have an externalId of this set. A set does not take over channels of other sources: give the channel this source first, or another externalId.',
-    { errors: errors.slice(0, MAX_ERRORS) },
+    {
+      errors: errors.slice(0, MAX_ERRORS),
+      ...(taken.length === 1 && taken[0] !== undefined && { conflictingId: taken[0] }),
+    },
   );
 }
 

@@ -38,7 +38,7 @@ export async function createMonitor(
   const { accountId } = actor;
   const { db, secrets } = context;
   requireSource(actor, input.source);
-  const request = key === undefined ? null : { accountId, key, request: input, secrets };
+  const request = key === undefined ? null : { accountId, key, request: fingerprinted(input), secrets };
   return db
     .transaction(async (tx) => {
       const stored = request && (await findResult<StoredMonitor>(tx, request));
@@ -60,6 +60,11 @@ export async function createMonitor(
     .catch(async (error: unknown) => {
       throw (await externalIdTaken(db, accountId, error, input.externalId)) ?? error;
     });
+}
+
+/** Without a default that earlier releases did not know: a request that one of them stored is still the same. */
+function fingerprinted({ labels, ...input }: MonitorInput): Partial<MonitorInput> {
+  return Object.keys(labels).length > 0 ? { ...input, labels } : input;
 }
 
 /** Writes new monitors with status PENDING, see `writeMonitors`. */

@@ -63,7 +63,7 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
               const sub = profile.sub ?? '';
               if (sub === '' || !isVerified(profile) || typeof email !== 'string') return sub;
               try {
-                await acceptInvitationOf(settings.db, email, name?.trim() || email);
+                await acceptInvitationOf(settings.db, email, name?.trim() || (email.split('@', 1)[0] ?? ''));
               } catch (error) {
                 // better-auth reports it as an error of the provider.
                 settings.logger.error('Could not accept an invitation at sign-in', { error });

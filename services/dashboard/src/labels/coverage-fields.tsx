@@ -62,11 +62,12 @@ export function CoverageFields({ label, form }: CoverageFieldsProps): ReactNode 
 }
 
 /** The monitors of the account that a coverage covers; undefined while they load. */
-export function useCovered({ monitorIds, allMonitors, selector }: Coverage): readonly Monitor[] | undefined {
+export function useCovered(coverage: Coverage): readonly Monitor[] | undefined {
+  const { monitorIds, allMonitors, selector, sources = null } = coverage;
   const { data } = useQuery(monitorsQuery);
   return useMemo(
-    () => data && listCovered({ monitorIds, allMonitors, selector }, data),
-    [data, monitorIds, allMonitors, selector],
+    () => data && listCovered({ monitorIds, allMonitors, selector, sources }, data),
+    [data, monitorIds, allMonitors, selector, sources],
   );
 }
 
@@ -88,13 +89,13 @@ export function CoverageSummary({ coverage }: { readonly coverage: Coverage }): 
   );
 }
 
-/** The selector of a coverage, under its number of monitors. Renders nothing without one. */
+/** The selector and the sources of a coverage, under its number of monitors. Renders nothing without them. */
 export function SelectorNote({ coverage }: { readonly coverage: Coverage }): ReactNode {
-  const { allMonitors, selector } = coverage;
-  if (allMonitors || selector === null) return null;
+  const { allMonitors, selector, sources = null } = coverage;
   return (
     <Quiet size="xs" style={{ overflowWrap: 'anywhere' }}>
-      <code>{formatSelector(selector)}</code>
+      {!allMonitors && selector !== null && <code>{formatSelector(selector)}</code>}
+      {sources !== null && <div>Only of the sources {sources.join(', ')}</div>}
     </Quiet>
   );
 }

@@ -11,9 +11,9 @@ import {
 } from './coverage.ts';
 
 const MONITORS = [
-  { id: 'shop', labels: { app: 'shop' } },
-  { id: 'blog', labels: { app: 'blog' } },
-  { id: 'plain', labels: {} },
+  { id: 'shop', labels: { app: 'shop' }, source: 'shop/monitors' },
+  { id: 'blog', labels: { app: 'blog' }, source: 'blog' },
+  { id: 'plain', labels: {}, source: null },
 ];
 const NONE: Coverage = { monitorIds: [], allMonitors: false, selector: null };
 
@@ -22,6 +22,13 @@ describe.each<[string, Coverage, string[], string]>([
   ['all monitors', { ...NONE, allMonitors: true }, ['shop', 'blog', 'plain'], 'All monitors'],
   ['a list', { ...NONE, monitorIds: ['plain', 'deleted'] }, ['plain'], '1 monitor'],
   ['a selector', { ...NONE, selector: { matchLabels: { app: 'shop' } } }, ['shop'], '1 monitor'],
+  [
+    'all monitors of some sources',
+    { ...NONE, allMonitors: true, sources: ['shop/*'] },
+    ['shop'],
+    '1 monitor',
+  ],
+  ['a list and sources', { ...NONE, monitorIds: ['plain'], sources: ['blog'] }, ['plain'], '1 monitor'],
   ['an empty selector', { ...NONE, selector: {} }, ['shop', 'blog', 'plain'], '3 monitors'],
   [
     'a list and a selector, which overlap',
@@ -43,7 +50,7 @@ describe.each<[string, Coverage, string[], string]>([
 
 test('describeCoverage does not count matches before the monitors have loaded', () => {
   expect(describeCoverage({ ...NONE, monitorIds: ['a', 'b'] }, undefined)).toBe('2 monitors');
-  expect(describeCoverage({ ...NONE, selector: {} }, undefined)).toBe('Monitors by label');
+  expect(describeCoverage({ ...NONE, selector: {} }, undefined)).toBe('Matching monitors');
 });
 
 describe('the values of the form', () => {

@@ -3,35 +3,38 @@ import type { FieldError } from '@tocsin/contracts/errors';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import { formatSelector, matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
+import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { formatCount } from '../components/format.ts';
 import { readSelector } from './selector-text.ts';
 
 /** The monitors of a channel or a maintenance window: those it lists, and those that its selector matches. */
-export type Coverage = Pick<Channel, 'monitorIds' | 'allMonitors' | 'selector'>;
+export type Coverage = Pick<Channel, 'monitorIds' | 'allMonitors' | 'selector'> & {
+  /** Limits what is not listed to monitors of these sources. Null or absent: of any. */
+  readonly sources?: readonly string[] | null;
+};
 
 interface LabeledMonitor {
   readonly id: string;
   readonly labels: Labels;
+  readonly source: string | null;
 }
 
-export function isCovered({ monitorIds, allMonitors, selector }: Coverage, monitor: LabeledMonitor): boolean {
-  return (
-    allMonitors ||
-    monitorIds.includes(monitor.id) ||
-    (selector !== null && matchesSelector(selector, monitor.labels))
-  );
+export function isCovered(coverage: Coverage, monitor: LabeledMonitor): boolean {
+  return coverage.monitorIds.includes(monitor.id) || isMatched(coverage, monitor);
+}
+
+function isMatched({ allMonitors, selector, sources = null }: Coverage, monitor: LabeledMonitor): boolean {
+  if (!isSourceAllowed(sources, monitor.source)) return false;
+  return allMonitors || (selector !== null && matchesSelector(selector, monitor.labels));
 }
 
 /** The covered ones of these monitors, in their order. */
 export function listCovered<One extends LabeledMonitor>(
-  { monitorIds, allMonitors, selector }: Coverage,
+  coverage: Coverage,
   monitors: readonly One[],
 ): readonly One[] {
-  if (allMonitors) return monitors;
-  const listed = new Set(monitorIds);
-  return monitors.filter(
-    ({ id, labels }) => listed.has(id) || (selector !== null && matchesSelector(selector, labels)),
-  );
+  const listed = new Set(coverage.monitorIds);
+  return monitors.filter((monitor) => listed.has(monitor.id) || isMatched(coverage, monitor));
 }
 
 /** Formats as `All monitors`, `3 monitors` or `No monitors yet`. @param monitors all of the account; undefined while they load */
@@ -39,9 +42,9 @@ export function describeCoverage(
   coverage: Coverage,
   monitors: readonly LabeledMonitor[] | undefined,
 ): string {
-  const { allMonitors, monitorIds, selector } = coverage;
-  if (allMonitors) return 'All monitors';
-  if (monitors === undefined && selector !== null) return 'Monitors by label';
+  const { allMonitors, monitorIds, selector, sources = null } = coverage;
+  if (allMonitors && sources === null) return 'All monitors';
+  if (monitors === undefined && (allMonitors || selector !== null)) return 'Matching monitors';
   const count = monitors === undefined ? monitorIds.length : listCovered(coverage, monitors).length;
   return count === 0 ? 'No monitors yet' : formatCount(count, 'monitor');
 }

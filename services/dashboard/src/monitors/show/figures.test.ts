@@ -147,11 +147,9 @@ test('maintenanceOf sorts running windows first and leaves out ended windows and
     windowOf('over', { state: 'ended' }),
     windowOf('another', { monitorIds: ['n'] }),
   ];
-  expect(maintenanceOf({ id: 'm', labels: { app: 'shop' } }, windows).map(({ name }) => name)).toEqual([
-    'running',
-    'soon',
-    'later',
-  ]);
+  expect(
+    maintenanceOf({ id: 'm', labels: { app: 'shop' }, source: null }, windows).map(({ name }) => name),
+  ).toEqual(['running', 'soon', 'later']);
 });
 
 test('silentUntil is the end of the last running occurrence', () => {

@@ -112,7 +112,7 @@ export function describeRegion({ status, failing, consecutiveFailures, eligible 
 
 /** The running and planned windows of a monitor, sorted by the start of their current or next occurrence. */
 export function maintenanceOf(
-  monitor: Pick<Monitor, 'id' | 'labels'>,
+  monitor: Pick<Monitor, 'id' | 'labels' | 'source'>,
   windows: readonly ListedMaintenanceWindow[],
 ): ListedMaintenanceWindow[] {
   return windows
