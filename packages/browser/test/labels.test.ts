@@ -182,7 +182,7 @@ test('the audit log shows what changed, and is filtered by action and target', a
 
   await open('/');
   await page.getByRole('table').getByRole('link', { name: 'Shop API' }).click();
-  await page.getByRole('link', { name: 'History of changes' }).click();
+  await page.getByRole('link', { name: 'Change history' }).click();
   await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor();
   await until('the history of one monitor', async () => (await entries.count()) === 2);
   const update = await entries.first().innerText();

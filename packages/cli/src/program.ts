@@ -87,7 +87,7 @@ export function createProgram(rawArgs: readonly string[], terminal: Terminal, on
   addFileCommands(program, toAction);
   program
     .command('validate')
-    .description('validate files without a server; unset variables are listed only')
+    .description('validate files without a server; unset variables are listed, but are not errors')
     .argument('[path...]', 'files, folders with files, or - for standard input (default: tocsin.yaml)')
     .addOption(files())
     .option('--source <name>', 'source of files that do not name one')
@@ -127,7 +127,7 @@ const labelSelector = (ifEmpty = 'Name a label, such as app=shop.'): Option =>
   );
 const yes = (): Option => new Option('-y, --yes', 'do not ask for confirmation');
 const json = (): Option => new Option('--json', 'print JSON');
-const secrets = (): Option => new Option('--secrets', 'write bodies and the values of headers into the file');
+const secrets = (): Option => new Option('--secrets', 'write request bodies and header values into the file');
 const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
 
 function addFileCommands(program: Command, toAction: ToAction): void {
@@ -137,27 +137,31 @@ function addFileCommands(program: Command, toAction: ToAction): void {
       .description(description)
       .addOption(files())
       .option('--source <name>', 'source of files that do not name one')
-      .option('--prune', `${prune} monitors of the same source that are not in the files`)
+      .option('--prune', `${prune} monitors and channels of the same sources that are not in the files`)
       .addOption(
         new Option(
           '--prune-sources <pattern...>',
-          `${prune} all of these sources that no file names; * at the end matches any rest`,
+          `${prune} everything of these sources if no file names them; a trailing * matches a prefix`,
         ).argParser(parsePattern),
       )
       .addOption(
-        count('--max-delete <count>', 'fail and change nothing if the plan deletes more monitors', 0),
+        count(
+          '--max-delete <count>',
+          'fail and change nothing if the plan deletes more monitors and channels',
+          0,
+        ),
       );
-  command('apply', 'make the monitors match the files', 'delete')
+  command('apply', 'make the monitors and channels match the files', 'delete')
     .option('--dry-run', 'only show the changes; exit code 2 if there are any')
     .addOption(yes())
     .addOption(json())
     .action(toAction(apply));
-  command('diff', 'show the changes that apply would make; exit code 2 if there are any', 'include')
+  command('diff', 'show the changes that apply would make; exit code 2 if there are any', 'plan to delete')
     .addOption(json())
     .action(toAction((api, terminal, flags: ApplyFlags) => apply(api, terminal, { ...flags, dryRun: true })));
   program
     .command('export')
-    .description('write the monitors of a source to a file')
+    .description('write the monitors and channels of a source to a file')
     .option('--source <name>', 'source to export; optional if there is only one')
     .option('--adopt', 'first assign the source and an externalId to monitors without a source')
     .addOption(secrets())
@@ -228,18 +232,18 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
 function parsePattern(text: string, before: readonly string[] = []): readonly string[] {
   const pattern = text.trim();
   if (/^[^*]+\*?$|^\*$/.test(pattern)) return [...before, pattern];
-  throw new InvalidArgumentError('It must be the name of a source, or the start of one followed by *.');
+  throw new InvalidArgumentError('It must be the name of a source, or a prefix followed by *.');
 }
 
 function addMaintain(program: Command, toAction: ToAction, rawArgs: readonly string[]): void {
   program
     .command('maintain')
-    .description('silence monitors, for a time or while a command runs')
+    .description('silence monitors for a time, or while a command runs')
     .usage('[options] [monitor...] [-- command...]')
     .argument('[monitor...]', 'id, externalId or name')
     .addOption(labelSelector('To cover every monitor, use --all.'))
     .option('--all', 'all monitors')
-    .requiredOption('--for <duration>', 'the longest duration, such as 30s, 10m, 2h or 1d', parseDuration)
+    .requiredOption('--for <duration>', 'maximum duration, such as 30s, 10m, 2h or 1d', parseDuration)
     .option('--name <text>', 'name of the maintenance window', 'tocsin maintain')
     .action(
       toAction((api, terminal, operands: string[], flags: MaintainFlags) => {

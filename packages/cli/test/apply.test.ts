@@ -241,14 +241,14 @@ test('an export with a read key has variables for what the key cannot read', asy
   const ran = await runIn(folder, args, env);
   expect([ran.code, ran.err]).toEqual([
     0,
-    expect.stringContaining('This key cannot read bodies and values of headers.'),
+    expect.stringContaining('This API key cannot read request bodies and header values.'),
   ]);
   expect(ran.out).toMatch(/ Accept: \$\{TOCSIN_SECRET_DIM_ACCEPT_\w+\}$/m);
   expect(ran.out).toMatch(/ X-Key: \$\{TOCSIN_SECRET_DIM_X_KEY_\w+\}$/m);
   expect(await runIn(folder, [...args, '--secrets'], env)).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringContaining('--secrets needs a key with the scope write'),
+    err: expect.stringContaining('For --secrets, use a key with the scope write'),
   });
 });
 
@@ -387,7 +387,7 @@ test.each([
   [['trigger'], /Name the monitors to check, or select them with -l/],
   [['monitors', '-l', 'app in shop'], /The selector has an unexpected "shop"/],
   [['trigger', '-l', 'app=none'], /No monitor has these labels/],
-  [['diff', '--prune-sources', 'a*b'], /the start of one followed by \*/],
+  [['diff', '--prune-sources', 'a*b'], /a prefix followed by \*/],
   [['--server', 'localhost', 'monitors'], /must be a URL such as/],
 ])('%j: a clear error', async (args, message) => {
   await newMonitor(api, { externalId: 'seen', source: 'errors' }).catch(() => undefined);

@@ -270,12 +270,12 @@ monitors:
       'a: 1\n---\nb: 2',
       /^tocsin\.yaml:2:1: a file must contain one YAML document; move the part after `---`/,
     ],
-    ['source: a: b', /^tocsin\.yaml:1:9: this line contains another `key:`/],
+    ['source: a: b', /^tocsin\.yaml:1:9: this line contains a second `key:`/],
     ['source: a\n\tmonitors: []', /^tocsin\.yaml:2:1: /],
     ['source: "a', /^tocsin\.yaml:1:11: a quote, bracket, comma, `:` or space is missing here/],
-    ['source: @a', /^tocsin\.yaml:1:9: a text cannot start with this character/],
+    ['source: @a', /^tocsin\.yaml:1:9: a value cannot start with this character/],
     ['a: &a { <<: 5 }', /^tocsin\.yaml:1:1: an alias or a merge \(`<<`\) cannot be resolved/],
-    ['a: &a [*a]', /^tocsin\.yaml:1:8: the alias \*a is inside of the value that it stands for/],
+    ['a: &a [*a]', /^tocsin\.yaml:1:8: the alias \*a is inside the value that it refers to/],
     [
       'a: &a [x, x]\nb: &b [*a, *a]\nc: *missing',
       /^tocsin\.yaml:3:4: there is no anchor &missing before this alias/,
@@ -297,7 +297,7 @@ monitors:
       (_, index) => `x${index + 1}: &x${index + 1} { a: { <<: *x${index} }, b: { <<: *x${index} } }\n`,
     );
     expect(await faultsOf({ 'tocsin.yaml': `x0: &x0 { k: v }\n${levels.join('')}` })).toEqual([
-      expect.stringMatching(/^tocsin\.yaml:1:1: aliases stand for more than \d+ values/),
+      expect.stringMatching(/^tocsin\.yaml:1:1: aliases expand to more than \d+ values/),
     ]);
   });
 

@@ -99,7 +99,7 @@ test('runs no command if the window cannot be created', async () => {
 
 test('runs no command if the window covers nothing', async () => {
   const { steps, code } = start({ ...selecting, monitorCount: 0 });
-  await expect(code).rejects.toThrow('this API key may change none of these monitors');
+  await expect(code).rejects.toThrow('this API key may change none of them');
   expect(steps.map((step) => step.split(' ')[0])).toEqual(['create', 'end']);
 });
 
@@ -122,7 +122,7 @@ test('keeps the exit code of the command, and says when maintenance ends, if it 
   const { terminal, code } = start({ run: () => Promise.resolve(3), end });
   expect(await code).toBe(3);
   expect(terminal.notes.at(-1)).toBe(
-    `Maintenance could not be ended, and lasts until ${at(600)} (w). No server listens.`,
+    `Could not end the maintenance. It lasts until ${at(600)} (w). No server listens.`,
   );
 });
 
@@ -130,7 +130,7 @@ test('says that the command took longer than the window', async () => {
   const { terminal, code } = start({ end: () => Promise.resolve(WINDOW) });
   expect(await code).toBe(0);
   expect(terminal.notes.at(-1)).toBe(
-    `Maintenance ended at ${at(600)}, before the command: --for was too short.`,
+    `Maintenance ended at ${at(600)}, before the command ended: --for was too short.`,
   );
 });
 

@@ -62,7 +62,7 @@ test('sources that no file of a folder names are listed; --prune-sources deletes
   const listed = await tocsin(folder, ['diff', '-f', 'm']);
   expect([listed.code, listed.err]).toEqual([
     2,
-    'Sources in no file, with their monitors and channels: other/team (1), prune/old (3). They stay; --prune-sources <pattern> deletes them.',
+    'Sources that are in no file (monitors and channels): other/team (1), prune/old (3). They are kept; --prune-sources <pattern> deletes them.',
   ]);
   expect((await tocsin(folder, ['diff', '-f', 'm/a.yaml'])).err).toBe('');
   const json = await tocsin(folder, ['diff', '-f', 'm', '--json']);

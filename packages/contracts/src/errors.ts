@@ -88,7 +88,7 @@ export const problemSchema = component('Problem', 'An error (RFC 9457).', {
   conflictingId: z
     .uuid()
     .optional()
-    .describe('The id of the resource that has the value, if another one has taken it.'),
+    .describe('If an `externalId` is taken: the id of the resource that has it.'),
 });
 export type Problem = z.infer<typeof problemSchema>;
 

@@ -269,7 +269,7 @@ test('transactions commit in the order of their timestamps', async () => {
   ]);
 });
 
-test('a clock that is set back does not', async () => {
+test('a clock that is set back does not repeat a timestamp', async () => {
   const { db, accountId } = context;
   const future = '2999-01-01T00:00:00.000007Z';
   await db.execute(sql`insert into audit_clocks values (${accountId}, ${future})`);

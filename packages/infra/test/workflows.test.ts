@@ -55,7 +55,7 @@ test.each(FILES)('%s matches the workflow schema of GitHub', (file) => {
   expect(errorsOf(file, texts.get(file) ?? '')).toEqual([]);
 });
 
-test('the example for users matches it, too', async () => {
+test('the example for users matches the schema, too', async () => {
   const file = 'examples/github-actions.yml';
   expect(errorsOf(file, await readRepositoryFile(file))).toEqual([]);
 });

@@ -63,7 +63,7 @@ function alertsAt(path: string): Partial<WebhookPayload>[] {
   });
 }
 
-test('a file with two monitors and two channels alerts the right receiver, without a click', async () => {
+test('a file with two monitors and two channels alerts the right receiver, without the dashboard', async () => {
   await writeFile(
     fileName(),
     `source: story

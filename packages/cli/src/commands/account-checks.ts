@@ -47,7 +47,7 @@ export function matchesSource(patterns: readonly string[], source: string): bool
 
 const MAX_SOURCES = 5;
 
-/** Says in one line which sources are in no file: on an account of several teams, most of them belong to others. */
+/** Reports the sources that are in no file, in one line, because in a shared account most of them belong to other teams. */
 export function noteUnlistedSources(
   sources: readonly UnlistedSource[],
   { note }: Pick<Terminal, 'note'>,
@@ -59,7 +59,7 @@ export function noteUnlistedSources(
   const more = sources.length > MAX_SOURCES ? ` and ${sources.length - MAX_SOURCES} more` : '';
   note(
     plain(
-      `Sources in no file, with their monitors and channels: ${shown.join(', ')}${more}. They stay; --prune-sources <pattern> deletes them.`,
+      `Sources that are in no file (monitors and channels): ${shown.join(', ')}${more}. They are kept; --prune-sources <pattern> deletes them.`,
     ),
   );
 }

@@ -44,7 +44,7 @@ export async function exportMonitors(
   const hidesSecrets = monitors.some(({ fields }) => hasHiddenSecret(fields));
   if (hidesSecrets && secrets)
     throw new CliError(
-      'This key cannot read bodies and values of headers, so --secrets needs a key with the scope write.',
+      'This API key cannot read request bodies and header values. For --secrets, use a key with the scope write.',
     );
   const keys = new Map([...all, ...adopted].map(({ id, externalId }) => [id, externalId]));
   const channels = channelsOf(source, await api.listChannels(), keys, terminal);
@@ -52,7 +52,9 @@ export async function exportMonitors(
   const { text, variables } = writeMonitors(source, monitors, options);
   await writeOutput(text, flags.output, terminal);
   if (hidesSecrets)
-    terminal.note('This key cannot read bodies and values of headers. Take the values from elsewhere.');
+    terminal.note(
+      'This API key cannot read request bodies and header values. Set the variables below to the actual values.',
+    );
   noteVariables(variables, terminal);
   return EXIT.ok;
 }
@@ -75,11 +77,7 @@ function channelsOf(
       const listed = monitorIds.flatMap((id) => keys.get(id) ?? []);
       const unnamed = monitorIds.length - listed.length;
       if (unnamed > 0)
-        note(
-          plain(
-            `Channel ${externalId} also lists monitors without an externalId, which are left out: ${unnamed}.`,
-          ),
-        );
+        note(plain(`Left out monitors without an externalId that channel ${externalId} lists: ${unnamed}.`));
       const fields = {
         externalId,
         name,

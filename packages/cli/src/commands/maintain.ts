@@ -48,7 +48,9 @@ export async function maintain(
   const { maintenanceWindow: window, monitorCount } = created;
   if (monitorCount === 0) {
     await end(api, terminal, window);
-    throw new CliError('There was nothing to cover: this API key may change none of these monitors.');
+    throw new CliError(
+      'The maintenance window would cover no monitor: this API key may change none of them.',
+    );
   }
   const monitors = monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`;
   if (command.length === 0) {
@@ -94,11 +96,11 @@ async function end(
     const isLate = ended.endsAt === endsAt;
     note(
       isLate
-        ? `Maintenance ended at ${endsAt}, before the command: --for was too short.`
+        ? `Maintenance ended at ${endsAt}, before the command ended: --for was too short.`
         : 'Maintenance ended.',
     );
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    note(plain(`Maintenance could not be ended, and lasts until ${endsAt} (${id}). ${error.message}`));
+    note(plain(`Could not end the maintenance. It lasts until ${endsAt} (${id}). ${error.message}`));
   }
 }

@@ -33,7 +33,7 @@ export async function renameSource(
   const others = [...allMonitors, ...allChannels].filter(({ source }) => source === next).length;
   const total = monitors.length + channels.length;
   if (total === 0) throw new CliError(`There are no monitors or channels of source "${old}".`);
-  if (others > 0) terminal.note(plain(`Source "${next}" has monitors and channels already: ${others}.`));
+  if (others > 0) terminal.note(plain(`Source "${next}" already has monitors or channels: ${others}.`));
   const what = `monitors (${monitors.length}) and channels (${channels.length})`;
   const question = plain(`Move ${what} from source "${old}" to "${next}"?`);
   if (terminal.isInteractive && !yes && !(await terminal.confirm(question))) {

@@ -60,28 +60,28 @@ const MAX_ALIASES = 10 * LIMITS.monitorSetSize;
 /** What to correct, by the error of the parser. */
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias (`*name`) cannot have an anchor or a tag',
-  BAD_ALIAS: 'this name of an anchor or alias is not valid',
-  BAD_COLLECTION_TYPE: 'the tag does not fit the value',
+  BAD_ALIAS: 'the name of this anchor or alias is not valid',
+  BAD_COLLECTION_TYPE: 'the tag does not match the value',
   BAD_DIRECTIVE: 'this directive (`%…`) is not valid',
   BAD_DQ_ESCAPE: 'this escape sequence is not valid; use single quotes, or write `\\\\` for a backslash',
   BAD_INDENT: 'the indentation is wrong, or a closing bracket is missing',
   BAD_PROP_ORDER: 'an anchor or a tag must be directly before its value',
-  BAD_SCALAR_START: 'a text cannot start with this character; put the text in quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'this line contains another `key:`; put a text that contains `: ` in quotes',
-  BLOCK_IN_FLOW: 'lists with `- ` and indented keys cannot be inside of [ ] or { }',
+  BAD_SCALAR_START: 'a value cannot start with this character; put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'this line contains a second `key:`; put text that contains `: ` in quotes',
+  BLOCK_IN_FLOW: 'lists with `- ` and indented keys cannot be inside [ ] or { }',
   DUPLICATE_KEY: 'this key is used twice',
   IMPOSSIBLE: 'the YAML is not valid here',
   KEY_OVER_1024_CHARS: 'a key must be at most 1,024 characters long',
   MISSING_CHAR: 'a quote, bracket, comma, `:` or space is missing here',
   MULTILINE_IMPLICIT_KEY: 'a key must be on one line; is a `:` or a quote missing?',
   MULTIPLE_ANCHORS: 'a value can have only one anchor',
-  MULTIPLE_DOCS: 'a file must contain one YAML document; move the part after `---` to a file of its own',
+  MULTIPLE_DOCS: 'a file must contain one YAML document; move the part after `---` to another file',
   MULTIPLE_TAGS: 'a value can have only one tag',
-  NON_STRING_KEY: 'a key must be a text',
+  NON_STRING_KEY: 'a key must be a string',
   RESOURCE_EXHAUSTION: 'the YAML is nested too deeply',
   TAB_AS_INDENT: 'tabs cannot be used for indentation; use spaces',
-  TAG_RESOLVE_FAILED: 'the tag (`!…`) does not fit the value, or is not known',
-  UNEXPECTED_TOKEN: 'this text is not expected here; is a quote or bracket missing before it?',
+  TAG_RESOLVE_FAILED: 'the tag (`!…`) is unknown or does not match the value',
+  UNEXPECTED_TOKEN: 'this text is unexpected; is a quote or bracket missing before it?',
 };
 
 /** @throws InvalidFilesError if the text is not valid YAML */
@@ -103,7 +103,7 @@ export function parseYaml(name: string, text: string): YamlFile {
       const message =
         target === undefined
           ? `there is no anchor &${alias.source} before this alias`
-          : `the alias *${alias.source} is inside of the value that it stands for`;
+          : `the alias *${alias.source} is inside the value that it refers to`;
       errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });
     },
   });
@@ -126,8 +126,8 @@ function toValue(document: Document.Parsed, position: Position): unknown {
     // The parser has no codes for these errors.
     const isTooLarge = error instanceof ReferenceError && error.message.startsWith('Excessive');
     const message = isTooLarge
-      ? `aliases stand for more than ${MAX_ALIASES} values`
-      : 'an alias or a merge (`<<`) cannot be resolved; only objects can be merged';
+      ? `aliases expand to more than ${MAX_ALIASES} values`
+      : 'an alias or a merge (`<<`) cannot be resolved; only mappings can be merged';
     throw new InvalidFilesError([{ position, message }]);
   }
 }

@@ -109,7 +109,7 @@ export class ApiClient {
     return (await this.#api()('GET /api/cli/monitors/:id/events', { id, query })).events;
   }
 
-  /** The first events of all monitors after a cursor; without one, no events and the cursor of now. */
+  /** The first events of all monitors after a cursor; without one, no events and the current cursor. */
   async tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
     return this.#api()('GET /api/cli/events', { query: { limit: String(limit), since } });
   }

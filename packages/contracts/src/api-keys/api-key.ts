@@ -13,7 +13,7 @@ const sources = z
     }),
     { error: 'must be an array of sources' },
   )
-  .min(1, { error: 'must contain at least one source: null means all' })
+  .min(1, { error: 'must contain at least one source; null means all' })
   .max(LIMITS.keySources, { error: `must contain at most ${LIMITS.keySources} sources` })
   .refine((list) => new Set(list).size === list.length, { error: 'must not contain a source twice' })
   .meta({ uniqueItems: true });

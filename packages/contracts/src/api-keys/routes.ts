@@ -17,7 +17,7 @@ export const apiKeyRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/api-keys',
     summary: 'Create an API key',
     description:
-      'Unless the request says otherwise, the key has the scopes `read` and `write`. It is returned only in this response.',
+      'By default, the key has the scopes `read` and `write`. The key itself is returned only in this response.',
     body: createApiKeySchema,
     bodyExample: { name: 'Deployments', expiresAt: '2027-11-20T00:00:00Z' },
     status: 201,

@@ -32,7 +32,7 @@ export type AuditTarget = z.infer<typeof targetSchema>;
 const changeSchema = component('AuditChange', 'A field that was changed.', {
   field: z.string(),
   from: z.json().describe('Null if it was not set. A secret is `"(secret)"`.'),
-  to: z.json().describe('Null if it is not set any more. A secret is `"(secret)"`.'),
+  to: z.json().describe('Null if it is no longer set. A secret is `"(secret)"`.'),
 });
 export type AuditChange = z.infer<typeof changeSchema>;
 

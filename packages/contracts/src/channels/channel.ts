@@ -22,7 +22,7 @@ const monitorIds = monitorIdList((given) =>
 
 const events = z
   .array(oneOf(WEBHOOK_EVENTS), { error: 'must be an array of webhook events' })
-  .min(1, { error: 'must contain at least one event: null means all' })
+  .min(1, { error: 'must contain at least one event; null means all' })
   .refine((list) => new Set(list).size === list.length, { error: 'must not contain an event twice' })
   .meta({ uniqueItems: true });
 
@@ -36,7 +36,7 @@ const fields = {
   ),
   selector: selectorSchema
     .nullable()
-    .describe('It also receives the webhooks of the monitors that match, now and later. Null: of none.'),
+    .describe('It also receives the webhooks of the monitors that match, now and later. Null: none.'),
   events: events
     .nullable()
     .describe('The webhook events that it receives; null: all. Test events are always sent.'),
@@ -44,7 +44,7 @@ const fields = {
 
 /** The base64 of 24 to 64 bytes, if the number of its characters is a multiple of 4. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
-const secretError = 'must be `whsec_` and the base64, with padding, of 24 to 64 random bytes';
+const secretError = 'must be `whsec_` followed by 24 to 64 random bytes in base64 with padding';
 
 /** A signing secret that a client chooses. Messages never repeat it. */
 const givenSecret = z
@@ -80,7 +80,7 @@ export const createCliChannelSchema = component('CliChannelCreate', {
   secret: givenSecret
     .optional()
     .describe(
-      'Signs its webhooks: `whsec_` and the base64 of 24 to 64 random bytes. Default: a generated one.',
+      'The secret that signs its webhooks: `whsec_` followed by 24 to 64 random bytes in base64. Default: a generated one.',
     ),
 });
 
@@ -108,12 +108,12 @@ export const channelSetEntrySchema = z
       secret: givenSecret
         .optional()
         .describe(
-          'Signs its webhooks: `whsec_` and the base64 of 24 to 64 random bytes. Omitted: the channel keeps its secret, and a new one gets a generated secret.',
+          'The secret that signs its webhooks: `whsec_` followed by 24 to 64 random bytes in base64. Omitted: the channel keeps its secret, and a new channel gets a generated one.',
         ),
       enabled: flag
         .optional()
         .describe(
-          'Whether webhooks are sent to it. Omitted: the channel keeps its state, and a new one is enabled.',
+          'Whether webhooks are sent to it. Omitted: the channel keeps its state, and a new channel is enabled.',
         ),
     },
     {

@@ -1,7 +1,7 @@
 import { labelKeyProblem, type Labels, labelValueProblem } from './labels.ts';
 import type { Selector, SelectorRequirement } from './selector.ts';
 
-/** A selector as text cannot be read. The message says where, and what would be right. */
+/** A selector text is invalid. The message says where, and which forms are valid. */
 export class SelectorSyntaxError extends Error {
   override readonly name = 'SelectorSyntaxError';
 }
@@ -36,7 +36,7 @@ function tokensOf(text: string): string[] {
 function readRequirement(tokens: string[]): SelectorRequirement {
   const isNegated = tokens[0] === '!';
   if (isNegated) tokens.shift();
-  const key = readWord(tokens, 'a key', labelKeyProblem);
+  const key = readWord(tokens, 'key', labelKeyProblem);
   const [next] = tokens;
   if (isNegated || next === undefined || next === ',') {
     if (next !== undefined && next !== ',') throw unexpected(next);
@@ -64,20 +64,20 @@ function readList(tokens: string[]): string[] {
 function readValue(tokens: string[]): string {
   return tokens[0] === undefined || tokens[0] === ',' || tokens[0] === ')'
     ? ''
-    : readWord(tokens, 'a value', labelValueProblem);
+    : readWord(tokens, 'value', labelValueProblem);
 }
 
 function readWord(tokens: string[], what: string, problemOf: (word: string) => string | null): string {
   const word = tokens.shift();
   if (word === undefined || /^[=!(),]/.test(word)) throw unexpected(word, what);
   const problem = problemOf(word);
-  if (problem !== null) throw new SelectorSyntaxError(`"${word}" is not ${what}: it ${problem}`);
+  if (problem !== null) throw new SelectorSyntaxError(`"${word}" is not a valid ${what}: it ${problem}`);
   return word;
 }
 
 function unexpected(token: string | undefined, instead?: string): SelectorSyntaxError {
   const found = token === undefined ? 'ends too early' : `has an unexpected "${token}"`;
-  const wanted = instead === undefined ? '' : ` where ${instead} should be`;
+  const wanted = instead === undefined ? '' : ` where a ${instead} should be`;
   return new SelectorSyntaxError(`The selector ${found}${wanted}: ${FORMS}`);
 }
 

@@ -125,8 +125,8 @@ test.each([
   ['app in (shop blog)', /unexpected "blog"/],
   ['app)', /unexpected "\)"/],
   ['=shop', /unexpected "=" where a key should be/],
-  ['-app=shop', /^"-app" is not a key: it must be 1 to 63/],
-  ['app=sh+op', /^"sh\+op" is not a value: it must be empty, or/],
+  ['-app=shop', /^"-app" is not a valid key: it must be 1 to 63/],
+  ['app=sh+op', /^"sh\+op" is not a valid value: it must be empty, or/],
 ])('parseSelector rejects %j', (text, message) => {
   expect(() => parseSelector(text)).toThrow(expect.objectContaining({ name: 'SelectorSyntaxError' }));
   expect(() => parseSelector(text)).toThrow(message);

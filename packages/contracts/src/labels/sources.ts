@@ -1,7 +1,7 @@
 /**
- * Whether a source is in a list of sources, of which one that ends in `*` stands for every source with this prefix.
- * @param sources null: every source, and none, is allowed
- * @param source null: it belongs to no source, which only `null` allows
+ * Whether a list of sources allows a source. An entry that ends with `*` allows every source with this prefix.
+ * @param sources null: allows everything
+ * @param source null: a resource without a source, which a list never allows
  */
 export function isSourceAllowed(sources: readonly string[] | null, source: string | null): boolean {
   if (sources === null) return true;

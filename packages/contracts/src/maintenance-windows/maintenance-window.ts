@@ -67,13 +67,11 @@ export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowC
   ...created,
   startsAt: created.startsAt
     .optional()
-    .describe(
-      'Start of the first occurrence, within ten years of now. Unset: now, by the clock of the server.',
-    ),
+    .describe("Start of the first occurrence, within ten years of now. Default: now, by the server's clock."),
   endsAt: created.endsAt
     .optional()
     .describe(
-      `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future. Give either this or \`durationSeconds\`.`,
+      `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future. Exactly one of this and \`durationSeconds\` is required.`,
     ),
   durationSeconds: boundedInteger(1, LIMITS.maintenanceDays * 86_400, 'seconds')
     .optional()
@@ -86,7 +84,11 @@ export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowC
 }).superRefine(({ endsAt, durationSeconds }, context) => {
   const isOnlyOne = (endsAt === undefined) !== (durationSeconds === undefined);
   if (!isOnlyOne)
-    context.addIssue({ code: 'custom', path: ['endsAt'], message: 'give either endsAt or durationSeconds' });
+    context.addIssue({
+      code: 'custom',
+      path: ['endsAt'],
+      message: 'exactly one of endsAt and durationSeconds must be given',
+    });
 });
 export type CliMaintenanceWindowInput = z.output<typeof createCliMaintenanceWindowSchema>;
 
@@ -130,7 +132,7 @@ export const maintenanceWindowSchema = component(
       .array(z.string())
       .nullable()
       .describe(
-        'The sources of the API key that created it: the selector and `allMonitors` only cover monitors of these. Null: of any.',
+        'The sources of the API key that created it: `selector` and `allMonitors` cover only monitors of these. Null: of all.',
       ),
     rrule: z.string().nullable().describe('Null: once.'),
     timeZone: z.string(),

@@ -112,7 +112,7 @@ export const cliMaintenanceWindowRoutes = defineRoutes(
       endpoint: 'POST /api/cli/maintenance-windows',
       summary: 'Create a maintenance window',
       description:
-        'A window that starts now takes effect before the response. The selector or `allMonitors` of a key that is bound to sources covers only monitors of these sources.',
+        'A window that starts now takes effect before the response. With a key that is bound to sources, `selector` and `allMonitors` cover only monitors of these sources.',
       headers: idempotencyKey,
       body: createCliMaintenanceWindowSchema,
       bodyExample: {

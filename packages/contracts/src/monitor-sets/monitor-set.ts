@@ -45,7 +45,7 @@ export const monitorSetSchema = component('MonitorSet', 'The desired monitors an
     .boolean({ error: 'must be true or false' })
     .default(false)
     .describe(
-      'Whether to delete monitors of the source that are not in the set, and channels, if the set has `channels`.',
+      'Whether to delete monitors of the source that are not in the set. If the set has `channels`, the same holds for channels.',
     ),
   dryRun: z
     .boolean({ error: 'must be true or false' })

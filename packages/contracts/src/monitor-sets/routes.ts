@@ -12,7 +12,7 @@ export const monitorSetRoutes = defineRoutes(common, {
   applyMonitors: {
     endpoint: 'PUT /api/cli/monitors',
     summary: 'Apply a set of monitors',
-    description: `Makes the monitors of a \`source\` match the set: all of them or, after any error, none. A field that an entry omits gets its default, not its previous value. Applying a set again changes nothing. An \`externalId\` that belongs to a monitor of another source, or of no source, is refused with 409; monitors of other sources are never changed. The same holds for \`channels\`, which the request leaves alone without this field. Every request except a dry run needs a key with the scope \`write\` that may change this source. The body may be at most ${LIMITS.monitorSetBytes} bytes. At most a hundred errors are returned at once.`,
+    description: `Makes the monitors of a \`source\` match the set: all of them or, after any error, none. A field that an entry omits gets its default, not its previous value. Applying a set again changes nothing. An \`externalId\` that belongs to a monitor of another source, or of no source, is refused with 409; monitors of other sources are never changed. The same holds for \`channels\`; without this field, the channels of the source stay untouched. Every request except a dry run needs a key with the scope \`write\` that may change this source. The body may be at most ${LIMITS.monitorSetBytes} bytes. At most a hundred errors are returned at once.`,
     requiresWriteScope: ({ dryRun }) => dryRun !== true,
     headers: ifMatch(
       'The `ETag` of a dry run of this set. If the plan has changed since, the request returns 412.',

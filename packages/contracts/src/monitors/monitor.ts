@@ -89,7 +89,9 @@ const fields = {
   labels: labelsSchema
     .nullable()
     .transform((labels) => labels ?? {})
-    .describe('Keys and values to select it by, with the syntax of Kubernetes labels; replaced as a whole.'),
+    .describe(
+      'Keys and values that selectors match, with the syntax of Kubernetes labels; replaced as a whole.',
+    ),
 };
 
 export const createMonitorSchema = z
@@ -158,7 +160,7 @@ export const monitorSchema = z
       .describe(
         `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`. \`${HIDDEN_SECRET}\` for an API key without the scope \`write\`.`,
       ),
-    labels: labelsSchema.describe('Keys and values to select it by.'),
+    labels: labelsSchema.describe('Keys and values that selectors match.'),
     status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
     statusSince: timestamp.describe('When the status last changed.'),
     lastCheckedAt: timestamp.nullable().describe('Null if it has not been checked yet.'),

@@ -140,11 +140,11 @@ export const monitorLookupRoutes = defineRoutes(forPrograms, {
     tag: 'Checks',
     summary: 'Tail the events of all monitors',
     description:
-      'The events after a cursor, ordered by timestamp, then monitor. Without `since`: no events, and the cursor of now. To tail, pass the `cursor` of each response as the `since` of the next request: no event is missed or repeated. If the response has `limit` events, there may be more: request the next page at once; otherwise wait about a second.',
+      'The events after a cursor, ordered by timestamp, then monitor. Without `since`: no events, only the current cursor. To tail, pass the `cursor` of each response as the `since` of the next request: no event is missed or repeated. If the response has `limit` events, there may be more: request the next page at once; otherwise wait about a second.',
     query: accountEventsQuerySchema,
     response: z.strictObject({
       events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max),
-      cursor: z.string().describe('Where the next page begins. Its content has no meaning for clients.'),
+      cursor: z.string().describe('Where the next page begins. Opaque to clients.'),
     }),
     responseExample: { events: [EVENT], cursor: 'MTc5NTE3NTk4NDEyMyA' },
   },

@@ -145,7 +145,7 @@ async function compareOwned(
 }
 
 /**
- * Deletes what windows that have just ended matched, so that the rows of windows for short work do not pile up. If such a window is planned
+ * Deletes the matches of windows that have just ended, so that rows of many short windows do not pile up. If such a window is planned
  * again, it is matched again. Needs no lock of the assignments, and waits for none: it skips rows that another transaction is changing.
  */
 export async function deleteWindowMatches(tx: Transaction, windowIds: readonly string[]): Promise<void> {
@@ -210,7 +210,7 @@ async function matchesOf(
   return pairs;
 }
 
-/** Labels as `key=value` of which a monitor must have one to match, so that few monitors are compared; null: it may have none of any. */
+/** Labels as `key=value`. Only a monitor with at least one of them can match, so that few are compared. Null: any monitor can match. */
 function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
   const [label] = labelTexts(matchLabels);
   if (label !== undefined) return [label];

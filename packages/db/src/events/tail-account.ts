@@ -29,8 +29,8 @@ export interface AccountTail {
 /**
  * The first events of all monitors of an account after a cursor, by timestamp, then monitor. Following the cursors neither misses nor
  * repeats an event, unless Postgres' clock is set back.
- * @param since the cursor of an earlier call; undefined: none, which returns no events and the cursor of now
- * @throws AppError validation_failed for text that is no cursor
+ * @param since the cursor of an earlier call; undefined: none, which returns no events and the current cursor
+ * @throws AppError validation_failed for an invalid cursor
  */
 export async function tailAccount(
   db: Database,
@@ -80,10 +80,14 @@ async function readHorizon(db: Database): Promise<{ now: number; settled: number
   if (hidden > 0) {
     const reason =
       'pg_stat_activity hides when other sessions began their transactions. Grant pg_read_all_stats to the role of DATABASE_URL, and leave track_activities on.';
-    throw new AppError('unavailable', 'The server cannot tell which events are complete. Its log says why.', {
-      headers: { 'Retry-After': '5' },
-      cause: new Error(reason),
-    });
+    throw new AppError(
+      'unavailable',
+      'The server cannot tell which events are complete. See its log for the reason.',
+      {
+        headers: { 'Retry-After': '5' },
+        cause: new Error(reason),
+      },
+    );
   }
   return { now, settled: Math.min(now, oldest ?? now) - 1 };
 }

@@ -69,7 +69,10 @@ export async function validateWindow(
 function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScope>): FieldError[] {
   if (monitorIds?.length !== 0 || selector !== null || allMonitors !== false) return [];
   return [
-    { path: 'monitorIds', message: 'must contain at least one monitor: or give a selector, or allMonitors' },
+    {
+      path: 'monitorIds',
+      message: 'must contain at least one monitor, unless there is a selector or allMonitors is true',
+    },
   ];
 }
 

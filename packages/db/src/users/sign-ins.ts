@@ -41,7 +41,7 @@ export async function recordFailedSignIn(
   });
 }
 
-/** Records that a signed-in user changed the own password. */
+/** Records that a signed-in user changed their own password. */
 export async function recordPasswordChange(
   db: Database,
   userId: string,

@@ -27,7 +27,7 @@ const DAY_MS = 24 * 3_600_000;
 const SCOPE_LABELS: Readonly<Record<ApiKey['scopes'], string>> = {
   'read,write': 'Read and write',
   read: 'Read only',
-  write: 'Write only',
+  write: 'Read and write',
 };
 
 export function ApiKeysPage(): ReactNode {
@@ -200,14 +200,14 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
           <Radio
             value="read"
             label="Read only"
-            description="Sees “(secret)” in place of the values of headers and of request bodies."
+            description="Header values and request bodies are shown as “(secret)”."
           />
         </Stack>
       </Radio.Group>
       {form.values.scopes !== 'read' && (
         <TagsInput
           label="Sources"
-          description="The key may change only what belongs to these sources. A * at the end matches every source with this prefix. Empty: no limit."
+          description="The key can change only what belongs to these sources. A trailing * matches a prefix. Leave this empty to allow all sources."
           placeholder={form.values.sources.length === 0 ? 'shop, team-a/*' : ''}
           {...form.getInputProps('sources')}
         />

@@ -57,7 +57,7 @@ export function AuditLogPage(): ReactNode {
     <>
       <PageHeader
         title="Audit log"
-        hint="Who changed what, and when. Nobody can edit it, and entries are kept for 13 months."
+        hint="Who changed what, and when. Entries cannot be changed, and are kept for 13 months."
       />
       <Filters search={search} entries={query.data ?? NO_ENTRIES} onChange={filter} />
       <Loaded query={query} pending={<Placeholder heights={[320]} />} empty={empty}>

@@ -117,7 +117,9 @@ function MatchPreview({ text }: { readonly text: string }): ReactNode {
   return (
     <div role="status">
       <Quiet size="xs" mt={-10}>
-        {selector === null ? 'No selector: no monitor is matched by its labels.' : describeMatches(matched)}
+        {selector === null
+          ? 'No selector: monitors are not matched by their labels.'
+          : describeMatches(matched)}
       </Quiet>
     </div>
   );

@@ -169,7 +169,7 @@ const ADVANCED = {
   },
   labels: {
     label: 'Labels',
-    help: 'Channels and maintenance windows can select monitors by them.',
+    help: 'Channels and maintenance windows can select monitors by their labels.',
     control: 'labels',
     wide: true,
     Value: LabelList,

@@ -101,7 +101,7 @@ function findErrors({ set, remove }: EditValues): FieldError[] {
     set: labelError ?? (set.length + remove.length === 0 && 'Enter a label to add or a key to remove.'),
     remove:
       (invalid !== undefined && `${invalid}: ${labelKeyProblem(invalid)}`) ||
-      (both !== undefined && `${both}: is also added`),
+      (both !== undefined && `${both}: cannot be added and removed at once`),
   };
   return Object.entries(errors).flatMap(([path, message]) => (message === false ? [] : [{ path, message }]));
 }
@@ -180,7 +180,7 @@ function EditLabels({ monitors, onRemaining, onDone, onCancel }: EditLabelsProps
     >
       <TagsInput
         label="Add"
-        description="Labels such as app=shop. They replace other values of the same key."
+        description="Labels such as app=shop. They replace the existing value of the same key."
         splitChars={[',', ' ']}
         data-autofocus
         {...form.getInputProps('set')}

@@ -24,7 +24,7 @@ export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
       title="Configuration"
       actions={
         <TextLink to="/audit-log" search={{ targetId: monitor.id }} size="sm">
-          History of changes
+          Change history
         </TextLink>
       }
     >
