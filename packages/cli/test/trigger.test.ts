@@ -20,8 +20,8 @@ test('the exit code of trigger is its result', async () => {
 });
 
 test('trigger checks the monitors that a selector matches', async () => {
-  const labelled = (id: string, app: string): object => ({ ...monitorOf(id, null), labels: { app } });
-  const all = [labelled('a', 'shop'), labelled('b', 'blog'), labelled('c', 'shop')];
+  const labeled = (id: string, app: string): object => ({ ...monitorOf(id, null), labels: { app } });
+  const all = [labeled('a', 'shop'), labeled('b', 'blog'), labeled('c', 'shop')];
   const { url, seen } = await clientOf([
     json({ monitors: all }),
     json({ event: eventOf('b', 1) }),

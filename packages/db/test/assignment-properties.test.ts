@@ -192,12 +192,12 @@ class World {
   /** Some changes at once. */
   async change(): Promise<void> {
     const monitorIds = idsOf(this.monitors);
-    const [channels, relabelled] = [idsOf(this.channels), this.#choices.some(monitorIds).slice(0, 3)];
+    const [channels, relabeled] = [idsOf(this.channels), this.#choices.some(monitorIds).slice(0, 3)];
     const running = [
       this.addMonitor(),
       this.addChannel(),
       this.applySet(),
-      ...relabelled.map((id) => this.changeMonitor(id)),
+      ...relabeled.map((id) => this.changeMonitor(id)),
       ...monitorIds.map((id) => this.changeStatus(id)),
       ...this.#choices
         .some(channels)
@@ -283,7 +283,7 @@ test.each([1, 2, 3])(
 );
 
 test.each([4, 5])(
-  'a running window covers what it selects, whatever was relabelled: seed %i',
+  'a running window covers what it selects, whatever was relabeled: seed %i',
   async (seed) => {
     const choices = new Choices(seed);
     const world = new World(choices);
@@ -300,8 +300,8 @@ test.each([4, 5])(
       timeZone: 'UTC',
     });
     for (let round = 0; round < 8; round += 1) {
-      const relabelled = idsOf(world.monitors).map((id) => world.changeMonitor(id));
-      await Promise.all([...relabelled, world.addMonitor(), settleMaintenance(context.db)]);
+      const relabeled = idsOf(world.monitors).map((id) => world.changeMonitor(id));
+      await Promise.all([...relabeled, world.addMonitor(), settleMaintenance(context.db)]);
       world.endRound();
       await tick(context);
       const { rows } = await context.db.execute<{ id: string }>(

@@ -86,7 +86,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
   {
     name: 'selectors',
-    about: 'status changes with 1,000 channels, and 10,000 monitors that are relabelled',
+    about: 'status changes with 1,000 channels, and 10,000 monitors that are relabeled',
     bars: { 'relabel-20': { atMost: 3_000 } },
     run: runSelectors,
   },

@@ -21,17 +21,17 @@ const WARM_UP_ROUNDS = 20;
 /** Channels that receive the status changes of a monitor. */
 const RECEIVERS = 3;
 const CHANNELS = 1_000;
-const RELABELLED = 10_000;
+const RELABELED = 10_000;
 
-/** What selectors cost: status changes in an account with many channels, and relabelling many monitors. */
+/** What selectors cost: status changes in an account with many channels, and relabeling many monitors. */
 export async function runSelectors(bench: Bench): Promise<Measurement> {
-  const { monitors = RELABELLED } = bench.options;
+  const { monitors = RELABELED } = bench.options;
   const stage = await openStage(bench);
   return {
     settings: { monitors, channels: CHANNELS, receivers: RECEIVERS },
     figures: [
       ...(await measureStatusChanges(bench, stage.system)),
-      ...(await measureRelabelling(bench, stage, monitors)),
+      ...(await measureRelabeling(bench, stage, monitors)),
     ],
   };
 }
@@ -83,14 +83,14 @@ async function makeAccount(system: System, kind: 'few' | 'listed' | 'selectors')
   return ids;
 }
 
-async function measureRelabelling({ say }: Bench, stage: Stage, monitors: number): Promise<Figure[]> {
+async function measureRelabeling({ say }: Bench, stage: Stage, monitors: number): Promise<Figure[]> {
   const { system } = stage;
   const figures: Figure[] = [];
-  const accountId = await addAccount(system, 'relabelling');
+  const accountId = await addAccount(system, 'relabeling');
   let turn = 0;
   let channels = 0;
   for (const count of [0, 20, CHANNELS]) {
-    say(`Relabelling ${monitors} monitors with ${count} channels …`);
+    say(`Relabeling ${monitors} monitors with ${count} channels …`);
     for (; channels < count; channels += 1) {
       // Each monitor matches two channels.
       const selector: Selector = {

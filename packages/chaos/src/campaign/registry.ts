@@ -24,7 +24,7 @@ export class Registry {
     { id, name, createdAt }: { id: string; name: string; createdAt: string },
   ): MonitorFacts {
     const stamp = Date.parse(createdAt);
-    const edits = { names: [name], thresholds: [], relabelled: [] };
+    const edits = { names: [name], thresholds: [], relabeled: [] };
     const monitor: MonitorFacts = { id, plan, createdAt: stamp, ...edits, deletedAt: null };
     this.monitors.push(monitor);
     return monitor;

@@ -113,7 +113,7 @@ async function send(scene: Scene, call: PlannedCall): Promise<void> {
       return;
     }
     case 'relabel': {
-      const confirm = noteEdit(registry.monitor(call.monitor).relabelled, call.labels);
+      const confirm = noteEdit(registry.monitor(call.monitor).relabeled, call.labels);
       await update(scene, call.monitor, { labels: call.labels });
       return confirm();
     }

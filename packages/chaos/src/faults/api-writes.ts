@@ -110,10 +110,10 @@ const WRITES: Readonly<Record<ApiWrite, (scene: Scene) => Promise<Write | null>>
     };
   },
   /** Its channels must change with its labels. */
-  'monitor relabelled': async (scene) => {
-    const { id, relabelled } = await addMonitor(scene);
+  'monitor relabeled': async (scene) => {
+    const { id, relabeled } = await addMonitor(scene);
     const [labels = {}] = LABELS;
-    const confirm = noteEdit(relabelled, labels);
+    const confirm = noteEdit(relabeled, labels);
     return {
       point: 'channel assigned',
       request: ['PUT', `/api/cli/monitors/${id}`, { labels }],

@@ -6,7 +6,7 @@ export const API_WRITES = [
   'monitor created',
   'monitor updated',
   'monitor deleted',
-  'monitor relabelled',
+  'monitor relabeled',
   'channel rescoped',
   'maintenance planned',
   'delivery redelivered',

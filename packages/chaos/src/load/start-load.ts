@@ -164,7 +164,7 @@ function flappingMonitor(
     timeoutSeconds: timeoutSeconds(intervalSeconds),
   };
   const names = [`Monitor ${number}`];
-  const edits = { names, thresholds: [], relabelled: [] };
+  const edits = { names, thresholds: [], relabeled: [] };
   return { id, plan, initialStatus: 'UP', createdAt: 0, ...edits, deletedAt: null };
 }
 

@@ -12,8 +12,8 @@ function channelOf(scope: ChannelScope, ...rescoped: Edit<ChannelScope>[]): Chan
   return { ...CHANNEL, plan: { ...CHANNEL.plan, monitors: [], scope }, rescoped };
 }
 
-function monitorOf(labels: Labels, ...relabelled: Edit<Labels>[]): MonitorFacts {
-  return { ...MONITOR, plan: { ...MONITOR.plan, labels }, relabelled };
+function monitorOf(labels: Labels, ...relabeled: Edit<Labels>[]): MonitorFacts {
+  return { ...MONITOR, plan: { ...MONITOR.plan, labels }, relabeled };
 }
 
 function edit<Value>(seconds: number, value: Value): Edit<Value> {
@@ -25,8 +25,8 @@ describe('an event', () => {
 
   test.each<[string, ChannelFacts, MonitorFacts, number, boolean | null]>([
     ['of a matching monitor', channelOf(SHOP), shop, 5, true],
-    ['while the monitor is relabelled', channelOf(SHOP), shop, 10.3, null],
-    ['after the monitor was relabelled', channelOf(SHOP), shop, 11, false],
+    ['while the monitor is relabeled', channelOf(SHOP), shop, 10.3, null],
+    ['after the monitor was relabeled', channelOf(SHOP), shop, 11, false],
     ['that the filter excludes', channelOf({ ...SHOP, events: ['monitor.up'] }), shop, 5, false],
     ['before the selector changed', channelOf(SHOP, edit(60, BLOG)), shop, 5, true],
     ['shortly before the selector changed', channelOf(SHOP, edit(16, BLOG)), shop, 5, null],

@@ -24,7 +24,7 @@ export function mustReceive(
 ): boolean | null {
   const isListed = plan.monitors?.includes(monitor.plan.key) ?? true;
   const scopes = valuesAt(plan.scope ?? ALL, rescoped, timestamp, timestamp + DECIDED_WITHIN_MS);
-  const labels = valuesAt(monitor.plan.labels, monitor.relabelled, timestamp, timestamp);
+  const labels = valuesAt(monitor.plan.labels, monitor.relabeled, timestamp, timestamp);
   const options = new Set(
     scopes.flatMap(({ selector, events }) =>
       labels.map((own) => {
@@ -74,8 +74,8 @@ function lostEdits({ monitors, channels, database }: CampaignRecord): string[] {
   return [
     ...monitors
       .filter(({ id, deletedAt }) => deletedAt === null && labelsOf.has(id))
-      .flatMap(({ id, plan, relabelled }) =>
-        differences(plan.key, labelsOf.get(id), relabelled.at(-1)?.value ?? plan.labels),
+      .flatMap(({ id, plan, relabeled }) =>
+        differences(plan.key, labelsOf.get(id), relabeled.at(-1)?.value ?? plan.labels),
       ),
     ...channels.flatMap(({ id, plan, rescoped }) =>
       differences(plan.key, selectorOf.get(id), (rescoped.at(-1)?.value ?? plan.scope ?? ALL).selector),

@@ -29,7 +29,7 @@ export interface MonitorFacts {
   /** Later edits of the threshold, with their timestamp in Postgres. */
   readonly thresholds: { readonly at: number; readonly value: number }[];
   /** Later edits of the labels. */
-  readonly relabelled: Edit<Labels>[];
+  readonly relabeled: Edit<Labels>[];
   /** The latest time at which it was deleted; null if it exists. */
   deletedAt: number | null;
 }

@@ -38,7 +38,7 @@ export function planCalls(seed: number, windowMs: number, { monitors, channels }
   const withFate = (fate: string): string[] =>
     monitors.filter((monitor) => monitor.fate === fate).map(({ key }) => key);
   const [kept, tuned, moved] = [withFate('kept'), withFate('tuned'), withFate('moved')];
-  const relabelled = [...kept, ...tuned];
+  const relabeled = [...kept, ...tuned];
   const rescoped = channels
     .filter(({ key, scope }) => scope !== undefined && key !== FAULTY_CHANNEL)
     .map(({ key }) => key);
@@ -61,7 +61,7 @@ export function planCalls(seed: number, windowMs: number, { monitors, channels }
       // Each monitor in turn: a late transaction must not undo a later edit.
       return {
         type: 'relabel',
-        monitor: relabelled[index % relabelled.length] ?? '',
+        monitor: relabeled[index % relabeled.length] ?? '',
         labels: random.pick(LABELS),
       };
     }),

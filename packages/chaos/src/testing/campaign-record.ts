@@ -25,7 +25,7 @@ export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
   createdAt: START - 2_000,
   names: ['Shop'],
   thresholds: [],
-  relabelled: [],
+  relabeled: [],
   deletedAt: null,
   plan: {
     key: 'shop',

@@ -32,7 +32,7 @@ const ownerRow = z.object({
 type Owner = z.output<typeof ownerRow>;
 
 /** What a selector decides by. */
-type Labelled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
+type Labeled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
 
 const pairRow = z.object({ ownerId: z.string(), monitorId: z.string() });
 type Pair = z.output<typeof pairRow>;
@@ -52,11 +52,11 @@ export async function lockAssignments(
   await tx.execute(sql`select ${lock}(${ADVISORY_LOCKS.assignments}, hashtext(${accountId}))`);
 }
 
-/** Assigns new, relabelled or moved monitors, whose rows are locked, to what selects them. Requires the shared lock. */
+/** Assigns new, relabeled or moved monitors, whose rows are locked, to what selects them. Requires the shared lock. */
 export async function matchMonitors(
   tx: Transaction,
   accountId: string,
-  monitors: readonly Labelled[],
+  monitors: readonly Labeled[],
 ): Promise<void> {
   const owners = await query(tx, ownerRow)`
     select 'channel' as kind, id, selector, null::text[] as sources from channels
@@ -140,7 +140,7 @@ async function compareOwned(
         select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
         from maintenance_windows where id = any(${ids}) and state <> 'ended'
           and (selector is not null or all_monitors)`);
-  const monitors = owners.length === 0 ? [] : await readLabelled(db, accountId);
+  const monitors = owners.length === 0 ? [] : await readLabeled(db, accountId);
   return compareMatches(db, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
 }
 
@@ -165,30 +165,30 @@ export async function findMatching(
   accountId: string,
   { selector, sources }: Pick<Owner, 'selector' | 'sources'>,
 ): Promise<string[]> {
-  const monitors = await readLabelled(db, accountId);
+  const monitors = await readLabeled(db, accountId);
   const matches = await matchesOf([{ id: '', selector, sources }], monitors);
   return matches.map(({ monitorId }) => monitorId);
 }
 
-const labelledRow = z.object({
+const labeledRow = z.object({
   id: z.string(),
   labels: z.record(z.string(), z.string()),
   source: z.string().nullable(),
 });
 
-async function readLabelled(db: Queryable, accountId: string): Promise<Labelled[]> {
-  return query(db, labelledRow)`select id, labels, source from monitors where account_id = ${accountId}`;
+async function readLabeled(db: Queryable, accountId: string): Promise<Labeled[]> {
+  return query(db, labeledRow)`select id, labels, source from monitors where account_id = ${accountId}`;
 }
 
 async function matchesOf(
   owners: readonly Omit<Owner, 'kind'>[],
-  monitors: readonly Labelled[],
+  monitors: readonly Labeled[],
 ): Promise<Pair[]> {
-  const byLabel = new Map<string, Labelled[]>();
+  const byLabel = new Map<string, Labeled[]>();
   for (const monitor of monitors) {
     for (const label of labelTexts(monitor.labels)) {
-      const labelled = byLabel.get(label);
-      if (labelled) labelled.push(monitor);
+      const labeled = byLabel.get(label);
+      if (labeled) labeled.push(monitor);
       else byLabel.set(label, [monitor]);
     }
   }
