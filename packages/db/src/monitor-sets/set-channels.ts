@@ -38,7 +38,7 @@ export interface ChannelPlan {
 
 /**
  * Compares the channels of a set with the current ones, without locking any.
- * @returns null if the set says nothing about channels
+ * @returns null if the set has no `channels`
  * @throws AppError conflict if channels of another source, or of none, have an externalId of the set
  */
 export async function planChannels(
