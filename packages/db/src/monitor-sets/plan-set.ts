@@ -19,7 +19,7 @@ import type { MonitorWrite } from '../monitors/write-monitors.ts';
 type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 
 /** Errors that one response lists. */
-const MAX_ERRORS = 100;
+export const MAX_ERRORS = 100;
 
 /** Monitors that are compared before the event loop gets its turn. */
 const COMPARED_AT_ONCE = 250;
@@ -56,7 +56,7 @@ export async function planSet(
     .where(and(eq(monitors.accountId, accountId), or(eq(monitors.source, set.source), isNamed)))
     .orderBy(monitors.id);
   const known = new Map(rows.map((row) => [row.externalId, row]));
-  refuseOthers(set, known);
+  requireOwn('monitor', set.source, set.monitors, known);
   const create: (MonitorInput & { externalId: string })[] = [];
   const update: MonitorChange[] = [];
   const unchanged: MonitorRow[] = [];
@@ -93,24 +93,34 @@ export async function planSet(
   };
 }
 
-function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, MonitorRow>): void {
+/**
+ * Refuses a set that names monitors or channels of other sources, or of none.
+ * @param known by externalId
+ * @throws AppError conflict
+ */
+export function requireOwn(
+  noun: 'monitor' | 'channel',
+  source: string,
+  entries: readonly { readonly externalId: string }[],
+  known: ReadonlyMap<string | null, Pick<MonitorRow, 'id' | 'name' | 'source'>>,
+): void {
   const taken: string[] = [];
-  const errors = set.monitors.flatMap(({ externalId }, index): FieldError[] => {
+  const errors = entries.flatMap(({ externalId }, index): FieldError[] => {
     const row = known.get(externalId);
-    if (row === undefined || row.source === set.source) return [];
+    if (row === undefined || row.source === source) return [];
     taken.push(row.id);
     const owner = row.source === null ? 'which has no source' : `of source "${row.source}"`;
-    const message = `"${externalId}" is the externalId of monitor ${row.id} ("${row.name}"), ${owner}`;
-    return [{ path: `monitors.${index}.externalId`, message }];
+    const message = `"${externalId}" is the externalId of ${noun} ${row.id} ("${row.name}"), ${owner}`;
+    return [{ path: `${noun}s.${index}.externalId`, message }];
   });
   if (errors.length === 0) return;
   const detail =
     errors.length === 1
-      ? 'A monitor of another source, or of none, has an externalId of this set.'
-      : `${errors.length} monitors of other sources, or of none, have an externalId of this set.`;
+      ? `A ${noun} of another source, or of none, has an externalId of this set.`
+      : `${errors.length} ${noun}s of other sources, or of none, have an externalId of this set.`;
   throw new AppError(
     'conflict',
-    `${detail} A set does not take over monitors of other sources: give the monitor this source first, or another externalId.`,
+    `${detail} A set does not take over ${noun}s of other sources: give the ${noun} this source first, or another externalId.`,
     {
       errors: errors.slice(0, MAX_ERRORS),
       ...(taken.length === 1 && { conflictingId: taken[0] }),
@@ -120,7 +130,7 @@ function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, Monitor
 
 /**
  * Identifies a plan: the monitors it creates, changes and deletes, and the revisions of those that exist.
- * @param channels the same of the channels; null: the set says nothing about them
+ * @param channels the same of the channels; null: the set has no `channels`
  */
 export function planVersion(plan: SetPlan, channels: unknown): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
@@ -136,7 +146,7 @@ export function planVersion(plan: SetPlan, channels: unknown): string {
 /**
  * The result of a plan.
  * @param createdIds of the monitors it has created, in its order; empty before that
- * @param channels the result of the channels; null: the set says nothing about them
+ * @param channels the result of the channels; null: the set has no `channels`
  */
 export function describePlan(
   plan: SetPlan,

@@ -15,7 +15,7 @@ import { rotateTo } from '../channels/channel-secrets.ts';
 import { insertChannel, removeChannels, writeChannel } from '../channels/write-channels.ts';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query } from '../database/sql.ts';
-import type { SetPlan } from './plan-set.ts';
+import { MAX_ERRORS, requireOwn, type SetPlan } from './plan-set.ts';
 
 /** A channel with the externalIds of the monitors that it lists; null for a monitor without one. */
 type FoundChannel = ChannelRow & { readonly listed: readonly (string | null)[] };
@@ -59,7 +59,7 @@ export async function planChannels(
     .where(and(isChannelOf(accountId), or(eq(channels.source, source), isNamed)))
     .orderBy(channels.id);
   const known = new Map(rows.map((row) => [row.externalId, row]));
-  refuseOthers(source, entries, known);
+  requireOwn('channel', source, entries, known);
   const compared = entries.flatMap((entry): ChannelChange[] => {
     const before = known.get(entry.externalId);
     return before === undefined ? [] : [{ before, entry, changed: changedFields(before, entry, secrets) }];
@@ -74,33 +74,6 @@ export async function planChannels(
     unlisted: prune ? [] : others,
   };
 }
-
-function refuseOthers(
-  source: string,
-  entries: readonly ChannelSetEntry[],
-  known: ReadonlyMap<string | null, FoundChannel>,
-): void {
-  const taken: string[] = [];
-  const errors = entries.flatMap(({ externalId }, index): FieldError[] => {
-    const row = known.get(externalId);
-    if (row === undefined || row.source === source) return [];
-    taken.push(row.id);
-    const owner = row.source === null ? 'which has no source' : `of source "${row.source}"`;
-    const message = `"${externalId}" is the externalId of channel ${row.id} ("${row.name}"), ${owner}`;
-    return [{ path: `channels.${index}.externalId`, message }];
-  });
-  if (errors.length === 0) return;
-  throw new AppError(
-    'conflict',
-    'Channels of other sources, or of none, have an externalId of this set. A set does not take over channels of other sources: give the channel this source first, or another externalId.',
-    {
-      errors: errors.slice(0, MAX_ERRORS),
-      ...(taken.length === 1 && taken[0] !== undefined && { conflictingId: taken[0] }),
-    },
-  );
-}
-
-const MAX_ERRORS = 100;
 
 /** The fields that an entry changes. It keeps the secret and the state if it omits them. */
 function changedFields(
