@@ -13,7 +13,7 @@ const INPUT = createMonitorSchema.parse({ name: 'a', url: 'https://x.example', e
 export function monitorOf(id: string, lastCheckedAt: string | null): Monitor {
   const input = { ...INPUT, name: id, externalId: id };
   const stamps = { statusSince: at(0), createdAt: at(0), updatedAt: at(0) };
-  return { id, ...input, status: 'UP', lastCheckedAt, ...stamps };
+  return { id, ...input, status: 'UP', errorDetail: null, lastCheckedAt, ...stamps };
 }
 
 export function eventOf(monitorId: string, second: number, status: 'UP' | 'DOWN' = 'UP'): Event {
@@ -27,6 +27,8 @@ export function eventOf(monitorId: string, second: number, status: 'UP' | 'DOWN'
     statusCode: 200,
     errorReason: null,
     errorDetail: null,
+    inconclusive: false,
+    hasResponse: false,
     region: 'default',
     timestamp: at(second),
     source: 'schedule',

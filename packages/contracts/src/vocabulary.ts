@@ -38,6 +38,10 @@ export type UserRole = (typeof USER_ROLES)[number];
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
+/** `unknown`: the region has no canaries. */
+export const REGION_HEALTHS = ['connected', 'isolated', 'unknown'] as const;
+export type RegionHealth = (typeof REGION_HEALTHS)[number];
+
 /** What an entry of the audit log can record. */
 export const AUDIT_ACTIONS = [
   'monitor.created',
@@ -63,6 +67,7 @@ export const AUDIT_ACTIONS = [
   'invitation.created',
   'invitation.accepted',
   'invitation.deleted',
+  'region.updated',
   'session.created',
   'session.failed',
 ] as const;

@@ -119,6 +119,8 @@ export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): C
     errorDetail: null,
     timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
     certificateExpiresAt: null,
+    network: null,
+    response: null,
     ...fields,
   };
 }

@@ -18,7 +18,7 @@ const CONCURRENT = /^(CREATE (UNIQUE )?INDEX CONCURRENTLY "|DROP INDEX CONCURREN
 const BRIEF = [
   /^LOCK TABLE "\w+" IN ACCESS EXCLUSIVE MODE;?$/,
   /^ALTER TABLE "\w+" ADD COLUMN "\w+" (?!.*\b(DEFAULT|NOT NULL|UNIQUE|CHECK|REFERENCES|GENERATED)\b)/,
-  /^ALTER TABLE "\w+" ADD COLUMN "\w+" [\w() ]+ DEFAULT ('[^']*'(::\w+)?|\d+|true|false)( NOT NULL)?;?$/,
+  /^ALTER TABLE "\w+" ADD COLUMN "\w+" [\w()[\] ]+ DEFAULT ('[^']*'(::\w+)?|\d+|true|false)( NOT NULL)?;?$/,
   /^ALTER TABLE "\w+" DROP (COLUMN|CONSTRAINT) "\w+";?$/,
   /^ALTER TABLE "\w+" ALTER COLUMN "\w+" (SET DEFAULT .*|DROP DEFAULT|DROP NOT NULL);?$/,
   /^ALTER TABLE "\w+" ADD CONSTRAINT .* NOT VALID;?$/,

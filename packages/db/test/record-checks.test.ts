@@ -62,6 +62,8 @@ describe('recordChecks', () => {
       url: null,
       timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
       runbookUrl,
+      inconclusive: false,
+      hasResponse: false,
     });
   });
 

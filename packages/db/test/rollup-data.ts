@@ -110,6 +110,7 @@ export function expectedRollup(
     hour: new Date(hour),
     checks: counted.length,
     failures: counted.filter(({ status }) => status === 'DOWN').length,
+    inconclusive: 0,
     gaps,
     latencyBuckets: present,
     latencyCounts: present.map((bucket) => buckets.filter((other) => other === bucket).length),

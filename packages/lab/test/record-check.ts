@@ -32,6 +32,8 @@ export async function recordCheck(
     errorDetail: null,
     timings: { dns: null, tcp: 1, tls: null, firstByte: 1, download: null },
     certificateExpiresAt: null,
+    network: null,
+    response: null,
   }));
   const outcomes = await recordChecks(context.db, checks);
   return outcomes.flatMap((outcome) => {

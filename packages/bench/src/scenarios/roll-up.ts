@@ -107,5 +107,7 @@ function passedCheck(monitorId: string): CheckRecord {
     errorDetail: null,
     timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
     certificateExpiresAt: null,
+    network: null,
+    response: null,
   };
 }

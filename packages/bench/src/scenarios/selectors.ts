@@ -179,5 +179,7 @@ function checkOf(monitorId: string, status: 'UP' | 'DOWN'): CheckRecord {
     errorDetail: null,
     timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
     certificateExpiresAt: null,
+    network: null,
+    response: null,
   };
 }

@@ -58,6 +58,14 @@ export const eventSchema = component('Event', 'The recorded result of one check.
   statusCode: z.int().nullable().describe('HTTP status code; null without a response.'),
   errorReason: errorReasonSchema.nullable().describe('Why the check failed; null if it passed.'),
   errorDetail: z.string().nullable().describe('Details of `errorReason`, for people.'),
+  inconclusive: z
+    .boolean()
+    .describe(
+      'Whether the check failed while its region had no network. It then counts for no status and no statistics.',
+    ),
+  hasResponse: z
+    .boolean()
+    .describe('Whether the response was kept: the first failed check of a region keeps it.'),
   region: z.string().describe('Code of the region.'),
   timestamp: timestamp.describe(
     'When it was recorded, strictly increasing for a monitor. Pass the last one as `since` to tail.',
@@ -118,6 +126,7 @@ export const recentChecksQuerySchema = z.object({
 const recentCheckSchema = component('RecentCheck', {
   timestamp,
   status: z.enum(CHECK_STATUSES),
+  inconclusive: z.boolean(),
   latency: z
     .int()
     .min(0)
@@ -144,5 +153,6 @@ export const statusChangeSchema = component('StatusChange', 'A change of the sta
   errorReason: errorReasonSchema
     .nullable()
     .describe('Null if the status is not `DOWN`, or if `DOWN` returned silently after maintenance.'),
+  errorDetail: z.string().nullable().describe('Details of `errorReason`, for people.'),
 });
 export type StatusChange = z.infer<typeof statusChangeSchema>;

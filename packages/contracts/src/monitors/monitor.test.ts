@@ -15,6 +15,8 @@ describe('createMonitorSchema', () => {
       body: null,
       assertions: null,
       failureThreshold: 1,
+      retryInterval: null,
+      recoveryThreshold: 1,
       regions: [],
       runbookUrl: null,
       externalId: null,

@@ -78,6 +78,14 @@ const fields = {
   failureThreshold: boundedInteger(LIMITS.failureThreshold.min, LIMITS.failureThreshold.max).describe(
     'Consecutive failures of a region after which it counts as failing. The monitor is `DOWN` when most of its regions are.',
   ),
+  retryInterval: boundedInteger(LIMITS.retryIntervalSeconds.min, LIMITS.retryIntervalSeconds.max, 'seconds')
+    .nullable()
+    .describe(
+      'Seconds until the next check of a region that fails but has not reached `failureThreshold`, if that is sooner than its next regular check. Null: no extra checks.',
+    ),
+  recoveryThreshold: boundedInteger(LIMITS.recoveryThreshold.min, LIMITS.recoveryThreshold.max).describe(
+    'Consecutive passing checks after which a failing region counts as recovered.',
+  ),
   regions: regionList.describe('Codes of the regions that check it. Empty: the default region.'),
   runbookUrl: httpUrl.nullable().describe('What to do when it is `DOWN`. Sent with webhooks and alerts.'),
   externalId: label(LIMITS.externalIdCharacters)
@@ -105,6 +113,8 @@ export const createMonitorSchema = z
     body: fields.body.default(null),
     assertions: fields.assertions.default(null),
     failureThreshold: fields.failureThreshold.default(LIMITS.failureThreshold.default),
+    retryInterval: fields.retryInterval.default(null),
+    recoveryThreshold: fields.recoveryThreshold.default(LIMITS.recoveryThreshold.default),
     regions: fields.regions.default([]),
     runbookUrl: fields.runbookUrl.default(null),
     externalId: fields.externalId.default(null),
@@ -163,7 +173,13 @@ export const monitorSchema = z
     labels: labelsSchema.describe('Keys and values that selectors match.'),
     status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
     statusSince: timestamp.describe('When the status last changed.'),
-    lastCheckedAt: timestamp.nullable().describe('Null if it has not been checked yet.'),
+    errorDetail: z
+      .string()
+      .nullable()
+      .describe('Why it is `DOWN`, in words, as of the status change; null for any other status.'),
+    lastCheckedAt: timestamp
+      .nullable()
+      .describe('The last check that was conclusive. Null if there is none yet.'),
     createdAt: timestamp,
     updatedAt: timestamp.describe('When its fields were last changed.'),
   })

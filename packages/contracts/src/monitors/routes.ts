@@ -186,7 +186,15 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
       recentChecks: [
         {
           monitorId: MONITOR.id,
-          checks: [{ timestamp: '2026-11-20T12:00:00.123Z', status: 'UP', latency: 31, region: 'eu-west-1' }],
+          checks: [
+            {
+              timestamp: '2026-11-20T12:00:00.123Z',
+              status: 'UP',
+              inconclusive: false,
+              latency: 31,
+              region: 'eu-west-1',
+            },
+          ],
         },
       ],
     },

@@ -27,6 +27,7 @@ export const MONITOR: Monitor = {
   source: 'platform/monitors',
   status: 'UP',
   statusSince: at('09:00:00.412'),
+  errorDetail: null,
   lastCheckedAt: at('12:00:00.123'),
   createdAt: at('08:59:58.001'),
   updatedAt: at('08:59:58.001'),
@@ -41,6 +42,8 @@ export const EVENT: Event = {
   statusCode: 503,
   errorReason: 'HTTP_503',
   errorDetail: 'expected 200, got status 503',
+  inconclusive: false,
+  hasResponse: true,
   region: 'eu-west-1',
   timestamp: at('12:00:00.123'),
   source: 'schedule',
@@ -110,6 +113,7 @@ export const INCIDENT: Incident = {
   resolvedAt: null,
   durationSeconds: 95,
   cause: 'HTTP_503',
+  errorDetail: 'expected 200, got status 503',
   region: 'eu-west-1',
 };
 

@@ -7,6 +7,7 @@ const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };
 const counts = (fields: Partial<CheckCounts>): CheckCounts => ({
   checks: 0,
   failures: 0,
+  inconclusive: 0,
   gaps: 0,
   latencies: new Map(),
   timedChecks: 0,
@@ -28,6 +29,7 @@ describe('counts of checks', () => {
     expect(addCounts([one, other, one])).toEqual({
       checks: 7,
       failures: 2,
+      inconclusive: 0,
       gaps: 4,
       latencies: new Map([
         [latencyBucket(10), 4],
@@ -40,7 +42,14 @@ describe('counts of checks', () => {
 
   test('of no checks have no uptime, latency or timings', () => {
     const nothing = addCounts([]);
-    expect(figuresOf(nothing)).toEqual({ uptime: null, checks: 0, failures: 0, gaps: 0, latency: null });
+    expect(figuresOf(nothing)).toEqual({
+      uptime: null,
+      checks: 0,
+      failures: 0,
+      inconclusive: 0,
+      gaps: 0,
+      latency: null,
+    });
     expect(averageTimings(nothing)).toBeNull();
     expect(figuresOf(counts({ gaps: 5 }))).toMatchObject({ uptime: null, gaps: 5 });
   });

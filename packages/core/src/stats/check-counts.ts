@@ -5,6 +5,8 @@ import { type LatencyHistogram, latencyQuantile, mergeHistograms } from './laten
 export interface CheckCounts {
   readonly checks: number;
   readonly failures: number;
+  /** Neither checks nor failures. */
+  readonly inconclusive: number;
   readonly gaps: number;
   readonly latencies: LatencyHistogram;
   /** Checks that got a response, and the total time of each phase. */
@@ -18,6 +20,7 @@ export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
   return {
     checks: sum(({ checks }) => checks),
     failures: sum(({ failures }) => failures),
+    inconclusive: sum(({ inconclusive }) => inconclusive),
     gaps: sum(({ gaps }) => gaps),
     latencies: mergeHistograms(counts.map(({ latencies }) => latencies)),
     timedChecks: sum(({ timedChecks }) => timedChecks),
@@ -26,12 +29,19 @@ export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
 }
 
 /** The figures that the API shows. */
-export function figuresOf({ checks, failures, gaps, latencies }: CheckCounts): StatsFigures {
+export function figuresOf({ checks, failures, inconclusive, gaps, latencies }: CheckCounts): StatsFigures {
   const p50 = latencyQuantile(latencies, 0.5);
   const p95 = latencyQuantile(latencies, 0.95);
   const p99 = latencyQuantile(latencies, 0.99);
   const latency = p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 };
-  return { uptime: checks === 0 ? null : (checks - failures) / checks, checks, failures, gaps, latency };
+  return {
+    uptime: checks === 0 ? null : (checks - failures) / checks,
+    checks,
+    failures,
+    inconclusive,
+    gaps,
+    latency,
+  };
 }
 
 /** Average phases in whole milliseconds; null if no check got a response. */

@@ -11,6 +11,7 @@ const monitor: MonitorState = {
   status: 'UP',
   probeRevision: 1,
   failureThreshold: 1,
+  recoveryThreshold: 1,
   intervalSeconds: 60,
   timeoutSeconds: 10,
 };
@@ -18,11 +19,13 @@ const monitor: MonitorState = {
 const region: RegionState = {
   region: 'eu',
   consecutiveFailures: 0,
+  recoveryPasses: null,
   lastResultAt: null,
   since: NOW,
   recentSlots: [],
   lastLatencyMs: null,
   lastErrorReason: null,
+  lastErrorDetail: null,
 };
 
 const down: CheckVerdict = {
@@ -33,6 +36,8 @@ const down: CheckVerdict = {
   status: 'DOWN',
   latencyMs: 0,
   errorReason: 'CONNECTION_REFUSED',
+  errorDetail: null,
+  network: null,
 };
 const up: CheckVerdict = { ...down, status: 'UP', latencyMs: 12, errorReason: null };
 

@@ -2,6 +2,7 @@ import type { CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/
 import {
   hasFreshResult,
   isEligible,
+  isFailing,
   evaluateStatus,
   type RegionVerdict,
   type StatusRules,
@@ -23,6 +24,7 @@ export interface RegionState extends RegionVerdict {
   readonly recentSlots: readonly number[];
   readonly lastLatencyMs: number | null;
   readonly lastErrorReason: ErrorReason | null;
+  readonly lastErrorDetail: string | null;
 }
 
 /** The part of a check's result that affects the status. `slot` is epoch milliseconds, null for a triggered check. */
@@ -34,14 +36,20 @@ export interface CheckVerdict {
   readonly status: CheckStatus;
   readonly latencyMs: number;
   readonly errorReason: ErrorReason | null;
+  readonly errorDetail: string | null;
+  /**
+   * The network of the region during a check that failed below HTTP: `unproven`, nothing is known yet; `isolated`, no canary responded.
+   * Null: a canary responded, the region has no canaries, or the check reached its target.
+   */
+  readonly network: 'unproven' | 'isolated' | null;
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped. Otherwise: the new state of its region (null: unchanged), of other regions that it
+ * The effect of one result. A `duplicate` is dropped, and an `unproven` one is not recorded before its network is known. Otherwise: the new state of its region (null: unchanged), of other regions that it
  * changes, and the new status of the monitor (null: unchanged).
  */
 export type CheckEffect =
-  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'duplicate' | 'unproven' }
   | {
       readonly kind: 'recorded';
       readonly region: RegionState | null;
@@ -71,14 +79,20 @@ export function applyCheck(
     return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 
+  if (check.network === 'isolated') {
+    return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
+  }
+
   const after: RegionState = {
     ...before,
+    ...streakAfter(monitor, before, check.status === 'UP'),
     recentSlots,
-    consecutiveFailures: check.status === 'UP' ? 0 : before.consecutiveFailures + 1,
     lastResultAt: timestamp,
     lastLatencyMs: check.latencyMs,
     lastErrorReason: check.errorReason,
+    lastErrorDetail: check.errorDetail,
   };
+  if (check.network === 'unproven' && isFailing(monitor, after)) return { kind: 'unproven' };
   const awaited = awaitOthers(monitor, regions, before, timestamp);
   if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, awaited, status: null };
 
@@ -86,6 +100,20 @@ export function applyCheck(
   const all = regions.map((region) => changed.get(region.region) ?? region);
   const status = evaluateStatus(monitor, monitor.status, all, timestamp, [after]);
   return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
+}
+
+/** The streak of a region after one more result. A failure restarts its recovery. */
+function streakAfter(
+  rules: StatusRules,
+  before: RegionVerdict,
+  passed: boolean,
+): Pick<RegionVerdict, 'consecutiveFailures' | 'recoveryPasses'> {
+  if (!passed) {
+    const recoveryPasses = before.recoveryPasses === null ? null : 0;
+    return { consecutiveFailures: before.consecutiveFailures + 1, recoveryPasses };
+  }
+  const passes = isFailing(rules, before) ? (before.recoveryPasses ?? 0) + 1 : rules.recoveryThreshold;
+  return { consecutiveFailures: 0, recoveryPasses: passes < rules.recoveryThreshold ? passes : null };
 }
 
 /** After all regions were silent, the first result would decide alone, so stale regions count as just assigned and keep their streaks. */

@@ -6,12 +6,13 @@ import { impliedStatus, type RegionVerdict } from './evaluate-status.ts';
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
 const NOW = 1_800_000_000_000;
-const rules = { failureThreshold: 3, intervalSeconds: 60, timeoutSeconds: 10 };
+const rules = { failureThreshold: 3, recoveryThreshold: 1, intervalSeconds: 60, timeoutSeconds: 10 };
 const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
 
 function region(consecutiveFailures: number, ageMs: number | null, assignedAgoMs = 0): RegionVerdict {
   return {
     consecutiveFailures,
+    recoveryPasses: null,
     lastResultAt: ageMs === null ? null : NOW - ageMs,
     since: NOW - assignedAgoMs,
   };
@@ -46,6 +47,7 @@ describe('impliedStatus', () => {
   const anyRegion = fc.record({
     consecutiveFailures: fc.nat(6),
     lastResultAt: fc.option(fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW })),
+    recoveryPasses: fc.constant(null),
     since: fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW }),
   });
 

@@ -3,6 +3,8 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 /** The settings of a monitor that decide its status; times in seconds. */
 export interface StatusRules {
   readonly failureThreshold: number;
+  /** Consecutive passes after which a failing region has recovered. */
+  readonly recoveryThreshold: number;
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
 }
@@ -10,6 +12,8 @@ export interface StatusRules {
 /** The last results of one region. Times are epoch milliseconds. */
 export interface RegionVerdict {
   readonly consecutiveFailures: number;
+  /** Consecutive passes of a region that still counts as failing; null if it does not, or has not passed since. */
+  readonly recoveryPasses: number | null;
   /** Null until the region reports: since it was assigned, its streak was reset, or all regions stopped reporting. */
   readonly lastResultAt: number | null;
   /** When the region was assigned, its streak was reset, or another region reported first after a silence of all. */
@@ -47,8 +51,15 @@ export function impliedStatus(
   const eligible = regions.filter((region) => isEligible(rules, region, now));
   const reported = eligible.filter((region) => region.lastResultAt !== null);
   if (reported.length === 0) return null;
-  const failing = reported.filter((region) => region.consecutiveFailures >= rules.failureThreshold).length;
+  const failing = reported.filter((region) => isFailing(rules, region)).length;
   return failing * 2 > eligible.length ? 'DOWN' : 'UP';
+}
+
+/** Whether a region fails: its streak has reached the threshold, and it has not recovered since. */
+export function isFailing(rules: StatusRules, region: RegionVerdict): boolean {
+  const { consecutiveFailures, recoveryPasses } = region;
+  if (consecutiveFailures >= rules.failureThreshold) return true;
+  return recoveryPasses !== null && recoveryPasses < rules.recoveryThreshold;
 }
 
 /** Whether a region counts: its last result, or else its assignment, is younger than three intervals and the timeout. */

@@ -3,15 +3,23 @@ import type { RegionState } from './apply-check.ts';
 import { coveredAfterCheck, type CoveredStatus, leaveMaintenance, maintenanceEntry } from './maintenance.ts';
 
 const NOW = 1_800_000_000_000;
-const rules = { failureThreshold: 1, intervalSeconds: 60, timeoutSeconds: 10, probeRevision: 1 };
+const rules = {
+  failureThreshold: 1,
+  recoveryThreshold: 1,
+  intervalSeconds: 60,
+  timeoutSeconds: 10,
+  probeRevision: 1,
+};
 const unchecked: RegionState = {
   region: 'eu',
   consecutiveFailures: 0,
+  recoveryPasses: null,
   lastResultAt: null,
   since: NOW,
   recentSlots: [],
   lastLatencyMs: null,
   lastErrorReason: null,
+  lastErrorDetail: null,
 };
 const passing: RegionState = { ...unchecked, lastResultAt: NOW - 5_000, lastLatencyMs: 12 };
 const failing: RegionState = {
@@ -64,12 +72,13 @@ describe('leaveMaintenance', () => {
       region: 'eu',
       latencyMs: 12,
       errorReason: null,
+      errorDetail: null,
     });
   });
 });
 
 test('maintenanceEntry names the first region of the monitor’s list, or the region that checks it', () => {
-  const expected = { latencyMs: 0, errorReason: null };
+  const expected = { latencyMs: 0, errorReason: null, errorDetail: null };
   expect(maintenanceEntry(['us', 'eu'], [passing, failing])).toEqual({ region: 'us', ...expected });
   expect(maintenanceEntry([], [passing])).toEqual({ region: 'eu', ...expected });
 });

@@ -1,6 +1,6 @@
 import type { ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { CheckEffect, MonitorState, RegionState } from './apply-check.ts';
-import { evaluateStatus, isEligible, type StatusRules } from './evaluate-status.ts';
+import { evaluateStatus, isEligible, isFailing, type StatusRules } from './evaluate-status.ts';
 
 /** A status that maintenance can cover. */
 export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
@@ -10,6 +10,8 @@ export interface DecidingCheck {
   readonly region: string;
   readonly latencyMs: number;
   readonly errorReason: ErrorReason | null;
+  /** `errorReason` in words. */
+  readonly errorDetail: string | null;
 }
 
 /**
@@ -27,12 +29,13 @@ export function decidingCheck(
     (isEligible(rules, region, now) ? 2 : 0) + (status === 'UP' && region.consecutiveFailures === 0 ? 1 : 0);
   const [best] = regions
     .filter((region) => region.lastResultAt !== null)
-    .filter((region) => region.consecutiveFailures >= rules.failureThreshold === (status === 'DOWN'))
+    .filter((region) => isFailing(rules, region) === (status === 'DOWN'))
     .toSorted((one, other) => rank(other) - rank(one) || (other.lastResultAt ?? 0) - (one.lastResultAt ?? 0));
   return {
     region: best?.region ?? regions[0]?.region ?? '',
     latencyMs: best?.lastLatencyMs ?? 0,
     errorReason: best?.lastErrorReason ?? null,
+    errorDetail: best?.lastErrorDetail ?? null,
   };
 }
 
@@ -49,7 +52,7 @@ export interface MaintenanceExit {
  * @param named the monitor's own list of regions, empty for the default region
  */
 export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
-  return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null };
+  return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null, errorDetail: null };
 }
 
 /**

@@ -7,10 +7,15 @@ fc.configureGlobal(PROPERTY_PARAMETERS);
 
 const NOW = 1_800_000_000_000;
 const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
-const rules = { failureThreshold: 3, intervalSeconds: 60, timeoutSeconds: 10 };
+const rules = { failureThreshold: 3, recoveryThreshold: 1, intervalSeconds: 60, timeoutSeconds: 10 };
 
 function region(consecutiveFailures: number, ageMs: number | null = 0): RegionVerdict {
-  return { consecutiveFailures, lastResultAt: ageMs === null ? null : NOW - ageMs, since: NOW };
+  return {
+    consecutiveFailures,
+    recoveryPasses: null,
+    lastResultAt: ageMs === null ? null : NOW - ageMs,
+    since: NOW,
+  };
 }
 const [passing, failing, unreported] = [region(0), region(3), region(0, null)];
 
@@ -29,6 +34,7 @@ test.each<[string, RegionVerdict[], 'UP' | 'DOWN' | null]>([
 
 const anyRegion = fc.record({
   consecutiveFailures: fc.nat(4),
+  recoveryPasses: fc.constant(null),
   lastResultAt: fc.option(fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW })),
   since: fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW }),
 });

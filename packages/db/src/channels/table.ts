@@ -32,6 +32,8 @@ export const channels = pgTable(
     failingSince: instant('failing_since'),
     /** The last failed attempt; counts only while `failingSince` is set. */
     lastFailedAt: instant('last_failed_at'),
+    /** Attempts to it that may run at the same time, across all notifiers; it adapts to the receiver. */
+    attemptLimit: t.integer('attempt_limit').notNull().default(10),
     /** Not null: deleted. The row stays until `deleteFinished` has deleted its deliveries. */
     deletedAt: instant('deleted_at'),
     createdAt: instant('created_at').notNull().default(clockNow),

@@ -11,7 +11,7 @@ const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
 const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map(toText).join(', '));
 
 /** The columns of `check_rollups` in the order of `hourlyCounts`. */
-export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
+export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, inconclusive, gaps, latency_buckets, latency_counts, timed_checks,
   ${forPhases((phase) => `${phase}_sum_ms`)}`;
 
 /** Whole hours, in epoch milliseconds. */
@@ -36,7 +36,9 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
   return sql`
     with checked as (
       select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
-        count(*) as checks, count(*) filter (where e.status = 'DOWN') as failures,
+        count(*) filter (where not e.inconclusive) as checks,
+        count(*) filter (where e.status = 'DOWN' and not e.inconclusive) as failures,
+        count(*) filter (where e.inconclusive) as inconclusive,
         count(e.first_byte_ms) as timed_checks,
         ${forPhases((phase) => `sum(e.${phase}_ms) filter (where e.first_byte_ms is not null) as ${phase}_ms`)}
       from events e where ${counted} group by 1, 2, 3),
@@ -70,6 +72,7 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
       group by 1, 2, 3)
     select monitor_id, region, hour,
       coalesce(c.checks, 0)::int as checks, coalesce(c.failures, 0)::int as failures,
+      coalesce(c.inconclusive, 0)::int as inconclusive,
       (coalesce(p.slots, 0) - coalesce(v.slots, 0))::int as gaps,
       coalesce(l.latency_buckets, '{}') as latency_buckets, coalesce(l.latency_counts, '{}') as latency_counts,
       coalesce(c.timed_checks, 0)::int as timed_checks,
@@ -77,7 +80,7 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
     from checked c full join planned p using (monitor_id, region, hour)
     left join covered v using (monitor_id, region, hour)
     left join latencies l using (monitor_id, region, hour)
-    where c.checks > 0 or p.slots > coalesce(v.slots, 0)`;
+    where c.checks > 0 or c.inconclusive > 0 or p.slots > coalesce(v.slots, 0)`;
 }
 
 /** The start of the UTC hour, whatever the session's time zone. */
@@ -116,6 +119,7 @@ const countsRow = z.object({
   start: z.number(),
   checks: z.number(),
   failures: z.number(),
+  inconclusive: z.number(),
   gaps: z.number(),
   timedChecks: z.number(),
   buckets: z.array(z.number()).nullable(),
@@ -149,7 +153,8 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
         from hourly h, unnest(h.latency_buckets, h.latency_counts) as u (bucket, count) group by 1, 2, 3
       ) merged group by 1, 2)
     select region, ${epochMs(sql`start`)} as start, l.buckets, l.counts,
-      sum(checks)::float8 as checks, sum(failures)::float8 as failures, sum(gaps)::float8 as gaps,
+      sum(checks)::float8 as checks, sum(failures)::float8 as failures,
+      sum(inconclusive)::float8 as inconclusive, sum(gaps)::float8 as gaps,
       sum(timed_checks)::float8 as timed_checks,
       ${forPhases((phase) => `sum(${phase}_sum_ms)::float8 as ${phase}`)}
     from hourly left join latencies l using (region, start)

@@ -14,6 +14,8 @@ export const checkRollups = pgTable(
     hour: instant('hour').notNull(),
     checks: t.integer('checks').notNull(),
     failures: t.integer('failures').notNull(),
+    /** Neither checks nor failures: the region had no network. */
+    inconclusive: t.integer('inconclusive').notNull().default(0),
     /** Planned slots of the hour without a check. */
     gaps: t.integer('gaps').notNull(),
     /** Latencies of the checks that got a response: buckets of `LATENCY_BOUNDS`, and the number of checks in each. */

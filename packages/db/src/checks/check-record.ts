@@ -10,12 +10,20 @@ export interface CheckRecord extends CheckVerdict {
   /** The trigger that requested this check; null for a scheduled one. */
   readonly triggerId: string | null;
   readonly statusCode: number | null;
-  readonly errorDetail: string | null;
   readonly timings: Timings;
   /** Null if the check saw no certificate. */
   readonly certificateExpiresAt: Date | null;
+  /** What the target sent to a failed check, kept if it is the first one of its region; null without a response. */
+  readonly response: FailedResponse | null;
   /** The trace context of the check, for the deliveries that may follow; absent without tracing. */
   readonly traceparent?: string;
+}
+
+/** The response to a failed check. Header values that equal a secret of the monitor are redacted. */
+export interface FailedResponse {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The first 4 KiB, as text; null if none was received. */
+  readonly body: string | null;
 }
 
 /** A result that was recorded as an event. */
@@ -33,10 +41,10 @@ interface RecordedOutcome {
 
 /**
  * A result that was dropped as a `duplicate` of a recorded slot, or because its monitor is `gone`; `busy` if another session, or an earlier
- * result of the batch, holds the monitor: try again.
+ * result of the batch, holds the monitor: try again. `unproven`: to be recorded once the network of its region is known.
  */
 export interface DroppedCheck {
-  readonly kind: 'duplicate' | 'gone' | 'busy';
+  readonly kind: 'duplicate' | 'gone' | 'busy' | 'unproven';
 }
 
 export type CheckOutcome = RecordedOutcome | DroppedCheck;

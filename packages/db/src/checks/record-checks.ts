@@ -64,17 +64,18 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   const entersMaintenance = monitor.covered && monitor.status !== 'MAINTENANCE';
   const state = entersMaintenance ? { ...monitor, status: 'MAINTENANCE' as const } : monitor;
   const effect = applyCheck(state, monitor.regions, check, monitor.clock.peek());
-  if (effect.kind === 'duplicate') return effect;
+  if (effect.kind !== 'recorded') return effect;
 
   const timestamp = monitor.clock.next();
   monitor.touched = true;
   if (entersMaintenance) enterMaintenance(monitor);
-  if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
+  if (check.urlOverride === null && check.network !== 'isolated') monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
   if (effect.status !== null) {
-    const { region, latencyMs, errorReason, traceparent } = check;
+    const { region, latencyMs, errorReason, errorDetail, traceparent } = check;
     const announced = isAnnounced(monitor.status, effect.status);
-    changeStatus(monitor, { to: effect.status, announced, region, latencyMs, errorReason, traceparent });
+    const cause = { region, latencyMs, errorReason, errorDetail, traceparent };
+    changeStatus(monitor, { to: effect.status, announced, ...cause });
   }
   const monitorId = monitor.id;
   const regions: RegionUpdate[] = effect.awaited.map((state) => {

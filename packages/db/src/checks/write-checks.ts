@@ -18,6 +18,7 @@ const EVENT_COLUMNS: Columns<Recorded> = {
   status_code: ['int', ({ check }) => check.statusCode],
   error_reason: ['text', ({ check }) => check.errorReason],
   error_detail: ['text', ({ check }) => check.errorDetail],
+  inconclusive: ['bool', ({ check }) => check.network === 'isolated'],
   region: ['text', ({ check }) => check.region],
   source: ['text', ({ check }) => check.source],
   slot: ['timestamptz', ({ check }) => check.slot],
@@ -42,20 +43,24 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
   await tx.execute(sql`${prepared}
     update monitor_regions r set
       consecutive_failures = u.failures,
+      recovery_passes = u.recovery_passes,
       last_result_at = u.result_at,
       since = u.since,
       last_latency_ms = u.latency,
       last_error_reason = u.reason,
+      last_error_detail = u.detail,
       recent_slots = u.slots::bigint[],
       certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at)
     from ${tableOf('u', updates, {
       monitor_id: ['uuid', ({ monitorId }) => monitorId],
       region: ['text', ({ state }) => state.region],
       failures: ['int', ({ state }) => state.consecutiveFailures],
+      recovery_passes: ['int', ({ state }) => state.recoveryPasses],
       result_at: ['timestamptz', ({ state }) => state.lastResultAt],
       since: ['timestamptz', ({ state }) => state.since],
       latency: ['int', ({ state }) => state.lastLatencyMs],
       reason: ['text', ({ state }) => state.lastErrorReason],
+      detail: ['text', ({ state }) => state.lastErrorDetail],
       slots: ['text', ({ state }) => `{${state.recentSlots.join(',')}}`],
       certificate: ['timestamptz', ({ certificateExpiresAt }) => certificateExpiresAt],
     })}

@@ -14,11 +14,22 @@ const DAY_MS = 86_400_000;
 
 /** The wire record of an event, with the monitor's current name and runbook URL. */
 export function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>): Event {
-  const { latencyMs, slot: _, dnsMs: dns, tcpMs: tcp, tlsMs: tls, firstByteMs, downloadMs, ...same } = row;
+  const {
+    latencyMs,
+    slot: _,
+    sealedResponse,
+    dnsMs: dns,
+    tcpMs: tcp,
+    tlsMs: tls,
+    firstByteMs,
+    downloadMs,
+    ...same
+  } = row;
   return toWire({
     ...same,
     monitorName: monitor.name,
     latency: latencyMs,
+    hasResponse: sealedResponse !== null,
     timings: { dns, tcp, tls, firstByte: firstByteMs, download: downloadMs },
     runbookUrl: monitor.runbookUrl,
   });
@@ -104,6 +115,7 @@ const recentChecks = z.object({
     z.object({
       timestamp: z.number().transform((time) => new Date(time).toISOString()),
       status: z.enum(CHECK_STATUSES),
+      inconclusive: z.boolean(),
       latency: z.number(),
       region: z.string(),
     }),
@@ -126,9 +138,9 @@ export async function listRecentChecks(
   return query(db, recentChecks)`
     select m.id as monitor_id, array(
       select jsonb_build_object(
-        'timestamp', ${epochMs(sql`c.timestamp`)}, 'status', c.status, 'latency', c.latency_ms, 'region', c.region)
+        'timestamp', ${epochMs(sql`c.timestamp`)}, 'status', c.status, 'inconclusive', c.inconclusive, 'latency', c.latency_ms, 'region', c.region)
       from (
-        select e.timestamp, e.status, e.latency_ms, e.region from events e
+        select e.timestamp, e.status, e.inconclusive, e.latency_ms, e.region from events e
         where e.monitor_id = m.id and e.timestamp > ${from} and e.timestamp < ${to} and e.url is null
         order by e.timestamp desc limit ${checks}) c
       order by c.timestamp) as checks

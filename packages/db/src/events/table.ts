@@ -14,6 +14,10 @@ export const events = pgTable(
     statusCode: t.integer('status_code'),
     errorReason: t.text('error_reason').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
+    /** The check failed while its region had no network: it counts for no status and no statistics. */
+    inconclusive: t.boolean('inconclusive').notNull().default(false),
+    /** What the target sent: kept of the first failed check of a region. */
+    sealedResponse: t.text('sealed_response'),
     region: t.text('region').notNull(),
     source: t.text('source').$type<CheckSource>().notNull(),
     /** The planned time of a scheduled check; null for a triggered one. */

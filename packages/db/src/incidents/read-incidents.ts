@@ -17,6 +17,7 @@ const wireColumns = {
   durationSeconds: sql<number>`greatest(0,
     floor(extract(epoch from coalesce(${incidents.resolvedAt}, clock_timestamp()) - ${incidents.openedAt})))::float8`,
   cause: incidents.cause,
+  errorDetail: incidents.errorDetail,
   region: incidents.region,
 };
 

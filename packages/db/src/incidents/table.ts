@@ -18,6 +18,7 @@ export const incidents = pgTable(
     /** Null while the incident is open. */
     resolvedAt: instant('resolved_at'),
     cause: t.text('cause').$type<ErrorReason>(),
+    errorDetail: t.text('error_detail'),
     region: t.text('region').notNull(),
   }),
   (table) => [

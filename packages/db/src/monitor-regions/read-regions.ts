@@ -1,7 +1,7 @@
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import { GRACE_MS } from '@tocsin/core/schedule/slots';
 import type { RegionState } from '@tocsin/core/status/apply-check';
-import { isEligible, type StatusRules } from '@tocsin/core/status/evaluate-status';
+import { isEligible, isFailing, type StatusRules } from '@tocsin/core/status/evaluate-status';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
@@ -12,13 +12,23 @@ import { type MonitorRegionRow, monitorRegions } from './table.ts';
 
 /** The row of a region as the rules see it. */
 export function toRegionState(row: MonitorRegionRow): RegionState {
-  const { region, consecutiveFailures, recentSlots, lastLatencyMs, lastErrorReason } = row;
-  return {
+  const {
     region,
     consecutiveFailures,
+    recoveryPasses,
     recentSlots,
     lastLatencyMs,
     lastErrorReason,
+    lastErrorDetail,
+  } = row;
+  return {
+    region,
+    consecutiveFailures,
+    recoveryPasses,
+    recentSlots,
+    lastLatencyMs,
+    lastErrorReason,
+    lastErrorDetail,
     lastResultAt: row.lastResultAt?.getTime() ?? null,
     since: row.since.getTime(),
   };
@@ -30,10 +40,10 @@ export async function listMonitorRegions(
   accountId: string,
   id: string,
 ): Promise<MonitorRegion[]> {
-  const { failureThreshold, intervalSeconds, timeoutSeconds } = monitors;
+  const { failureThreshold, recoveryThreshold, intervalSeconds, timeoutSeconds } = monitors;
   const rows = await db
     .select({
-      rules: { failureThreshold, intervalSeconds, timeoutSeconds },
+      rules: { failureThreshold, recoveryThreshold, intervalSeconds, timeoutSeconds },
       region: monitorRegions,
       now: epochMs(sql`clock_timestamp()`),
     })
@@ -53,7 +63,7 @@ function toMonitorRegion(rules: StatusRules, row: MonitorRegionRow, now: number)
   return {
     region,
     status: reported ? (consecutiveFailures === 0 ? 'UP' : 'DOWN') : null,
-    failing: reported && consecutiveFailures >= rules.failureThreshold,
+    failing: reported && isFailing(rules, state),
     consecutiveFailures,
     lastCheckedAt: row.lastResultAt?.toISOString() ?? null,
     eligible: isEligible(rules, state, now),

@@ -15,13 +15,30 @@ export const monitorRegions = pgTable(
     /** When the region was assigned, its streak was reset, or another region reported first after a silence of all regions. */
     since: instant('since').notNull().default(clockNow),
     consecutiveFailures: t.integer('consecutive_failures').notNull().default(0),
+    /** Consecutive passes of a region that still counts as failing; null: it does not, or its last check failed at the threshold. */
+    recoveryPasses: t.integer('recovery_passes'),
+    /** The last conclusive result. */
     lastResultAt: instant('last_result_at'),
+    /** The last result, conclusive or not. */
+    lastCheckedAt: instant('last_checked_at'),
     lastLatencyMs: t.integer('last_latency_ms'),
     lastErrorReason: t.text('last_error_reason').$type<ErrorReason>(),
+    lastErrorDetail: t.text('last_error_detail'),
     /** From the last hop of the last check with a TLS connection; null: none since the URL was set. */
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
     recentSlots: t.bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
+    /** Counters of recorded checks, without those of another URL. They never decrease. */
+    upChecks: t.bigint('up_checks', { mode: 'number' }).notNull().default(0),
+    downChecks: t.bigint('down_checks', { mode: 'number' }).notNull().default(0),
+    inconclusiveChecks: t.bigint('inconclusive_checks', { mode: 'number' }).notNull().default(0),
+    /** Of the checks with a response, by bucket of `DURATION_BOUNDS_MS`; the last one has no bound. */
+    durationCounts: t
+      .bigint('duration_counts', { mode: 'number' })
+      .array()
+      .notNull()
+      .default([0, 0, 0, 0, 0, 0, 0, 0]),
+    durationSumMs: t.bigint('duration_sum_ms', { mode: 'number' }).notNull().default(0),
   }),
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region] }),

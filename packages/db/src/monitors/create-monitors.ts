@@ -1,5 +1,5 @@
 import { AppError } from '@tocsin/contracts/errors';
-import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { type Monitor, type MonitorInput, MONITOR_DEFAULTS } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
@@ -18,7 +18,7 @@ export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
 
 /** What a repeated request gets besides its own input. */
 interface StoredMonitor {
-  readonly given: Omit<Monitor, keyof MonitorInput>;
+  readonly given: Omit<Monitor, keyof MonitorInput | 'errorDetail'>;
   readonly version: string;
 }
 
@@ -44,7 +44,11 @@ export async function createMonitor(
       const stored = request && (await findResult<StoredMonitor>(tx, request));
       if (stored) {
         const { id, ...given } = stored.given;
-        return { monitor: { id, ...input, ...given }, version: stored.version, regions: null };
+        return {
+          monitor: { id, ...input, errorDetail: null, ...given },
+          version: stored.version,
+          regions: null,
+        };
       }
       const written = firstOf(await insertMonitors({ tx, secrets, accountId, defaultRegion }, [input]));
       const created = toWritten(context, written);
@@ -62,9 +66,15 @@ export async function createMonitor(
     });
 }
 
-/** Without a default that earlier releases did not know: a request that one of them stored is still the same. */
-function fingerprinted({ labels, ...input }: MonitorInput): Partial<MonitorInput> {
-  return Object.keys(labels).length > 0 ? { ...input, labels } : input;
+/** Without the defaults that earlier releases did not know: a request that one of them stored is still the same. */
+function fingerprinted(given: MonitorInput): Partial<MonitorInput> {
+  const { labels, retryInterval, recoveryThreshold, ...input } = given;
+  return {
+    ...input,
+    ...(Object.keys(labels).length > 0 && { labels }),
+    ...(retryInterval !== MONITOR_DEFAULTS.retryInterval && { retryInterval }),
+    ...(recoveryThreshold !== MONITOR_DEFAULTS.recoveryThreshold && { recoveryThreshold }),
+  };
 }
 
 /** Writes new monitors with status PENDING, see `writeMonitors`. */

@@ -21,7 +21,7 @@ export interface IdentifiedInput extends Readonly<Pick<MonitorRow, 'id' | 'revis
 
 /** The columns of a write. Header values and the body are sealed; every other field is stored as it is. */
 function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secrets: SecretBox) {
-  const { interval, timeout, headers, body, ...same } = pick(input, FIELDS);
+  const { interval, timeout, retryInterval, headers, body, ...same } = pick(input, FIELDS);
   return {
     id,
     revision,
@@ -29,6 +29,7 @@ function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secre
     ...same,
     intervalSeconds: interval,
     timeoutSeconds: timeout,
+    retryIntervalSeconds: retryInterval,
     sealedHeaders: headers && mapValues(headers, (value) => secrets.encrypt(value)),
     sealedBody: body === null ? null : secrets.encrypt(body),
   };
@@ -90,6 +91,7 @@ export function readInput(
     type: row.type as MonitorInput['type'],
     interval: row.intervalSeconds,
     timeout: row.timeoutSeconds,
+    retryInterval: row.retryIntervalSeconds,
     headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
     body: row.sealedBody === null ? null : decrypt(row.sealedBody),
   };
@@ -156,6 +158,7 @@ export function toMonitor(
     ...shown,
     status: row.status,
     statusSince: row.statusSince.toISOString(),
+    errorDetail: row.errorDetail,
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),

@@ -25,6 +25,9 @@ export const monitors = pgTable(
     sealedBody: t.text('sealed_body'),
     assertions: t.jsonb('assertions').$type<Assertions>(),
     failureThreshold: t.integer('failure_threshold').notNull(),
+    /** Null: no extra checks while a region fails. */
+    retryIntervalSeconds: t.integer('retry_interval_seconds'),
+    recoveryThreshold: t.integer('recovery_threshold').notNull().default(1),
     /** As given; empty means the default region. */
     regions: t.text('regions').array().notNull(),
     runbookUrl: t.text('runbook_url'),
@@ -39,6 +42,10 @@ export const monitors = pgTable(
     statusSince: instant('status_since').notNull().default(clockNow),
     /** The status that maintenance covers; null without maintenance. */
     statusBeforeMaintenance: t.text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
+    /** Why it is DOWN, in words; null for any other status. */
+    errorDetail: t.text('error_detail'),
+    /** Incidents opened so far, including deleted ones. */
+    incidentCount: t.bigint('incident_count', { mode: 'number' }).notNull().default(0),
     lastCheckedAt: instant('last_checked_at'),
     /** The monitor's clock: the last stamp of an event or a webhook event. */
     lastTimestamp: instant('last_timestamp'),

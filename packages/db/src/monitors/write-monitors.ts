@@ -18,7 +18,7 @@ const MAX_BATCH_SIZE = 500;
 /** A change of these fields changes what is probed. */
 const PROBE_FIELDS = ['url', 'method', 'headers', 'body', 'assertions', 'timeout'] as const;
 /** A change of these fields may change the status at once. */
-const STATUS_FIELDS = ['regions', 'failureThreshold'] as const;
+const STATUS_FIELDS = ['regions', 'failureThreshold', 'recoveryThreshold'] as const;
 
 export interface WriteScope {
   readonly tx: Transaction;
@@ -135,8 +135,8 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
 async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`
-    update monitor_regions set consecutive_failures = 0, last_result_at = null, last_latency_ms = null,
-      last_error_reason = null, since = ${clockNow},
+    update monitor_regions set consecutive_failures = 0, recovery_passes = null, last_result_at = null,
+      last_latency_ms = null, last_error_reason = null, last_error_detail = null, since = ${clockNow},
       certificate_expires_at = case when monitor_id <> all(${arrayOf('uuid', retargeted)}) then certificate_expires_at end
     where monitor_id = any(${arrayOf('uuid', probed)})`);
 }

@@ -26,6 +26,7 @@ const monitorState = z.object({
   /** The status that maintenance covers; null without maintenance. */
   statusBeforeMaintenance: z.enum(['PENDING', 'UP', 'DOWN']).nullable(),
   failureThreshold: z.number(),
+  recoveryThreshold: z.number(),
   intervalSeconds: z.number(),
   timeoutSeconds: z.number(),
   revision: z.number(),
@@ -69,7 +70,7 @@ export async function lockMonitors(
 ): Promise<Map<string, LockedMonitor>> {
   const rows = await query(tx, monitorState)`${prepared}
     select id, account_id, name, runbook_url, regions as named_regions, status,
-      status_before_maintenance, failure_threshold,
+      status_before_maintenance, failure_threshold, recovery_threshold,
       interval_seconds, timeout_seconds, revision, probe_revision,
       ${epochMs(sql`last_timestamp`)} as last_timestamp, floor(${epochMs(sql`clock_timestamp()`)}) as now,
       exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered

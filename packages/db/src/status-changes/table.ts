@@ -30,6 +30,8 @@ export const statusChanges = pgTable(
     fromStatus: t.text('from_status').$type<MonitorStatus>().notNull(),
     toStatus: t.text('to_status').$type<MonitorStatus>().notNull(),
     region: t.text('region').notNull(),
+    /** Why the monitor is DOWN, in words; null for any other status. */
+    errorDetail: t.text('error_detail'),
     timestamp: instant('timestamp').notNull(),
     webhookEvents: t.jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
     /** The channels assigned when the status changed. */

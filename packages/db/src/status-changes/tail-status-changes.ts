@@ -30,6 +30,7 @@ export async function tailStatusChanges(
       timestamp: statusChanges.timestamp,
       region: statusChanges.region,
       errorReason: errorReason.as('error_reason'),
+      errorDetail: statusChanges.errorDetail,
     })
     .from(statusChanges)
     .where(

@@ -40,6 +40,7 @@ export async function writeStatuses(
       status = u.status,
       status_since = coalesce(u.status_since, m.status_since),
       status_before_maintenance = u.status_before,
+      error_detail = case when u.status_since is null then m.error_detail else u.error_detail end,
       last_checked_at = coalesce(u.checked_at, m.last_checked_at),
       last_timestamp = u.last_timestamp
     from ${tableOf('u', touched, {
@@ -47,6 +48,7 @@ export async function writeStatuses(
       status: ['text', (monitor) => monitor.status],
       status_since: ['timestamptz', (monitor) => written.get(monitor.id)?.timestamp ?? null],
       status_before: ['text', (monitor) => monitor.statusBeforeMaintenance],
+      error_detail: ['text', ({ change }) => (change?.to === 'DOWN' ? change.errorDetail : null)],
       checked_at: ['timestamptz', (monitor) => monitor.lastCheckedAt],
       last_timestamp: ['timestamptz', (monitor) => monitor.clock.last],
     })}
@@ -71,8 +73,17 @@ async function writeChanges(tx: Transaction, changes: readonly Change[]) {
   // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
   const opened = rows.flatMap(({ change: { to, announced, errorReason }, isOpen, row }) => {
     if (to !== 'DOWN' || !announced || isOpen) return [];
-    const { accountId, monitorId, timestamp: openedAt, region } = row;
-    return [{ accountId, monitorId, openedAt, region, cause: errorReason ?? ('UNKNOWN_ERROR' as const) }];
+    const { accountId, monitorId, timestamp: openedAt, region, errorDetail } = row;
+    return [
+      {
+        accountId,
+        monitorId,
+        openedAt,
+        region,
+        cause: errorReason ?? ('UNKNOWN_ERROR' as const),
+        errorDetail,
+      },
+    ];
   });
   if (opened.length > 0) await tx.insert(incidents).values(opened);
   const resolved = rows.filter(({ change, isOpen }) => change.to === 'UP' && isOpen);
@@ -121,6 +132,7 @@ function toRow(
     fromStatus: change.from,
     toStatus: change.to,
     region: change.region,
+    errorDetail: change.to === 'DOWN' ? change.errorDetail : null,
     timestamp,
     webhookEvents,
     channelIds: channels.map(({ channelId }) => channelId),

@@ -76,13 +76,13 @@ describe('update', () => {
   test('without changes: 200, no revision, no new schedule', async () => {
     const before = await newMonitor(api, { ...FULL_MONITOR, externalId: 'same' });
     const touches = api.touched.length;
-    const { id, status, statusSince, lastCheckedAt, createdAt, updatedAt, ...input } = before;
+    const { id, status, statusSince, errorDetail, lastCheckedAt, createdAt, updatedAt, ...input } = before;
     for (const body of [{}, undefined, { name: ' Shop ' }, input]) {
       const request = api.as().put(`${MONITORS}/${id}`);
       const response = await (body === undefined ? request : request.send(body));
       expect([response.status, response.body]).toEqual([200, { monitor: before }]);
     }
-    expect([status, statusSince, lastCheckedAt, createdAt, updatedAt]).not.toContain(undefined);
+    expect([status, statusSince, errorDetail, lastCheckedAt, createdAt, updatedAt]).not.toContain(undefined);
     expect(await revisionOf(id)).toBe(1);
     expect(api.touched).toHaveLength(touches);
   });

@@ -26,6 +26,9 @@ function toRegion(region: string, monitors: number, load: RegionLoad | null): Re
     waiting: load?.waiting ?? null,
     lagSeconds: load === null ? null : Math.floor(load.lagMs / 1_000),
     monitors,
+    health: 'unknown',
+    since: null,
+    canaryMonitorIds: [],
     served: load === null ? null : load.workers > 0,
   };
 }

@@ -60,6 +60,8 @@ export function runCheck(
       const outcome = await recorder.record({
         ...request,
         ...result,
+        network: null,
+        response: null,
         monitorId,
         revision,
         ...(traceparent !== undefined && { traceparent }),

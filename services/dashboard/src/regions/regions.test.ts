@@ -2,7 +2,17 @@ import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/routes';
 import { byUrgency, regionState } from './regions.ts';
 
-const serving: Region = { region: 'eu', workers: 2, waiting: 0, lagSeconds: 0, monitors: 3, served: true };
+const serving: Region = {
+  region: 'eu',
+  workers: 2,
+  waiting: 0,
+  lagSeconds: 0,
+  monitors: 3,
+  served: true,
+  health: 'unknown',
+  since: null,
+  canaryMonitorIds: [],
+};
 
 test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   ['with workers', {}, 'serving'],

@@ -132,6 +132,22 @@ const ASSERTIONS = {
     Value: ({ monitor: { failureThreshold: count } }) =>
       count === 1 ? '1 failure' : `${count} consecutive failures`,
   },
+  retryInterval: {
+    label: 'Retry interval (seconds)',
+    help: 'Time until the next check while a region fails but has not reached the failure threshold.',
+    control: 'number',
+    limits: LIMITS.retryIntervalSeconds,
+    Value: ({ monitor: { retryInterval: seconds } }) => (seconds === null ? 'None' : `${seconds} s`),
+  },
+  recoveryThreshold: {
+    label: 'Recovery threshold',
+    help: 'Consecutive passing checks until a failing region counts as recovered.',
+    control: 'number',
+    limits: LIMITS.recoveryThreshold,
+    required: true,
+    Value: ({ monitor: { recoveryThreshold: count } }) =>
+      count === 1 ? '1 passing check' : `${count} consecutive passing checks`,
+  },
   'assertions.bodyContains': {
     label: 'Body contains',
     help: 'Searches the first MiB of the response.',

@@ -14,7 +14,7 @@ afterEach(() => {
 
 function checkOf(second: number): RecentCheck {
   const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
-  return { timestamp, status: 'UP', latency: second, region: 'default' };
+  return { timestamp, status: 'UP', inconclusive: false, latency: second, region: 'default' };
 }
 
 function eventOf(monitorId: string, second: number, url: string | null = null): Event {

@@ -15,7 +15,7 @@ import {
 
 function checkOf(second: number, fields: Partial<RecentCheck> = {}): RecentCheck {
   const timestamp = new Date(Date.UTC(2026, 2, 1, 12, 0, second)).toISOString();
-  return { timestamp, status: 'UP', latency: 100, region: 'default', ...fields };
+  return { timestamp, status: 'UP', inconclusive: false, latency: 100, region: 'default', ...fields };
 }
 
 const failed = { status: 'DOWN', latency: 0 } as const;
@@ -89,6 +89,7 @@ function recentOf(monitorId: string, latencies: number[]): RecentChecks {
   const checks = latencies.map((latency) => ({
     timestamp: '2026-03-01T12:00:00.000Z',
     status: latency === 0 ? ('DOWN' as const) : ('UP' as const),
+    inconclusive: false,
     latency,
     region: 'default',
   }));

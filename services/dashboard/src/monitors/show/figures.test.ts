@@ -27,9 +27,11 @@ test.each([
 });
 
 test('describes failures and gaps only if there are any', () => {
-  const figures = { uptime: 1, checks: 2_880, failures: 0, gaps: 0, latency: null };
+  const figures = { uptime: 1, checks: 2_880, failures: 0, inconclusive: 0, gaps: 0, latency: null };
   expect(describeChecks(figures)).toBe('2,880 checks');
-  expect(describeChecks({ ...figures, checks: 1, failures: 1, gaps: 1 })).toBe('1 check, 1 failed, 1 gap');
+  expect(describeChecks({ ...figures, checks: 1, failures: 1, inconclusive: 0, gaps: 1 })).toBe(
+    '1 check, 1 failed, 1 gap',
+  );
   expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 gaps');
 });
 
@@ -69,7 +71,7 @@ describe('soonestExpiry', () => {
   });
 });
 
-const FIGURES = { uptime: 1, checks: 3, failures: 0, gaps: 0, latency: null };
+const FIGURES = { uptime: 1, checks: 3, failures: 0, inconclusive: 0, gaps: 0, latency: null };
 const NOW: MonitorRegion = {
   region: 'eu',
   status: 'UP',

@@ -8,6 +8,7 @@ function bucketsOf(count: number, hours: number, highest = 0): MonitorStats['ser
     uptime: null,
     checks: 0,
     failures: 0,
+    inconclusive: 0,
     gaps: 0,
     latency: null,
     timings: index === 1 ? { dns: highest - 10, tcp: 1, tls: 2, firstByte: 3, download: 4 } : null,

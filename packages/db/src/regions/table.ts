@@ -1,0 +1,34 @@
+import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { clockNow, instant } from '../database/sql.ts';
+import { monitorId } from '../monitors/table.ts';
+import { accountId } from '../users/table.ts';
+
+/** The monitors that show whether a region has a network. An account has its own, so that no other account decides for it. */
+export const regionCanaries = pgTable(
+  'region_canaries',
+  (t) => ({
+    accountId: accountId(),
+    region: t.text('region').notNull(),
+    monitorId: monitorId(),
+  }),
+  (table) => [primaryKey({ columns: [table.accountId, table.region, table.monitorId] })],
+);
+
+/**
+ * Checkers that have lost the network: each renews its row while no canary responds. A row that ended, or expired with its checker, is
+ * deleted once the checks that follow it are in the queue.
+ */
+export const regionIsolations = pgTable(
+  'region_isolations',
+  (t) => ({
+    accountId: accountId(),
+    region: t.text('region').notNull(),
+    /** A random id of the checker process. */
+    checkerId: t.uuid('checker_id').notNull(),
+    since: instant('since').notNull().default(clockNow),
+    renewedAt: instant('renewed_at').notNull().default(clockNow),
+    /** When a canary responded again; null until then. */
+    endedAt: instant('ended_at'),
+  }),
+  (table) => [primaryKey({ columns: [table.accountId, table.region, table.checkerId] })],
+);
