@@ -42,6 +42,12 @@ export class PhaseClock {
   #headAt: number | null = null;
   #bodyAt: number | null = null;
   #isSecure = false;
+  readonly #isNamed: boolean;
+
+  /** @param isNamed whether the host is a name, which is looked up first */
+  constructor(isNamed: boolean) {
+    this.#isNamed = isNamed;
+  }
 
   watch(socket: Socket, isSecure: boolean): void {
     this.#isSecure = isSecure;
@@ -61,6 +67,10 @@ export class PhaseClock {
 
   get connected(): boolean {
     return this.#connectedAt !== null;
+  }
+
+  get isLookingUp(): boolean {
+    return this.#isNamed && this.#resolvedAt === null && this.#connectedAt === null;
   }
 
   /** The current phase, for the detail of a timeout. */
