@@ -90,7 +90,7 @@ function startHop(
   function interim(): void {
     interimResponses += 1;
     if (interimResponses > MAX_INTERIM_RESPONSES)
-      broken(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses came before the real one`);
+      broken(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses before the real one`);
   }
 
   function failed(error: unknown, transport = transportOf(error)): void {
@@ -107,7 +107,7 @@ function startHop(
   }
 
   function interrupted(): void {
-    const errorDetail = `the timeout ended the check while ${clock.phase}`;
+    const errorDetail = clock.describeTimeout(`${deadline.timeoutMs / 1_000} s`);
     settle(null, { errorReason: 'TIMEOUT', errorDetail }, clock.isLookingUp ? 'lookup' : 'connection');
   }
 

@@ -206,7 +206,7 @@ export class RegionNetwork {
   /** Reports a change, and wakes all results that wait. */
   #settle(): void {
     this.#report.update(this.#isIsolated);
-    for (const wake of [...this.#waiters]) wake();
+    for (const wake of this.#waiters) wake();
   }
 
   #change(withinMs: number): Promise<void> {
