@@ -5,7 +5,10 @@ import {
   describeChecks,
   describeExpiry,
   describeRegion,
+  FIGURE_COLUMNS,
+  formatFigures,
   formatUptime,
+  hasChecks,
   joinRegions,
   maintenanceOf,
   silentUntil,
@@ -33,6 +36,32 @@ test('describes failures and gaps only if there are any', () => {
     '1 check, 1 failed, 1 gap',
   );
   expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 gaps');
+  expect(describeChecks({ ...figures, failures: 1, inconclusive: 3 })).toBe(
+    '2,880 checks, 1 failed, 3 inconclusive',
+  );
+});
+
+test('an inconclusive check or a gap is not a period without checks', () => {
+  const none = { ...FIGURES, checks: 0 };
+  expect(hasChecks(none)).toBe(false);
+  expect(hasChecks({ ...none, inconclusive: 1 })).toBe(true);
+  expect(hasChecks({ ...none, gaps: 1 })).toBe(true);
+});
+
+test('formatFigures has a value for each column', () => {
+  const latency = { p50: 10, p95: 20, p99: 30 };
+  const values = formatFigures({ ...FIGURES, failures: 1, inconclusive: 2, gaps: 4, latency });
+  expect(Object.fromEntries(FIGURE_COLUMNS.map((column, index) => [column, values[index]]))).toEqual({
+    Uptime: '100%',
+    Checks: '3',
+    Failed: '1',
+    Inconclusive: '2',
+    Gaps: '4',
+    p50: '10 ms',
+    p95: '20 ms',
+    p99: '30 ms',
+  });
+  expect(formatFigures(null)).toEqual(FIGURE_COLUMNS.map(() => '–'));
 });
 
 describe('soonestExpiry', () => {
@@ -98,6 +127,7 @@ test.each([
   [{}, 'Passing'],
   [{ status: null, lastCheckedAt: null, eligible: false }, 'No result yet'],
   [{ eligible: false }, 'No recent result'],
+  [{ failing: true }, 'Recovering'],
   [{ status: 'DOWN', consecutiveFailures: 1 }, '1 failure'],
   [{ status: 'DOWN', consecutiveFailures: 2 }, '2 consecutive failures'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing, 1 failure'],

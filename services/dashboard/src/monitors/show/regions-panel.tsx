@@ -10,9 +10,9 @@ import { Quiet, Time } from '../../components/text.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
+  FIGURE_COLUMNS,
   formatFigures,
   joinRegions,
-  PERCENTILES,
   type RegionRow,
   WINDOW_NAMES,
 } from './figures.ts';
@@ -58,8 +58,6 @@ interface RegionsTableProps {
   readonly withCertificates: boolean;
 }
 
-const FIGURES = ['Uptime', 'Checks', 'Failed', 'Gaps', ...PERCENTILES];
-
 function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps): ReactNode {
   return (
     <table className={classes['table']}>
@@ -67,7 +65,7 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
         <tr>
           <th scope="col">Region</th>
           {withCurrent && <th scope="col">Now</th>}
-          {FIGURES.map((title) => (
+          {FIGURE_COLUMNS.map((title) => (
             <th key={title} scope="col" className={classes['number']}>
               {title}
             </th>
@@ -82,7 +80,7 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
             <th scope="row">{region}</th>
             {withCurrent && <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>}
             {formatFigures(figures).map((text, index) => (
-              <td key={FIGURES[index]} className={classes['number']}>
+              <td key={FIGURE_COLUMNS[index]} className={classes['number']}>
                 {text}
               </td>
             ))}
@@ -100,6 +98,6 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
-  const isFailing = region.eligible && region.consecutiveFailures > 0;
+  const isFailing = region.eligible && (region.failing || region.consecutiveFailures > 0);
   return <span className={classes[isFailing ? 'bad' : 'good']}>{describeRegion(region)}</span>;
 }

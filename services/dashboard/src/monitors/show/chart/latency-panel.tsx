@@ -8,7 +8,7 @@ import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
 import { Quiet } from '../../../components/text.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
-import { formatFigures, PERCENTILES, WINDOW_NAMES, WINDOWS } from '../figures.ts';
+import { FIGURE_COLUMNS, formatFigures, hasChecks, PERCENTILES, WINDOW_NAMES, WINDOWS } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import showClasses from '../show.module.css';
@@ -67,9 +67,9 @@ interface LatencyProps {
 }
 
 function Latency({ stats, asTable }: LatencyProps): ReactNode {
-  const { checks, gaps, latency } = stats;
+  const { latency } = stats;
   const period = `the last ${WINDOW_NAMES[stats.window]}`;
-  if (checks === 0 && gaps === 0)
+  if (!hasChecks(stats))
     return (
       <Center h={PLOT_HEIGHT + 28}>
         <Quiet size="md">No checks in {period}.</Quiet>
@@ -105,11 +105,16 @@ function Legend(): ReactNode {
         <span className={classes['gap']} aria-hidden />
         Gaps: missed checks
       </li>
+      <li>
+        <span className={classes['inconclusive']} aria-hidden />
+        Inconclusive: region without network
+      </li>
     </ul>
   );
 }
 
-const COLUMNS = ['Checks', 'Failed', 'Gaps', 'Uptime', ...PHASES.map(({ label }) => label), ...PERCENTILES];
+const COUNTS = FIGURE_COLUMNS.slice(0, -PERCENTILES.length);
+const COLUMNS = [...COUNTS, ...PHASES.map(({ label }) => label), ...PERCENTILES];
 
 function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly label: string }): ReactNode {
   return (
@@ -145,9 +150,9 @@ function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly
 }
 
 /** In the order of `COLUMNS`. */
-function cellsOf(bucket: MonitorStats['series'][number]): (string | undefined)[] {
-  const [uptime, checks, failures, gaps, ...percentiles] = formatFigures(bucket);
+function cellsOf(bucket: MonitorStats['series'][number]): string[] {
+  const figures = formatFigures(bucket);
   const { timings } = bucket;
   const phases = PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
-  return [checks, failures, gaps, uptime, ...phases, ...percentiles];
+  return [...figures.slice(0, COUNTS.length), ...phases, ...figures.slice(COUNTS.length)];
 }
