@@ -136,7 +136,7 @@ const ASSERTIONS = {
   retryInterval: {
     label: 'Retry interval',
     unit: 'seconds',
-    help: 'How soon to check again after a failure below the threshold.',
+    help: 'Checks again sooner after a failure.',
     control: 'retryInterval',
     placeholder: 'None',
     limits: LIMITS.retryIntervalSeconds,
@@ -144,7 +144,7 @@ const ASSERTIONS = {
   },
   recoveryThreshold: {
     label: 'Recovery threshold',
-    help: 'Consecutive passes until a failing region counts as recovered.',
+    help: 'Consecutive passes until a region recovers.',
     control: 'number',
     limits: LIMITS.recoveryThreshold,
     required: true,

@@ -5,8 +5,9 @@ import {
   describeChecks,
   describeExpiry,
   describeRegion,
-  FIGURE_COLUMNS,
-  formatFigures,
+  countColumns,
+  formatCounts,
+  formatPercentiles,
   formatUptime,
   hasChecks,
   joinRegions,
@@ -48,20 +49,19 @@ test('an inconclusive check or a gap is not a period without checks', () => {
   expect(hasChecks({ ...none, gaps: 1 })).toBe(true);
 });
 
-test('formatFigures has a value for each column', () => {
+test('a table has a column for inconclusive checks only if there are any', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
-  const values = formatFigures({ ...FIGURES, failures: 1, inconclusive: 2, gaps: 4, latency });
-  expect(Object.fromEntries(FIGURE_COLUMNS.map((column, index) => [column, values[index]]))).toEqual({
-    Uptime: '100%',
-    Checks: '3',
-    Failed: '1',
-    Inconclusive: '2',
-    Gaps: '4',
-    p50: '10 ms',
-    p95: '20 ms',
-    p99: '30 ms',
-  });
-  expect(formatFigures(null)).toEqual(FIGURE_COLUMNS.map(() => '–'));
+  const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
+  expect(countColumns([null, figures])).toEqual(['Uptime', 'Checks', 'Failed', 'Gaps']);
+  expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
+  const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
+  expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Gaps']);
+  expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
+  expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
+  expect([formatPercentiles(figures), formatPercentiles(null)]).toEqual([
+    ['10 ms', '20 ms', '30 ms'],
+    ['–', '–', '–'],
+  ]);
 });
 
 describe('soonestExpiry', () => {

@@ -25,18 +25,29 @@ export function formatUptime(uptime: number): string {
 
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
 
-/** The columns of `formatFigures`. */
-export const FIGURE_COLUMNS = ['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Gaps', ...PERCENTILES] as const;
+const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>> = {
+  Uptime: ({ uptime }) => (uptime === null ? '–' : formatUptime(uptime)),
+  Checks: ({ checks }) => formatNumber(checks),
+  Failed: ({ failures }) => formatNumber(failures),
+  Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),
+  Gaps: ({ gaps }) => formatNumber(gaps),
+};
 
-/** Formats the figures in the order of `FIGURE_COLUMNS`. Missing values are dashes. */
-export function formatFigures(figures: StatsFigures | null): string[] {
-  if (figures === null) return FIGURE_COLUMNS.map(() => '–');
-  const { uptime, checks, failures, inconclusive, gaps, latency } = figures;
-  return [
-    uptime === null ? '–' : formatUptime(uptime),
-    ...[checks, failures, inconclusive, gaps].map(formatNumber),
-    ...PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name]))),
-  ];
+/** The titles of the columns for counts. Most accounts have no inconclusive checks, and no column for them. */
+export function countColumns(rows: readonly (StatsFigures | null)[]): string[] {
+  const hasInconclusive = rows.some((figures) => figures !== null && figures.inconclusive > 0);
+  return Object.keys(COUNT_FORMATS).filter((column) => column !== 'Inconclusive' || hasInconclusive);
+}
+
+/** Formats the counts in these columns. Missing values are dashes. */
+export function formatCounts(figures: StatsFigures | null, columns: readonly string[]): string[] {
+  return columns.map((column) => (figures && COUNT_FORMATS[column]?.(figures)) ?? '–');
+}
+
+/** Formats the `PERCENTILES` of the latency. Missing values are dashes. */
+export function formatPercentiles(figures: StatsFigures | null): string[] {
+  const latency = figures?.latency ?? null;
+  return PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name])));
 }
 
 type CheckCounts = Pick<StatsFigures, 'checks' | 'failures' | 'inconclusive' | 'gaps'>;

@@ -10,9 +10,11 @@ import { Quiet, Time } from '../../components/text.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
-  FIGURE_COLUMNS,
-  formatFigures,
+  countColumns,
+  formatCounts,
+  formatPercentiles,
   joinRegions,
+  PERCENTILES,
   type RegionRow,
   WINDOW_NAMES,
 } from './figures.ts';
@@ -59,13 +61,15 @@ interface RegionsTableProps {
 }
 
 function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps): ReactNode {
+  const counts = countColumns(rows.map(({ figures }) => figures));
+  const columns = [...counts, ...PERCENTILES];
   return (
     <table className={classes['table']}>
       <thead>
         <tr>
           <th scope="col">Region</th>
           {withCurrent && <th scope="col">Now</th>}
-          {FIGURE_COLUMNS.map((title) => (
+          {columns.map((title) => (
             <th key={title} scope="col" className={classes['number']}>
               {title}
             </th>
@@ -79,8 +83,8 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
           <tr key={region}>
             <th scope="row">{region}</th>
             {withCurrent && <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>}
-            {formatFigures(figures).map((text, index) => (
-              <td key={FIGURE_COLUMNS[index]} className={classes['number']}>
+            {[...formatCounts(figures, counts), ...formatPercentiles(figures)].map((text, index) => (
+              <td key={columns[index]} className={classes['number']}>
                 {text}
               </td>
             ))}

@@ -8,7 +8,15 @@ import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
 import { Quiet } from '../../../components/text.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
-import { FIGURE_COLUMNS, formatFigures, hasChecks, PERCENTILES, WINDOW_NAMES, WINDOWS } from '../figures.ts';
+import {
+  countColumns,
+  formatCounts,
+  formatPercentiles,
+  hasChecks,
+  PERCENTILES,
+  WINDOW_NAMES,
+  WINDOWS,
+} from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import showClasses from '../show.module.css';
@@ -113,17 +121,16 @@ function Legend(): ReactNode {
   );
 }
 
-const COUNTS = FIGURE_COLUMNS.slice(0, -PERCENTILES.length);
-const COLUMNS = [...COUNTS, ...PHASES.map(({ label }) => label), ...PERCENTILES];
-
 function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly label: string }): ReactNode {
+  const counts = countColumns(stats.series);
+  const columns = [...counts, ...PHASES.map(({ label }) => label), ...PERCENTILES];
   return (
     <ScrollRegion label={label} maxHeight={PLOT_HEIGHT}>
       <table className={showClasses['table']}>
         <thead>
           <tr>
             <th scope="col">Time</th>
-            {COLUMNS.map((column) => (
+            {columns.map((column) => (
               <th key={column} scope="col" className={showClasses['number']}>
                 {column}
               </th>
@@ -136,11 +143,13 @@ function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly
               <th scope="row" title={describeBucketUtc(bucket.start, stats.window)}>
                 {describeBucket(bucket.start, stats.window)}
               </th>
-              {cellsOf(bucket).map((text, index) => (
-                <td key={COLUMNS[index]} className={showClasses['number']}>
-                  {text}
-                </td>
-              ))}
+              {[...formatCounts(bucket, counts), ...formatPhases(bucket), ...formatPercentiles(bucket)].map(
+                (text, index) => (
+                  <td key={columns[index]} className={showClasses['number']}>
+                    {text}
+                  </td>
+                ),
+              )}
             </tr>
           ))}
         </tbody>
@@ -149,10 +158,6 @@ function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly
   );
 }
 
-/** In the order of `COLUMNS`. */
-function cellsOf(bucket: MonitorStats['series'][number]): string[] {
-  const figures = formatFigures(bucket);
-  const { timings } = bucket;
-  const phases = PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
-  return [...figures.slice(0, COUNTS.length), ...phases, ...figures.slice(COUNTS.length)];
+function formatPhases({ timings }: MonitorStats['series'][number]): string[] {
+  return PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
 }
