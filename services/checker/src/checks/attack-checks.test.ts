@@ -116,7 +116,7 @@ function outcomeOf({ status, error_reason: reason, error_detail: detail }: Event
   if (reason === 'DNS_ERROR') return 'unknown name';
   if (reason !== 'UNKNOWN_ERROR') return undefined;
   if (detail?.endsWith('; allow it with EGRESS_ALLOW_CIDRS')) return 'blocked';
-  return detail === 'the target is not a valid http or https URL' ? 'no URL' : undefined;
+  return detail === 'target is not a valid http or https URL' ? 'no URL' : undefined;
 }
 
 /** Postgres takes no NUL: no row can hold such a URL. */
