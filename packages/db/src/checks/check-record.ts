@@ -54,6 +54,8 @@ export interface RegionUpdate {
   readonly monitorId: string;
   readonly state: RegionState;
   readonly certificateExpiresAt: Date | null;
+  /** The check that raises the counters of this region; null: another region's check changes it. */
+  readonly counted: CheckRecord | null;
 }
 
 /** A result that becomes an event. */
