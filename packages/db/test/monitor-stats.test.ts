@@ -73,11 +73,12 @@ describe('statistics of a monitor', () => {
       eventAt(randomUUID(), start + 6),
     ]);
     const slow = 1_020;
-    const hour = { checks: 54, failures: 4, gaps: 7, uptime: 50 / 54 };
+    const hour = { checks: 54, failures: 4, inconclusive: 0, gaps: 7, uptime: 50 / 54 };
     expect(still(await stats(id))).toEqual({
       window: '24h',
       checks: 55,
       failures: 4,
+      inconclusive: 0,
       gaps: 7,
       uptime: 51 / 55,
       latency: { p50: 12, p95: slow, p99: slow },
@@ -86,11 +87,20 @@ describe('statistics of a monitor', () => {
           region: 'default',
           checks: 54,
           failures: 3,
+          inconclusive: 0,
           gaps: 7,
           uptime: 51 / 54,
           latency: { p50: 12, p95: slow, p99: slow },
         },
-        { region: 'other', checks: 1, failures: 1, gaps: 0, uptime: 0, latency: { p50: 3, p95: 3, p99: 3 } },
+        {
+          region: 'other',
+          checks: 1,
+          failures: 1,
+          inconclusive: 0,
+          gaps: 0,
+          uptime: 0,
+          latency: { p50: 3, p95: 3, p99: 3 },
+        },
       ],
       series: [
         {
@@ -103,6 +113,7 @@ describe('statistics of a monitor', () => {
           start: new Date(start + HOUR_MS).toISOString(),
           checks: 1,
           failures: 0,
+          inconclusive: 0,
           gaps: 0,
           uptime: 1,
           latency: { p50: 12, p95: 12, p99: 12 },
@@ -190,6 +201,7 @@ describe('statistics of a monitor', () => {
         start: new Date(first + index * hours * HOUR_MS).toISOString(),
         checks: 0,
         failures: 0,
+        inconclusive: 0,
         gaps: 0,
         uptime: null,
         latency: null,

@@ -45,10 +45,11 @@ describe('regions', () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
     const { regions } = body as { regions: unknown[] };
+    const noCanaries = { monitors: 1, health: 'unknown', since: null, canaryMonitorIds: [] };
     expect(regions.map((region) => regionSchema.parse(region))).toEqual([
-      { region: 'dead', workers: null, waiting: null, lagSeconds: null, monitors: 1, served: null },
-      { region: 'default', workers: 2, waiting: 3, lagSeconds: 4, monitors: 1, served: true },
-      { region: 'empty', workers: 0, waiting: 0, lagSeconds: 0, monitors: 1, served: false },
+      { region: 'dead', workers: null, waiting: null, lagSeconds: null, served: null, ...noCanaries },
+      { region: 'default', workers: 2, waiting: 3, lagSeconds: 4, served: true, ...noCanaries },
+      { region: 'empty', workers: 0, waiting: 0, lagSeconds: 0, served: false, ...noCanaries },
     ]);
   });
 
