@@ -164,8 +164,10 @@ async function startPrometheus({ teardown }: Bench, system: System, program: str
   const read = async (name: string): Promise<number> => {
     const query = encodeURIComponent(`max_over_time(${name}[1h])`);
     const response = await fetch(`http://${address}/api/v1/query?query=${query}`).catch(() => null);
-    const body = (await response?.json()) as { data?: { result: { value: [number, string] }[] } } | undefined;
-    return Number(body?.data?.result[0]?.value[1]);
+    // While it starts, it does not listen, or responds with 503.
+    if (response?.ok !== true) return Number.NaN;
+    const body = (await response.json()) as { data: { result: { value: [number, string] }[] } };
+    return Number(body.data.result[0]?.value[1]);
   };
   const isUp = await seenBefore(Date.now() + READY_WITHIN_MS, async () => (await read('up')) === 1);
   if (isUp === null) throw new Error('Prometheus did not scrape the api');
