@@ -45,11 +45,12 @@ export interface CheckVerdict {
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped, and an `unproven` one is not recorded before its network is known. Otherwise: the new state of its region (null: unchanged), of other regions that it
- * changes, and the new status of the monitor (null: unchanged).
+ * The effect of one result. A `duplicate` is dropped, and an `unproven` one is not recorded before its network is known. Otherwise: the
+ * new state of its region (null: unchanged), of other regions that it changes, and the new status of the monitor (null: unchanged).
  */
 export type CheckEffect =
-  | { readonly kind: 'duplicate' | 'unproven' }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'unproven' }
   | {
       readonly kind: 'recorded';
       readonly region: RegionState | null;
@@ -102,14 +103,15 @@ export function applyCheck(
   return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
 }
 
-/** The streak of a region after one more result. A failure restarts its recovery. */
+/** The streak of a region after one more result. A failure of a failing region restarts its recovery. */
 function streakAfter(
   rules: StatusRules,
   before: RegionVerdict,
   passed: boolean,
 ): Pick<RegionVerdict, 'consecutiveFailures' | 'recoveryPasses'> {
   if (!passed) {
-    const recoveryPasses = before.recoveryPasses === null ? null : 0;
+    const recovering = before.recoveryPasses !== null && isFailing(rules, before);
+    const recoveryPasses = recovering ? 0 : null;
     return { consecutiveFailures: before.consecutiveFailures + 1, recoveryPasses };
   }
   const passes = isFailing(rules, before) ? (before.recoveryPasses ?? 0) + 1 : rules.recoveryThreshold;

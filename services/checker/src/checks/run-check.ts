@@ -8,6 +8,7 @@ import type { CheckerMetrics } from '../metrics.ts';
 import { ProbeAbortedError, type Prober, type ProbeResult } from '../probe/probe.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
+import type { Retry } from './retries.ts';
 
 /** What every check needs, built once by `main`. */
 export interface CheckContext {
@@ -17,6 +18,8 @@ export interface CheckContext {
   readonly metrics: CheckerMetrics;
   /** Hints at a status change whose deliveries are due. Never fails. */
   readonly announce: (statusChangeId: string) => void;
+  /** Adds the retry of a check that failed. Never fails. */
+  readonly retry: Retry;
 }
 
 /** The check to run. Without `urlOverride` it uses the monitor's URL. */
@@ -34,7 +37,7 @@ export function runCheck(
   request: CheckRequest,
   onProbed: () => void = () => undefined,
 ): Promise<RecordedOutcome> {
-  const { prober, recorder, metrics } = context;
+  const { prober, recorder, metrics, retry } = context;
   const { monitorId, revision } = target;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
@@ -47,6 +50,7 @@ export function runCheck(
   return withSpan('check', options, async (span) => {
     try {
       const startedAt = performance.now();
+      const begunAt = Math.max(request.slot ?? 0, Date.now());
       const result = await prober.probe({
         ...target,
         url: request.urlOverride ?? target.url,
@@ -68,6 +72,7 @@ export function runCheck(
       });
       span.setAttribute('tocsin.check.outcome', outcome.kind);
       handleOutcome(context, monitorId, request, result.status, outcome);
+      if ('unconfirmed' in outcome && outcome.unconfirmed) await retry(target, request.region, begunAt);
       return outcome;
     } catch (error) {
       if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;
