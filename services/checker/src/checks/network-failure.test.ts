@@ -131,6 +131,7 @@ function startChecker(concurrency = 100): Checker {
     metrics,
     prober,
     announce: () => undefined,
+    retry: async () => undefined,
     overlapGuard: {
       acquire: async (lock: CheckLock) => {
         locks.push(lock);
