@@ -9,7 +9,11 @@ import { serveParent } from './helper-process.ts';
  */
 
 export type WebhookTargetMessage =
-  | { readonly type: 'start'; readonly tls: { readonly key: string; readonly cert: string }; readonly delayMs: number }
+  | {
+      readonly type: 'start';
+      readonly tls: { readonly key: string; readonly cert: string };
+      readonly delayMs: number;
+    }
   /** Returns the webhooks since the last `take`, and forgets them. */
   | { readonly type: 'take' }
   | { readonly type: 'count' };

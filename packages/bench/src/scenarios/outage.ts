@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { MAX_ATTEMPT_LIMIT } from '@tocsin/core/deliveries/attempt-limit';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -22,8 +23,7 @@ import { addAccount, checkOf } from './selectors.ts';
 const MONITORS = 10_000;
 /** Of the receiver that gets the alerts of the outage. */
 const RESPONSE_MS = 100;
-/** The limit that the channel of the outage reaches. */
-const MAX_ATTEMPTS = 10;
+
 /** Status changes that a checker records together. */
 const BATCH = 500;
 /** Another account's alerts, spread evenly. */
@@ -85,7 +85,7 @@ export async function runOutage(bench: Bench): Promise<Measurement> {
   const notes = await stage.profileNotes(window.clock);
   floors.push(await measureFloor(bench, slow, monitors));
   return {
-    settings: { monitors, attempts: MAX_ATTEMPTS, response: `${RESPONSE_MS} ms` },
+    settings: { monitors, attempts: MAX_ATTEMPT_LIMIT, response: `${RESPONSE_MS} ms` },
     figures: [
       ...outageFigures(window, arrivals, floors),
       ...otherFigures('usual', 'other account, recorded to webhook, usually', usual),
@@ -162,7 +162,12 @@ async function measureFloor(
   say('Measuring a bare client …');
   const starting = HelperProcess.start<WebhookClientMessage>('webhook-client');
   const client = await teardown.start(starting, (one) => one.stop());
-  const report = await client.request<WebhookClientReport>({ url, ca, requests, concurrency: MAX_ATTEMPTS });
+  const report = await client.request<WebhookClientReport>({
+    url,
+    ca,
+    requests,
+    concurrency: MAX_ATTEMPT_LIMIT,
+  });
   await client.stop();
   await target.request({ type: 'take' });
   return report;
@@ -186,7 +191,12 @@ function outageFigures(
     figure('ratio', '  Tocsin ÷ bare client', seconds / floor, '×'),
     figure('recorded', 'status changes recorded after', (recordedAt - span.from) / 1_000, 's'),
     figure('repeated', 'webhooks that arrived twice', arrivals.length - distinct, ''),
-    figure('failures', 'failures of the bare client', floors.reduce((sum, one) => sum + one.failures, 0), ''),
+    figure(
+      'failures',
+      'failures of the bare client',
+      floors.reduce((sum, one) => sum + one.failures, 0),
+      '',
+    ),
     ...['notifier', 'postgres', 'redis'].map((name) =>
       figure(`cpu-${name}`, `CPU per webhook, ${name}`, cpu(name), 'µs'),
     ),
