@@ -187,3 +187,22 @@ describe('a released backlog of one monitor', () => {
     }
   });
 });
+
+test('a claim that was planned for small tables keeps its cost after they have grown, also with the highest limit', async () => {
+  const [channelId, other] = [await makeChannel(context, []), await makeChannel(context, [])];
+  await addDeliveries(3, { channelId: other, state: 'pending', attempts: 1 });
+  await context.db.execute(sql`vacuum analyze deliveries, status_changes, channels`);
+  // A session keeps the plan of a statement that it has run some times.
+  for (let round = 0; round < 10; round += 1) await claim();
+  await context.db.execute(sql`update channels set attempt_limit = 50`);
+  await addDeliveries(BACKLOG, { channelId, state: 'pending', attempts: 1 });
+  const repeated = await claim();
+  expect(repeated.claimed).toHaveLength(50);
+  expect(repeated.rowsRead).toBeLessThan(2_000);
+  await context.db.execute(sql`
+    update deliveries set monitor_id = gen_random_uuid(), round_attempt_count = 0 where leased_until is null`);
+  await endLeases(context);
+  const first = await claim();
+  expect(first.claimed).toHaveLength(50);
+  expect(first.rowsRead).toBeLessThan(2_000);
+});
