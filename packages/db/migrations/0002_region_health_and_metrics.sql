@@ -36,4 +36,5 @@ ALTER TABLE "monitors" ADD COLUMN "incident_count" bigint DEFAULT 0 NOT NULL;-->
 ALTER TABLE "status_changes" ADD COLUMN "error_detail" text;--> statement-breakpoint
 ALTER TABLE "region_canaries" ADD CONSTRAINT "region_canaries_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "region_canaries" ADD CONSTRAINT "region_canaries_monitor_id_monitors_id_fk" FOREIGN KEY ("monitor_id") REFERENCES "public"."monitors"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "region_isolations" ADD CONSTRAINT "region_isolations_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "region_isolations" ADD CONSTRAINT "region_isolations_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "region_canaries_monitor_idx" ON "region_canaries" USING btree ("monitor_id");

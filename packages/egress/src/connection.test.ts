@@ -255,8 +255,7 @@ describe('https', () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: old.ca, lookup });
     await expect(get(egress, `https://loopback.test:${portOf(server)}/`)).rejects.toMatchObject({
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
-      message:
-        'the certificate has no subject alternative name, and its common name does not count (RFC 9525)',
+      message: 'certificate has no subject alternative name, and its common name does not count (RFC 9525)',
     });
     server.close();
   });

@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import net, { isIP, type Socket } from 'node:net';
 import tls, {
   type DetailedPeerCertificate,
@@ -67,12 +68,21 @@ export function certificateExpiry(socket: TLSSocket): Date | null {
   return expiries.get(socket) ?? null;
 }
 
-/** Reads only names and expiry of the certificate. All fields, as by default, take a quarter of the CPU time of an HTTPS check. */
+/**
+ * Reads only names and dates of the certificate. All fields, as by default, take a quarter of the CPU time of an HTTPS check. An error that
+ * refuses the certificate gets its dates.
+ */
 export function readCertificateCheaply(socket: TLSSocket): void {
+  let certificate: X509Certificate | undefined;
+  // Called only once: in Node 20 the call removes the certificate from the chain. Emitted before Node verifies the certificate: afterwards
+  // a refused connection has none.
+  socket.prependListener('secure', () => (certificate = socket.getPeerX509Certificate()));
+  socket.on('error', (error: Error & { cert?: unknown }) => {
+    if (certificate === undefined) return;
+    error.cert ??= { valid_from: certificate.validFrom, valid_to: certificate.validTo };
+  });
   // Node passes the result to `checkServerIdentity`, which reads no other field.
   socket.getPeerCertificate = () => {
-    // Called only once: in Node 20 the call removes the certificate from the chain.
-    const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined) return {} as DetailedPeerCertificate;
     const expiry = Date.parse(certificate.validTo);
     if (!Number.isNaN(expiry)) expiries.set(socket, new Date(expiry));
@@ -89,6 +99,6 @@ export function checkServerIdentity(
   if (subjectaltname !== undefined)
     return tls.checkServerIdentity(host, { subjectaltname } as PeerCertificate);
   const problem =
-    'the certificate has no subject alternative name, and its common name does not count (RFC 9525)';
+    'certificate has no subject alternative name, and its common name does not count (RFC 9525)';
   return Object.assign(new Error(problem), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 }

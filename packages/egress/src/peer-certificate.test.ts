@@ -99,3 +99,16 @@ test('the expiry is recorded only if the certificate was read', async () => {
   expect(days).toBeLessThan(12.1);
   expect(certificateExpiry((await verify(certificate, 'shop.test', byNode)).socket)).toBeNull();
 });
+
+test('the error that refuses a certificate has its dates', async () => {
+  const certificate = await createCertificate(['shop.test'], { startsInDays: -9, validDays: -2 });
+  server.setSecureContext(certificate);
+  const { port } = server.address() as AddressInfo;
+  const socket = tls.connect({ host: '127.0.0.1', port, ca: certificate.ca });
+  readCertificateCheaply(socket);
+  const [error] = await failureOf(socket);
+  const { valid_from: from = '', valid_to: to = '' } =
+    (error as { cert?: Partial<PeerCertificate> }).cert ?? {};
+  expect(Math.round((Date.now() - Date.parse(from)) / 86_400_000)).toBe(9);
+  expect(Math.round((Date.now() - Date.parse(to)) / 86_400_000)).toBe(2);
+});

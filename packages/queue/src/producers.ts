@@ -1,5 +1,5 @@
 import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
-import { firstCheckJobId } from '@tocsin/core/schedule/slots';
+import { extraCheckJobId, type ExtraCheckReason } from '@tocsin/core/schedule/slots';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { storedName, type StoredQueue } from './queue-store.ts';
@@ -38,8 +38,22 @@ export class Producers {
 
   /** Adds the first check of a new monitor, in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
   async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
-    const jobId = firstCheckJobId(payload.monitorId, slot);
+    const jobId = extraCheckJobId('first', payload.monitorId, slot);
     await this.#add('check', region, [{ payload, jobId }], currentTraceparent());
+  }
+
+  /** Adds checks that run at their slots (epoch milliseconds), in the current trace. A check with the slot of another adds nothing. */
+  async addExtraChecks(
+    region: string,
+    reason: Exclude<ExtraCheckReason, 'first'>,
+    checks: readonly (SingleCheck & { readonly slot: number })[],
+  ): Promise<void> {
+    const now = Date.now();
+    const jobs = checks.map(({ slot, ...payload }) => {
+      const jobId = extraCheckJobId(reason, payload.monitorId, slot);
+      return { payload, jobId, delay: Math.max(0, slot - now) };
+    });
+    await this.#add('check', region, jobs, currentTraceparent());
   }
 
   /** Adds the job of a triggered check, in the current trace. */
@@ -65,15 +79,20 @@ export class Producers {
   async #add<Kind extends JobKind>(
     kind: Kind,
     region: string | null,
-    jobs: readonly { payload: JobPayload<Kind>; jobId: string }[],
+    jobs: readonly { payload: JobPayload<Kind>; jobId: string; delay?: number }[],
     traceparent?: string,
   ): Promise<void> {
     if (jobs.length === 0) return;
     const { job, payload: schema } = JOBS[kind];
-    const bulk = jobs.map(({ payload, jobId }) => ({
+    const bulk = jobs.map(({ payload, jobId, delay = 0 }) => ({
       name: job,
       data: schema.parse(payload),
-      opts: { ...FORGET_FINISHED, jobId, ...(traceparent && { telemetry: { metadata: traceparent } }) },
+      opts: {
+        ...FORGET_FINISHED,
+        jobId,
+        delay,
+        ...(traceparent && { telemetry: { metadata: traceparent } }),
+      },
     }));
     await withDeadline(this.queue(kind, region).addBulk(bulk), this.#addWithinMs, `adding ${job} jobs`);
   }

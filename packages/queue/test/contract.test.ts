@@ -64,6 +64,33 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     expect(slotOfJob(seen[0]?.jobId ?? '')).toBe(1_795_177_316_123);
   });
 
+  test('an extra check waits for its slot, and one with the slot of another adds nothing', async () => {
+    const [due, later] = [Date.now() - 1_000, Date.now() + 3_600_000];
+    const [one, other] = [randomUUID(), randomUUID()];
+    const checks = [
+      { monitorId: one, revision: 1, slot: due },
+      { monitorId: other, revision: 2, slot: later },
+    ];
+    const queue = store.producers.queue('check', REGION);
+    for (const reason of ['recheck', 'recheck', 'retry'] as const) {
+      await store.producers.addExtraChecks(REGION, reason, checks.slice(0, reason === 'retry' ? 1 : 2));
+    }
+    const [delayed, ...others] = await queue.getDelayed();
+    expect([delayed?.id, delayed?.data, others]).toEqual([
+      `recheck-${other}-${later}`,
+      { monitorId: other, revision: 2 },
+      [],
+    ]);
+    const seen = startChecks();
+    await until('the checks that are due', () => seen.length >= 2);
+    await delayed?.promote();
+    await until('the other check', () => seen.length >= 3);
+    expect(new Set(seen.map(({ jobId }) => jobId))).toEqual(
+      new Set([`recheck-${one}-${due}`, `retry-${one}-${due}`, `recheck-${other}-${later}`]),
+    );
+    expect(seen).toHaveLength(3);
+  });
+
   test('a returned job runs again', async () => {
     const payload = { monitorId: randomUUID(), revision: 1 };
     let runs = 0;

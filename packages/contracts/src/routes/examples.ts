@@ -41,7 +41,7 @@ export const EVENT: Event = {
   latency: 31,
   statusCode: 503,
   errorReason: 'HTTP_503',
-  errorDetail: 'expected 200, got status 503',
+  errorDetail: 'expected status 200, got 503',
   inconclusive: false,
   hasResponse: true,
   region: 'eu-west-1',
@@ -113,7 +113,7 @@ export const INCIDENT: Incident = {
   resolvedAt: null,
   durationSeconds: 95,
   cause: 'HTTP_503',
-  errorDetail: 'expected 200, got status 503',
+  errorDetail: 'expected status 200, got 503',
   region: 'eu-west-1',
 };
 

@@ -35,7 +35,7 @@ describe('the status code', () => {
     [0, 'UNKNOWN_ERROR'],
     [99, 'UNKNOWN_ERROR'],
   ])('%d is %s without an assertion', (statusCode, errorReason) => {
-    const errorDetail = `expected a status from 200 to 399, got status ${statusCode}`;
+    const errorDetail = `expected a status from 200 to 399, got ${statusCode}`;
     expect(evaluate({ statusCode })).toEqual({ status: 'DOWN', errorReason, errorDetail });
   });
 
@@ -47,7 +47,10 @@ describe('the status code', () => {
     [204, 200, 'HTTP_204'],
     [302, 200, 'HTTP_302'],
   ])('%d when %d is asserted', (statusCode, asserted, errorReason) => {
-    expect(evaluate({ statusCode }, { statusCode: asserted }).errorReason).toBe(errorReason);
+    const verdict = evaluate({ statusCode }, { statusCode: asserted });
+    expect(verdict.errorReason).toBe(errorReason);
+    if (errorReason !== null)
+      expect(verdict.errorDetail).toBe(`expected status ${asserted}, got ${statusCode}`);
   });
 
   test('is checked before every other assertion', () => {
@@ -64,33 +67,45 @@ const day = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * 86_4
 describe('the other assertions', () => {
   test.each<[string, Partial<CheckedResponse>, Assertions, string | null]>([
     ['text found', { body: 'all ok here' }, { bodyContains: 'ok' }, null],
-    ['case is significant', { body: 'OK' }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
-    ['an empty body', { body: '' }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
-    ['no body', { body: null }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
+    ['case is significant', { body: 'OK' }, { bodyContains: 'ok' }, 'body does not contain “ok”'],
+    ['an empty body', { body: '' }, { bodyContains: 'ok' }, 'body does not contain “ok”'],
+    ['no body', { body: null }, { bodyContains: 'ok' }, 'body does not contain “ok”'],
     ['text absent', { body: 'fine' }, { bodyNotContains: 'error' }, null],
     ['no body', { body: null }, { bodyNotContains: 'error' }, null],
-    ['text present', { body: 'an error' }, { bodyNotContains: 'error' }, 'the body contains "error"'],
+    ['text present', { body: 'an error' }, { bodyNotContains: 'error' }, 'body contains “error”'],
     ['both', { body: 'ok' }, { bodyContains: 'ok', bodyNotContains: 'error' }, null],
     ['in time', { latencyMs: 100 }, { maxLatency: 100 }, null],
-    ['too slow', { latencyMs: 101 }, { maxLatency: 100 }, 'the latency of 101 ms is above 100 ms'],
+    ['too slow', { latencyMs: 101 }, { maxLatency: 100 }, 'latency 101 ms above the maximum of 100 ms'],
     ['long-lived', { certificateExpiresAt: day(14) }, { certificateMinDays: 14 }, null],
     [
       'a moment short',
       { certificateExpiresAt: day(14, -1) },
       { certificateMinDays: 14 },
-      'the certificate expires on 2026-11-14T23:59:59.999Z, in less than 14 days',
+      'certificate expires in 13 days, below the minimum of 14 days',
+    ],
+    [
+      'hours left',
+      { certificateExpiresAt: day(1, 1) },
+      { certificateMinDays: 2 },
+      'certificate expires in 24 hours, below the minimum of 2 days',
+    ],
+    [
+      'expired while it was in use',
+      { certificateExpiresAt: day(0, -1) },
+      { certificateMinDays: 1 },
+      'certificate expired, below the minimum of 1 day',
     ],
     [
       'no certificate',
       {},
       { certificateMinDays: 14 },
-      'there is no certificate: the response did not come over https',
+      'no certificate: the response did not come over https',
     ],
     [
       'several failed rules',
       { body: 'x', latencyMs: 9 },
       { bodyContains: 'ok', maxLatency: 5 },
-      'the body does not contain "ok"; the latency of 9 ms is above 5 ms',
+      'body does not contain “ok”; latency 9 ms above the maximum of 5 ms',
     ],
   ])('%s', (_name, response, assertions, errorDetail) => {
     const down = { status: 'DOWN', errorReason: 'UNKNOWN_ERROR', errorDetail };
@@ -99,7 +114,7 @@ describe('the other assertions', () => {
 
   test('a long text is quoted in part, on one line', () => {
     const { errorDetail } = evaluate({ body: '' }, { bodyContains: `a\nb${'x'.repeat(9_000)}` });
-    expect(errorDetail).toBe(`the body does not contain "a\\nb${'x'.repeat(77)}…"`);
+    expect(errorDetail).toBe(`body does not contain “a b${'x'.repeat(77)}…”`);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { containsText } from './contains-text.ts';
+import { plural, wordsOfSpan } from './describe-error.ts';
 import { sanitiseDetail } from './error-reason.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,8 +30,9 @@ const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: 
 export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;
   if (!statusPasses(statusCode, assertions)) {
-    const expected = assertions?.statusCode ?? 'a status from 200 to 399';
-    return down(statusReason(statusCode), `expected ${expected}, got status ${statusCode}`);
+    const asserted = assertions?.statusCode;
+    const expected = asserted === undefined ? 'a status from 200 to 399' : `status ${asserted}`;
+    return down(statusReason(statusCode), `expected ${expected}, got ${statusCode}`);
   }
   if (assertions === null) return PASSED;
   const broken = [
@@ -68,33 +70,33 @@ function failedBodyRule({ body }: CheckedResponse, assertions: Assertions): stri
   const { bodyContains, bodyNotContains } = assertions;
   const text = body ?? '';
   if (bodyContains !== undefined && !containsText(text, bodyContains)) {
-    return `the body does not contain ${quote(bodyContains)}`;
+    return `body does not contain ${quote(bodyContains)}`;
   }
   if (bodyNotContains !== undefined && containsText(text, bodyNotContains)) {
-    return `the body contains ${quote(bodyNotContains)}`;
+    return `body contains ${quote(bodyNotContains)}`;
   }
   return null;
 }
 
 function failedLatencyRule({ latencyMs }: CheckedResponse, { maxLatency }: Assertions): string | null {
   if (maxLatency === undefined || latencyMs <= maxLatency) return null;
-  return `the latency of ${latencyMs} ms is above ${maxLatency} ms`;
+  return `latency ${latencyMs} ms above the maximum of ${maxLatency} ms`;
 }
 
 function failedCertificateRule(response: CheckedResponse, assertions: Assertions): string | null {
   const { certificateMinDays } = assertions;
   const { certificateExpiresAt, now } = response;
   if (certificateMinDays === undefined) return null;
-  if (certificateExpiresAt === null) return 'there is no certificate: the response did not come over https';
+  if (certificateExpiresAt === null) return 'no certificate: the response did not come over https';
   const leftMs = certificateExpiresAt.getTime() - now.getTime();
   if (leftMs >= certificateMinDays * DAY_MS) return null;
-  const expiry = certificateExpiresAt.toISOString();
-  return `the certificate expires on ${expiry}, in less than ${certificateMinDays} days`;
+  const expires = leftMs < 0 ? 'expired' : `expires in ${wordsOfSpan(leftMs)}`;
+  return `certificate ${expires}, below the minimum of ${plural(certificateMinDays, 'day')}`;
 }
 
 function quote(text: string): string {
   const shown = text.length > QUOTED_CHARACTERS ? `${text.slice(0, QUOTED_CHARACTERS)}…` : text;
-  return JSON.stringify(shown);
+  return `“${shown}”`;
 }
 
 function down(errorReason: ErrorReason, errorDetail: string): ResponseVerdict {

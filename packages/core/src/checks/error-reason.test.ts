@@ -9,10 +9,16 @@ function systemError(message: string, fields: Readonly<Record<string, unknown>>)
   return Object.assign(new Error(message), fields);
 }
 
-const refused = systemError('connect ECONNREFUSED 127.0.0.1:1', { code: 'ECONNREFUSED', syscall: 'connect' });
-const refused6 = systemError('connect ECONNREFUSED ::1:1', { code: 'ECONNREFUSED', syscall: 'connect' });
-const unreachable = systemError('connect ENETUNREACH ::1:1', { code: 'ENETUNREACH', syscall: 'connect' });
-const timedOut = systemError('connect ETIMEDOUT 192.0.2.1:1', { code: 'ETIMEDOUT', syscall: 'connect' });
+function connectError(code: string, address: string): Error {
+  const message = `connect ${code} ${address}:443`;
+  return systemError(message, { code, syscall: 'connect', address, port: 443 });
+}
+
+const NOW = new Date('2026-11-20T12:00:00.000Z');
+const refused = connectError('ECONNREFUSED', '127.0.0.1');
+const refused6 = connectError('ECONNREFUSED', '::1');
+const unreachable = connectError('ENETUNREACH', '::1');
+const timedOut = connectError('ETIMEDOUT', '192.0.2.1');
 const reset = systemError('read ECONNRESET', { code: 'ECONNRESET', syscall: 'read' });
 
 describe('classifyError', () => {
@@ -38,7 +44,10 @@ describe('classifyError', () => {
 
   test('classifies any failure of getaddrinfo as DNS_ERROR', () => {
     const error = systemError('getaddrinfo EINVAL x', { code: 'EINVAL', syscall: 'getaddrinfo' });
-    expect(classifyError(error)).toEqual({ errorReason: 'DNS_ERROR', errorDetail: 'getaddrinfo EINVAL x' });
+    expect(classifyError(error)).toEqual({
+      errorReason: 'DNS_ERROR',
+      errorDetail: 'lookup of the name failed (EINVAL)',
+    });
   });
 
   test.each([
@@ -55,7 +64,10 @@ describe('classifyError', () => {
   });
 
   test.each([
-    [new AggregateError([refused6, refused]), 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1'],
+    [
+      new AggregateError([refused6, refused]),
+      'connection refused by [::1]:443, connection refused by 127.0.0.1:443',
+    ],
     [
       systemError('Parse Error: Expected HTTP/', { code: 'HPE_INVALID_CONSTANT', reason: 'Expected HTTP/' }),
       'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)',
@@ -84,7 +96,7 @@ describe('classifyError', () => {
         code: 'HPE_INVALID_CONSTANT',
         rawPacket: Buffer.from([0, 0, 18, 4, 0, 0, 0, 0, 0, 1, 2, 3]),
       }),
-      'the server speaks only HTTP/2, which checks do not (HPE_INVALID_CONSTANT)',
+      'server speaks only HTTP/2, which checks do not (HPE_INVALID_CONSTANT)',
     ],
     [
       systemError('Parse Error: Expected HTTP/', {
@@ -99,24 +111,105 @@ describe('classifyError', () => {
         '80AC:error:0A000460:SSL routines:ssl3_read_bytes:tlsv1 alert no application protocol:a.c:1605:',
         { code: 'EPROTO' },
       ),
-      'the server speaks only HTTP/2, which checks do not (EPROTO)',
+      'server speaks only HTTP/2, which checks do not (EPROTO)',
     ],
-    [reset, 'the connection was reset (ECONNRESET)'],
+    [reset, 'connection reset'],
+    [systemError('socket hang up', { code: 'ECONNRESET' }), 'connection closed before a response arrived'],
     [
-      systemError('certificate has expired', { code: 'CERT_HAS_EXPIRED' }),
-      'certificate has expired (CERT_HAS_EXPIRED)',
+      systemError('Client network socket disconnected before secure TLS connection was established', {
+        code: 'ECONNRESET',
+      }),
+      'connection closed in the TLS handshake',
     ],
-    [
-      systemError('socket hang up', { code: 'ECONNRESET' }),
-      'the connection was closed before a response arrived (ECONNRESET)',
-    ],
+    [systemError('write EPIPE', { code: 'EPIPE' }), 'connection closed while the request was sent'],
+    [systemError('connect ECONNREFUSED', { code: 'ECONNREFUSED' }), 'connection refused'],
+    [timedOut, 'connection to 192.0.2.1:443 timed out'],
+    [unreachable, 'no route to [::1]:443 (ENETUNREACH)'],
     [systemError('address 10.0.0.1 is private', { code: 'EGRESS_BLOCKED' }), 'address 10.0.0.1 is private'],
-    [new Error(''), 'the exchange failed'],
-    ['a string', 'the exchange failed'],
-    [null, 'the exchange failed'],
-    [undefined, 'the exchange failed'],
+    [new Error(''), 'exchange failed'],
+    ['a string', 'exchange failed'],
+    [null, 'exchange failed'],
+    [undefined, 'exchange failed'],
   ])('describes the error: %s', (error, detail) => {
     expect(classifyError(error).errorDetail).toBe(detail);
+  });
+
+  test.each([
+    ['ENOTFOUND', 'name shop.example does not exist (ENOTFOUND)'],
+    ['ENODATA', 'name shop.example has no address (ENODATA)'],
+    ['EBADNAME', 'name shop.example is not valid (EBADNAME)'],
+    ['ESERVFAIL', 'name servers could not resolve shop.example (ESERVFAIL)'],
+    ['EAI_AGAIN', 'name servers could not resolve shop.example (EAI_AGAIN)'],
+    ['ETIMEOUT', 'name lookup timed out (ETIMEOUT)'],
+  ])('describes a failed lookup: %s', (code, detail) => {
+    const error = systemError(`queryA ${code} shop.example`, { code, hostname: 'shop.example' });
+    expect(classifyError(error).errorDetail).toBe(detail);
+  });
+
+  test.each<[string, Readonly<Record<string, unknown>>, string]>([
+    [
+      'CERT_HAS_EXPIRED',
+      { cert: { valid_to: 'Nov 17 11:00:00 2026 GMT' } },
+      'certificate expired 3 days ago (CERT_HAS_EXPIRED)',
+    ],
+    [
+      'CERT_HAS_EXPIRED',
+      { cert: { valid_to: 'Nov 20 11:00:00 2026 GMT' } },
+      'certificate expired 1 hour ago (CERT_HAS_EXPIRED)',
+    ],
+    [
+      'CERT_HAS_EXPIRED',
+      { cert: { valid_to: 'Nov 20 11:58:59 2026 GMT' } },
+      'certificate expired 1 minute ago (CERT_HAS_EXPIRED)',
+    ],
+    [
+      'CERT_HAS_EXPIRED',
+      { cert: { valid_to: 'Nov 20 11:59:59 2026 GMT' } },
+      'certificate expired less than a minute ago (CERT_HAS_EXPIRED)',
+    ],
+    [
+      'CERT_HAS_EXPIRED',
+      { cert: { valid_to: 'Nov 20 12:00:01 2026 GMT' } },
+      'certificate chain has expired (CERT_HAS_EXPIRED)',
+    ],
+    ['CERT_HAS_EXPIRED', {}, 'certificate chain has expired (CERT_HAS_EXPIRED)'],
+    [
+      'CERT_NOT_YET_VALID',
+      { cert: { valid_from: 'Nov 21 12:00:00 2026 GMT' } },
+      'certificate is not valid yet, it becomes valid in 24 hours (CERT_NOT_YET_VALID)',
+    ],
+    ['CERT_NOT_YET_VALID', { cert: null }, 'certificate is not valid yet (CERT_NOT_YET_VALID)'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', {}, 'certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    [
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      {},
+      'certificate is signed by an unknown authority (SELF_SIGNED_CERT_IN_CHAIN)',
+    ],
+    [
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      {},
+      'certificate is signed by an unknown authority, or an intermediate certificate is missing (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
+    ],
+    [
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      { host: 'shop.example', cert: { subjectaltname: 'DNS:a.example, DNS:*.b.example' } },
+      'certificate is not valid for shop.example (it is for a.example, *.b.example)',
+    ],
+    [
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      {
+        host: 'shop.example',
+        cert: { subjectaltname: 'DNS:"a, DNS:b", IP Address:192.0.2.1, URI:x:y, DNS:c, DNS:d, DNS:e' },
+      },
+      'certificate is not valid for shop.example (it is for "a, DNS:b", 192.0.2.1, c and 2 more)',
+    ],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', {}, 'refused'],
+    ['CERT_REVOKED', {}, 'refused (CERT_REVOKED)'],
+  ])('describes a certificate: %s %j', (code, fields, detail) => {
+    expect(classifyError(systemError('refused', { code, ...fields }), NOW)).toEqual({
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail: detail,
+    });
   });
 });
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import {
-  firstCheckJobId,
+  extraCheckJobId,
+  isPlannedSlot,
   gapBefore,
   isTooLate,
   mayOverlap,
@@ -65,11 +66,15 @@ describe('phaseMs', () => {
 });
 
 describe('slotOfJob', () => {
-  test('parses the ids of scheduled and of first checks', () => {
-    const id = randomUUID();
-    expect(slotOfJob(`repeat:${id}:1795177316000`)).toBe(1_795_177_316_000);
-    expect(slotOfJob(firstCheckJobId(id, 1_795_177_316_123))).toBe(1_795_177_316_123);
-    expect(firstCheckJobId(id, 1)).not.toContain(':');
+  test('parses the ids of scheduled checks', () => {
+    expect(slotOfJob(`repeat:${randomUUID()}:1795177316000`)).toBe(1_795_177_316_000);
+  });
+
+  test.each(['first', 'retry', 'recheck'] as const)('parses the id of an extra check: %s', (reason) => {
+    const jobId = extraCheckJobId(reason, randomUUID(), 1_795_177_316_123);
+    expect(slotOfJob(jobId)).toBe(1_795_177_316_123);
+    expect(isPlannedSlot(jobId)).toBe(false);
+    expect(jobId).not.toContain(':');
   });
 
   test.each(['', 'repeat:x', '1795177316000', 'repeat:x:abc'])('is null for %j', (id) => {

@@ -55,21 +55,23 @@ export function parseWaveId(id: string): Wave | null {
   return wave.phaseMs < wave.intervalSeconds * 1_000 ? wave : null;
 }
 
-/** The id of the extra job that checks a new monitor at once; `slot` is epoch milliseconds. Job ids must not contain `:`. */
-export function firstCheckJobId(monitorId: string, slot: number): string {
-  return `first-${monitorId}-${slot}`;
+/** Why a monitor is checked besides its planned slots: it is new, a region has begun to fail, or its region is connected again. */
+export type ExtraCheckReason = 'first' | 'retry' | 'recheck';
+
+/** The id of an extra check at `slot`, epoch milliseconds. Job ids must not contain `:`. */
+export function extraCheckJobId(reason: ExtraCheckReason, monitorId: string, slot: number): string {
+  return `${reason}-${monitorId}-${slot}`;
 }
 
 /**
- * The planned time of a check in epoch milliseconds, from the id of its job: `repeat:<scheduler>:<millis>` or that of a first check; else
- * null.
+ * The time of a check in epoch milliseconds, from the id of its job: `repeat:<scheduler>:<millis>` or that of an extra check; else null.
  */
 export function slotOfJob(jobId: string): number | null {
-  const match = /^(?:repeat:.+:|first-.+-)(\d{1,15})$/.exec(jobId);
+  const match = /^(?:repeat:.+:|(?:first|retry|recheck)-.+-)(\d{1,15})$/.exec(jobId);
   return match ? Number(match[1]) : null;
 }
 
-/** Whether a job's slot is planned, so that it counts as missed without a check. A first check is an extra. */
+/** Whether a job's slot is planned, so that it counts as missed without a check. */
 export function isPlannedSlot(jobId: string): boolean {
   return jobId.startsWith('repeat:');
 }

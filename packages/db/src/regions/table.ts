@@ -1,4 +1,4 @@
-import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
@@ -11,7 +11,10 @@ export const regionCanaries = pgTable(
     region: t.text('region').notNull(),
     monitorId: monitorId(),
   }),
-  (table) => [primaryKey({ columns: [table.accountId, table.region, table.monitorId] })],
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.region, table.monitorId] }),
+    index('region_canaries_monitor_idx').on(table.monitorId),
+  ],
 );
 
 /**

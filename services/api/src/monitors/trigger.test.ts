@@ -42,7 +42,7 @@ beforeAll(async () => {
       status: 'DOWN',
       statusCode: null,
       errorReason: 'CONNECTION_REFUSED',
-      errorDetail: 'connect ECONNREFUSED',
+      errorDetail: 'connection refused',
       latencyMs: 0,
     })),
     startFakeChecker(queue.stores, db, 'slow', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import { firstCheckJobId } from '@tocsin/core/schedule/slots';
+import { extraCheckJobId } from '@tocsin/core/schedule/slots';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -116,7 +116,7 @@ function outcomeOf({ status, error_reason: reason, error_detail: detail }: Event
   if (reason === 'DNS_ERROR') return 'unknown name';
   if (reason !== 'UNKNOWN_ERROR') return undefined;
   if (detail?.endsWith('; allow it with EGRESS_ALLOW_CIDRS')) return 'blocked';
-  return detail === 'the target is not a valid http or https URL' ? 'no URL' : undefined;
+  return detail === 'target is not a valid http or https URL' ? 'no URL' : undefined;
 }
 
 /** Postgres takes no NUL: no row can hold such a URL. */
@@ -133,7 +133,7 @@ describe('a scheduled check of half the vectors, and a trigger with the other ha
     const seen = await Promise.all(
       vectors.map(async ({ url }, index) => {
         const monitorId = await monitorOf(ground.url(url));
-        await checks.run({ monitorId, revision: 1 }, firstCheckJobId(monitorId, Date.now()), null);
+        await checks.run({ monitorId, revision: 1 }, extraCheckJobId('first', monitorId, Date.now()), null);
         const override = overrides[index];
         if (override !== undefined) {
           const row = await findMonitorRow(context.db, accountId, monitorId);

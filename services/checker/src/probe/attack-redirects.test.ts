@@ -102,7 +102,7 @@ describe('indirect redirects', () => {
       expect(await check(origin(), egress)).toMatchObject({
         status: 'DOWN',
         errorReason: 'UNKNOWN_ERROR',
-        errorDetail: `the redirect to "${to}" leaves http and https`,
+        errorDetail: `redirect to “${to}” leaves http and https`,
       });
     }
     expect(requests).toBe(STATUSES.length);

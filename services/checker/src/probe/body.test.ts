@@ -33,11 +33,11 @@ describe('content codings', () => {
   });
 
   test.each([
-    ['zstd', 'the body has content coding "zstd", which checks cannot read'],
-    ['gzip, gzip', 'the body has content coding "gzip, gzip", which checks cannot read'],
-    ['gzip', 'the gzip body is not valid or not complete'],
-    ['br', 'the body has content coding "br", which checks cannot read'],
-    ['deflate', 'the deflate body is not valid or not complete'],
+    ['zstd', 'body has content coding “zstd”, which checks cannot read'],
+    ['gzip, gzip', 'body has content coding “gzip, gzip”, which checks cannot read'],
+    ['gzip', 'gzip body is not valid or not complete'],
+    ['br', 'body has content coding “br”, which checks cannot read'],
+    ['deflate', 'deflate body is not valid or not complete'],
   ])('%s that cannot be decoded', async (coding, problem) => {
     expect(await decode(Buffer.from('\xffplain text', 'latin1'), true, coding, '')).toEqual({ problem });
   });
@@ -55,7 +55,7 @@ describe('content codings', () => {
     expect(text.length).toBeGreaterThan(1_000);
     expect(words.startsWith(text)).toBe(true);
     expect(await decode(half, true, 'gzip', '')).toEqual({
-      problem: 'the gzip body is not valid or not complete',
+      problem: 'gzip body is not valid or not complete',
     });
   });
 
@@ -114,7 +114,7 @@ describe('in a check', () => {
       status: 'DOWN',
       statusCode: 200,
       errorReason: 'UNKNOWN_ERROR',
-      errorDetail: 'the body has content coding "zstd", which checks cannot read',
+      errorDetail: 'body has content coding “zstd”, which checks cannot read',
     });
   });
 });

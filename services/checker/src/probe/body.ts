@@ -47,7 +47,8 @@ function consumeBody(response: IncomingMessage, reserve: Reserve | null, done: O
   };
   const end = (complete: boolean): void =>
     finish({ bytes: reserve === null ? null : bytes.subarray(0, length), complete });
-  const cutOff = (): void => finish(`the connection was closed ${length} bytes into the body`);
+  const cutOff = (): void =>
+    finish(`connection closed before the response was complete, ${length} bytes into the body`);
   response.on('data', (chunk: Buffer) => {
     if (finished) return;
     if (reserve !== null) {
@@ -98,10 +99,10 @@ export async function decodeBody(
   }
   const decoder = createDecoder(coding, bytes, complete);
   if (decoder === null)
-    return { problem: `the body has content coding ${quote(coding)}, which checks cannot read` };
+    return { problem: `body has content coding ${quote(coding)}, which checks cannot read` };
   const plain = await decompress(decoder, bytes);
   return plain === null
-    ? { problem: `the ${coding} body is not valid or not complete` }
+    ? { problem: `${coding} body is not valid or not complete` }
     : { text: decodeText(plain, contentType) };
 }
 

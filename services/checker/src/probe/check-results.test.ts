@@ -141,30 +141,30 @@ const CASES: Readonly<Record<string, Case>> = {
   'A certificate with a common name and no subject alternative name': https('common name', {
     url: ({ port }) => `https://localhost:${port}/`,
     expected: REFUSED,
-    detail: /^the certificate has no subject alternative name, and its common name does not count/,
+    detail: /^certificate has no subject alternative name, and its common name does not count/,
   }),
   'A certificate for another name': https('other', {
     expected: REFUSED,
-    detail: /ERR_TLS_CERT_ALTNAME_INVALID/,
+    detail: 'certificate is not valid for 127.0.0.1 (it is for other.test)',
   }),
   'A certificate of an unknown authority': https('valid', {
     egress: loopbackEgress,
     expected: REFUSED,
-    detail: /SELF_SIGNED_CERT_IN_CHAIN/,
+    detail: 'certificate is signed by an unknown authority (SELF_SIGNED_CERT_IN_CHAIN)',
   }),
   'A certificate that has expired': https('expired', {
     expected: REFUSED,
-    detail: 'certificate has expired (CERT_HAS_EXPIRED)',
+    detail: /^certificate expired (2[4-9]|3\d) hours ago \(CERT_HAS_EXPIRED\)$/,
   }),
   'A server that negotiates only HTTP/2 (ALPN)': https('valid', {
     open: () => targets.http2(certificate('valid')),
     expected: REFUSED,
-    detail: /^the server speaks only HTTP\/2, which checks do not \(/,
+    detail: /^server speaks only HTTP\/2, which checks do not \(/,
   }),
   'A server that speaks only HTTP/2, over plain TCP': {
     open: () => targets.http2(null),
     expected: REFUSED,
-    detail: /^the server speaks only HTTP\/2, which checks do not \(/,
+    detail: /^server speaks only HTTP\/2, which checks do not \(/,
   },
   'A body without a length that ends without a TLS `close_notify`': https('valid', {
     open: () =>
@@ -197,7 +197,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'A head of more than 64 KiB': malformed(`${OK}X-A: ${'b'.repeat(65 * 1_024)}\r\n${BODY}`),
   'A head that breaks off': sends(`${OK}Content-Le`, {
     expected: REFUSED,
-    detail: 'the connection was closed before a response arrived (ECONNRESET)',
+    detail: 'connection closed before a response arrived',
   }),
   'A few interim responses (1xx) before the response': sends(
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nContent-Length: 7\r\n\r\n${OK}${BODY}`,
@@ -217,20 +217,20 @@ const CASES: Readonly<Record<string, Case>> = {
   'A reset after a complete body': sendsThen(OK + BODY, resets),
   'A body that is shorter than its `Content-Length`': sends(`${OK}Content-Length: 100\r\n\r\nneedle`, {
     expected: BROKEN,
-    detail: 'the connection was closed 6 bytes into the body',
+    detail: 'connection closed before the response was complete, 6 bytes into the body',
   }),
   'Chunks without the last one': sends(`${CHUNKED}6\r\nneedle\r\n`, {
     expected: BROKEN,
-    detail: 'the connection was closed 6 bytes into the body',
+    detail: 'connection closed before the response was complete, 6 bytes into the body',
   }),
   'A reset in the body': sendsThenOnceRead(`${OK}Content-Length: 100\r\n\r\nneedle`, resets, {
     expected: BROKEN,
-    detail: 'the connection was reset (ECONNRESET) while reading the body',
+    detail: 'connection reset while reading the body',
   }),
   'A body that hangs': sendsThenOnceRead(`${OK}Content-Length: 100\r\n\r\nneedle`, expires, {
     changes: { timeoutMs: TIMEOUT_MS },
     expected: { statusCode: 200, errorReason: 'TIMEOUT', latencyMs: TIMEOUT_MS },
-    detail: 'the timeout ended the check while reading the body',
+    detail: /^response not complete within 0\.15 s \(headers after \d+ ms\)$/,
   }),
   'Chunks whose sizes are garbage': sends(`${CHUNKED}xyz\r\nneedle\r\n0\r\n\r\n`, {
     expected: BROKEN,
@@ -277,7 +277,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'A gzip body that is cut off, with `bodyContains`': gzipped(GZIP.subarray(0, -8), {
     changes: READS,
     expected: BROKEN,
-    detail: 'the gzip body is not valid or not complete',
+    detail: 'gzip body is not valid or not complete',
   }),
   'A gzip body of more than 1 MiB, with `bodyContains`': gzipped(
     Buffer.concat([GZIP, gzipSync(Buffer.alloc(2 * MIB, 'x'), { level: 0 })]),
@@ -285,7 +285,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ),
   'A gzip body with bytes after its end, with `bodyContains`': gzipped(
     Buffer.concat([GZIP, Buffer.from('more')]),
-    { changes: READS, expected: BROKEN, detail: 'the gzip body is not valid or not complete' },
+    { changes: READS, expected: BROKEN, detail: 'gzip body is not valid or not complete' },
   ),
   'A Brotli body, with `bodyContains`': {
     open: () =>
@@ -294,7 +294,7 @@ const CASES: Readonly<Record<string, Case>> = {
       }),
     changes: READS,
     expected: BROKEN,
-    detail: 'the body has content coding "br", which checks cannot read',
+    detail: 'body has content coding “br”, which checks cannot read',
   },
 
   'A redirect that needs its own cookie': { open: () => targets.http(gate('/')) },

@@ -82,12 +82,12 @@ export function redirectedRequest(
   statusCode: number,
   location: string | null,
 ): HopRequest | string {
-  if (location === null || location === '') return `status ${statusCode} came without a Location to follow`;
+  if (location === null || location === '') return `status ${statusCode} without a Location to follow`;
   // Servers send UTF-8 here, which Node reads as Latin-1.
   const text = Buffer.from(location, 'latin1').toString();
   const url = parseUrl(text, request.url.href);
   // Servers put tokens into queries and fragments.
-  const redirect = `the redirect to ${quote(text.replace(/[?#].*$/s, '…'))}`;
+  const redirect = `redirect to ${quote(text.replace(/[?#].*$/s, '…'))}`;
   if (url === null) return `${redirect} is not a valid URL`;
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${redirect} leaves http and https`;
   const method = redirectedMethod(request.method, statusCode);

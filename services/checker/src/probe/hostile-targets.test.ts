@@ -76,7 +76,7 @@ describe('malformed responses', () => {
       errorReason: 'UNKNOWN_ERROR',
     });
     expect(result.errorDetail).toMatch(
-      /^(malformed response: .+|the connection was closed before a response arrived \(ECONNRESET\))$/,
+      /^(malformed response: .+|connection closed before a response arrived)$/,
     );
     await target.allClosed();
   });
@@ -106,7 +106,7 @@ describe('malformed responses', () => {
     const target = await targets.tcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
     const result = await check(target.origin, egress);
     expect(result).toMatchObject({ latencyMs: 0, errorReason: 'UNKNOWN_ERROR' });
-    expect(result.errorDetail).toContain('ECONNRESET');
+    expect(result.errorDetail).toBe('connection reset');
   });
 
   test('a hostile reason in an error cannot reach a terminal', async () => {
@@ -130,7 +130,7 @@ describe('a body that is needed', () => {
       status: 'DOWN',
       statusCode: 200,
       errorReason: 'UNKNOWN_ERROR',
-      errorDetail: 'the connection was closed 6 bytes into the body',
+      errorDetail: 'connection closed before the response was complete, 6 bytes into the body',
     });
     expect(result.latencyMs).toBeGreaterThanOrEqual(1);
     expect(await check(target.origin, egress)).toMatchObject({ status: 'DOWN', statusCode: 200 });
@@ -155,7 +155,7 @@ describe('a body that is needed', () => {
     const target = await pouring(head, 'x'.repeat(65_536), counted);
     expect(await check(target.origin, egress, { assertions: READS })).toMatchObject({
       status: 'DOWN',
-      errorDetail: 'the body does not contain "needle"',
+      errorDetail: 'body does not contain “needle”',
     });
     await target.allClosed();
     // What the kernel buffers on both sides comes on top of what was read.
@@ -233,7 +233,7 @@ describe('endless heads are bounded', () => {
     const target = await pouring('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50), { bytes: 0 });
     const result = await check(target.origin, egress);
     expect(result).toMatchObject({ statusCode: null, latencyMs: 0, errorReason: 'UNKNOWN_ERROR' });
-    expect(result.errorDetail).toBe('more than 20 interim (1xx) responses came before the real one');
+    expect(result.errorDetail).toBe('more than 20 interim (1xx) responses before the real one');
     await target.allClosed();
   });
 

@@ -91,7 +91,9 @@ describe('a handshake', () => {
       status: 'DOWN',
       statusCode: null,
       errorReason: 'TIMEOUT',
-      errorDetail: 'the timeout ended the check while in the TLS handshake',
+      errorDetail: expect.stringMatching(
+        /^TLS handshake not complete within 0\.15 s \(connected after \d+ ms\)$/,
+      ),
     });
     await target.allClosed();
   });
@@ -141,7 +143,9 @@ describe('a certificate', () => {
     const target = await targets.https(other, (_request, response) => response.end());
     const result = await checkTls(target, other.ca);
     expectBroken(result);
-    expect(result.errorDetail).toContain("does not match certificate's altnames");
+    expect(result.errorDetail).toBe(
+      'certificate is not valid for 127.0.0.1 (it is for name-0.example, name-1.example, name-2.example and 997 more)',
+    );
     await target.allClosed();
   });
 
@@ -151,13 +155,21 @@ describe('a certificate', () => {
       const target = await targets.https(odd, (_request, response) => response.end());
       const result = await check(`https://localhost:${target.port}/`, loopbackEgress(odd.ca));
       expectBroken(result);
-      expect(result.errorDetail).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+      expect(result.errorDetail).toMatch(/^certificate is not valid for localhost \(it is for /);
     }
   });
 
   test.each([
-    ['that is not valid yet', { startsInDays: 2, validDays: 30 }, /CERT_NOT_YET_VALID/],
-    ['that ended long ago', { startsInDays: -30_000, validDays: -20_000 }, /CERT_HAS_EXPIRED/],
+    [
+      'that is not valid yet',
+      { startsInDays: 2, validDays: 30 },
+      /^certificate is not valid yet, it becomes valid in (47|48) hours|2 days \(CERT_NOT_YET_VALID\)$/,
+    ],
+    [
+      'that ended long ago',
+      { startsInDays: -30_000, validDays: -20_000 },
+      /^certificate expired (19999|2\d{4}) days ago \(CERT_HAS_EXPIRED\)$/,
+    ],
   ])('%s', async (_name, dates, detail) => {
     const odd = await createCertificate(['127.0.0.1'], dates);
     const target = await targets.https(odd, (_request, response) => response.end());

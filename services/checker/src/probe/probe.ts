@@ -171,7 +171,7 @@ const INVALID_URL: ProbeResult = {
   latencyMs: 0,
   statusCode: null,
   errorReason: 'UNKNOWN_ERROR',
-  errorDetail: 'the target is not a valid http or https URL',
+  errorDetail: 'target is not a valid http or https URL',
   timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
   certificateExpiresAt: null,
 };

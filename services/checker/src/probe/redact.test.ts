@@ -81,6 +81,6 @@ describe('a target that echoes the request', () => {
       headers: { 'X-Key': 'C0ffee-Secret' },
       assertions: { bodyContains: 'x' },
     });
-    expect(result.errorDetail).toBe('the body has content coding "[hidden]", which checks cannot read');
+    expect(result.errorDetail).toBe('body has content coding “[hidden]”, which checks cannot read');
   });
 });

@@ -81,5 +81,5 @@ function removeText(text: string, secret: string): string {
 
 /** Quotes text of a target in a message. A long text would be cut, which may leave half a secret that is redacted only as a whole. */
 export function quote(text: string): string {
-  return text.length > MAX_QUOTED_CHARACTERS ? `a text of ${text.length} characters` : `"${text}"`;
+  return text.length > MAX_QUOTED_CHARACTERS ? `a text of ${text.length} characters` : `“${text}”`;
 }

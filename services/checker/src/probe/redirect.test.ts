@@ -203,13 +203,13 @@ describe('the chain', () => {
 
 describe('a Location', () => {
   test.each([
-    [undefined, 'status 302 came without a Location to follow'],
-    ['', 'status 302 came without a Location to follow'],
-    ['http://[bad', 'the redirect to "http://[bad" is not a valid URL'],
-    ['http://', 'the redirect to "http://" is not a valid URL'],
-    ['ftp://127.0.0.1/', 'the redirect to "ftp://127.0.0.1/" leaves http and https'],
-    ['file:///etc/passwd', 'the redirect to "file:///etc/passwd" leaves http and https'],
-    ['javascript:alert(1)', 'the redirect to "javascript:alert(1)" leaves http and https'],
+    [undefined, 'status 302 without a Location to follow'],
+    ['', 'status 302 without a Location to follow'],
+    ['http://[bad', 'redirect to “http://[bad” is not a valid URL'],
+    ['http://', 'redirect to “http://” is not a valid URL'],
+    ['ftp://127.0.0.1/', 'redirect to “ftp://127.0.0.1/” leaves http and https'],
+    ['file:///etc/passwd', 'redirect to “file:///etc/passwd” leaves http and https'],
+    ['javascript:alert(1)', 'redirect to “javascript:alert(1)” leaves http and https'],
   ])('%j cannot be followed', async (location, errorDetail) => {
     const target = await targets.http((_request, response) => {
       response.writeHead(302, location === undefined ? {} : { location }).end();

@@ -1,8 +1,8 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { classifyError, type Failure } from '@tocsin/core/checks/error-reason';
-import { certificateExpiry } from '@tocsin/egress/connection';
+import { certificateExpiry, withoutBrackets } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import type { BodyLease } from './body-budget.ts';
@@ -53,7 +53,7 @@ function startHop(
   { deadline, egress, owner, chooseBodyUse, lease }: HopOptions,
   resolve: (outcome: HopOutcome) => void,
 ): void {
-  const clock = new PhaseClock();
+  const clock = new PhaseClock(isIP(withoutBrackets(hop.url.hostname)) === 0);
   let request: ClientRequest | null = null;
   let response: IncomingMessage | null = null;
   let certificateExpiresAt: Date | null = null;
@@ -85,7 +85,7 @@ function startHop(
   function interim(): void {
     interimResponses += 1;
     if (interimResponses > MAX_INTERIM_RESPONSES)
-      broken(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses came before the real one`);
+      broken(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses before the real one`);
   }
 
   function failed(error: unknown): void {
@@ -97,7 +97,7 @@ function startHop(
   }
 
   function interrupted(): void {
-    const errorDetail = `the timeout ended the check while ${clock.phase}`;
+    const errorDetail = clock.describeTimeout(`${deadline.timeoutMs / 1_000} s`);
     settle(null, { errorReason: 'TIMEOUT', errorDetail });
   }
 

@@ -3,6 +3,7 @@ import type { Timings } from '@tocsin/contracts/monitors/events';
 
 /** The one clock of a probe. It interrupts the current step after `timeoutMs`, or when `end` is called. */
 export class Deadline {
+  readonly timeoutMs: number;
   /** By `performance.now()`. */
   readonly endsAt: number;
   state: 'running' | 'expired' | 'aborted' = 'running';
@@ -12,6 +13,7 @@ export class Deadline {
   readonly #timer: NodeJS.Timeout;
 
   constructor(timeoutMs: number) {
+    this.timeoutMs = timeoutMs;
     this.endsAt = this.#startedAt + timeoutMs;
     this.#timer = setTimeout(() => this.end('expired'), timeoutMs);
   }
@@ -42,6 +44,12 @@ export class PhaseClock {
   #headAt: number | null = null;
   #bodyAt: number | null = null;
   #isSecure = false;
+  readonly #isNamed: boolean;
+
+  /** @param isNamed whether the host is a name, which is looked up first */
+  constructor(isNamed: boolean) {
+    this.#isNamed = isNamed;
+  }
 
   watch(socket: Socket, isSecure: boolean): void {
     this.#isSecure = isSecure;
@@ -63,13 +71,20 @@ export class PhaseClock {
     return this.#connectedAt !== null;
   }
 
-  /** The current phase, for the detail of a timeout. */
-  get phase(): string {
-    if (this.#headAt !== null) return 'reading the body';
-    if (this.#securedAt !== null) return 'waiting for the response';
-    if (this.#connectedAt !== null)
-      return this.#isSecure ? 'in the TLS handshake' : 'waiting for the response';
-    return this.#resolvedAt === null ? 'resolving the name or connecting' : 'connecting';
+  /** What a timeout ended, in words. @param limit the timeout of the check */
+  describeTimeout(limit: string): string {
+    if (this.#headAt !== null)
+      return `response not complete within ${limit} (headers after ${this.#msUntil(this.#headAt)})`;
+    if (this.#connectedAt === null) {
+      const isLookup = this.#isNamed && this.#resolvedAt === null;
+      return `${isLookup ? 'name lookup' : 'connection'} timed out after ${limit}`;
+    }
+    const missing = this.#isSecure && this.#securedAt === null ? 'TLS handshake not complete' : 'no response';
+    return `${missing} within ${limit} (connected after ${this.#msUntil(this.#connectedAt)})`;
+  }
+
+  #msUntil(moment: number): string {
+    return `${Math.round(moment - this.#startedAt)} ms`;
   }
 
   timings(): Timings {

@@ -1,0 +1,187 @@
+// The readable part of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
+const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
+/** OpenSSL's message if the server supports none of the offered protocols. */
+const NO_COMMON_PROTOCOL = /alert no application protocol/;
+/** The types that the first HTTP/2 frame from a server may have: SETTINGS or GOAWAY. */
+const FIRST_FRAME_TYPES = new Set([4, 7]);
+const FRAME_HEADER_BYTES = 9;
+const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
+/** One of the names of a certificate, as Node lists them. A name with special characters is in quotes. */
+const CERTIFICATE_NAME = /(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]+)/g;
+const MAX_CERTIFICATE_NAMES = 3;
+/** Codes whose words say all that a search for the code would find. */
+const PLAIN_CODES = new Set([
+  '',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EGRESS_BLOCKED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** Fields of Node's errors. */
+export interface RaisedError {
+  readonly message: string;
+  readonly code: string;
+  readonly syscall: unknown;
+  readonly reason: unknown;
+  /** The name that was looked up. */
+  readonly hostname: unknown;
+  /** The name that a certificate is not valid for. */
+  readonly host: unknown;
+  readonly address: unknown;
+  readonly port: unknown;
+  /** The certificate that was refused, in the fields of Node's `PeerCertificate`. */
+  readonly cert: unknown;
+  /** The bytes that Node's HTTP parser was reading when it failed. */
+  readonly rawPacket: unknown;
+  /** The errors of an `AggregateError`; empty for any other error. */
+  readonly attempts: readonly unknown[];
+}
+
+/** A span of time in its largest unit: minutes, then hours, and days from two on. */
+export function wordsOfSpan(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return 'less than a minute';
+  if (minutes < 60) return plural(minutes, 'minute');
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? plural(hours, 'hour') : plural(Math.floor(hours / 24), 'day');
+}
+
+export function plural(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+/** Reads fields instead of using `instanceof`, because Node's own errors may come from another realm. */
+export function readError(error: unknown): RaisedError {
+  const fields = Object(error) as Partial<Record<string, unknown>>;
+  const { message, code, errors, syscall, reason, hostname, host, address, port, cert, rawPacket } = fields;
+  return {
+    message: typeof message === 'string' ? message : '',
+    code: typeof code === 'string' ? code : '',
+    attempts: Array.isArray(errors) ? errors : [],
+    ...{ syscall, reason, hostname, host, address, port, cert, rawPacket },
+  };
+}
+
+/** The cause in words for an engineer on call, with the code if it helps a search. @param now epoch milliseconds */
+export function describeError(error: RaisedError, now: number): string {
+  const { code, attempts } = error;
+  if (attempts.length > 0)
+    return [...new Set(attempts.map((attempt) => describeError(readError(attempt), now)))].join(', ');
+  const text = wordsOf(error, now);
+  return PLAIN_CODES.has(code) || text.includes(code) ? text : `${text} (${code})`;
+}
+
+function wordsOf(error: RaisedError, now: number): string {
+  const { message, code, reason, rawPacket } = error;
+  if (code.startsWith('HPE_')) {
+    if (isHttp2Frame(rawPacket)) return ONLY_HTTP2;
+    return `malformed response: ${typeof reason === 'string' ? reason : message}`;
+  }
+  const tlsReason = OPENSSL_REASON.exec(message)?.[1];
+  if (tlsReason !== undefined)
+    return NO_COMMON_PROTOCOL.test(tlsReason) ? ONLY_HTTP2 : `TLS failed: ${tlsReason}`;
+  return (
+    certificateWords(error, now) ??
+    lookupWords(error) ??
+    connectionWords(error) ??
+    (message === '' ? 'exchange failed' : message)
+  );
+}
+
+function certificateWords({ code, host, cert }: RaisedError, now: number): string | null {
+  switch (code) {
+    case 'CERT_HAS_EXPIRED': {
+      const agoMs = now - dateIn(cert, 'valid_to');
+      // Otherwise it is another certificate of the chain.
+      return agoMs >= 0 ? `certificate expired ${wordsOfSpan(agoMs)} ago` : 'certificate chain has expired';
+    }
+    case 'CERT_NOT_YET_VALID': {
+      const inMs = dateIn(cert, 'valid_from') - now;
+      return inMs > 0
+        ? `certificate is not valid yet, it becomes valid in ${wordsOfSpan(inMs)}`
+        : 'certificate is not valid yet';
+    }
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+      return 'certificate is self-signed';
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+      return 'certificate is signed by an unknown authority';
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return 'certificate is signed by an unknown authority, or an intermediate certificate is missing';
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return typeof host === 'string' ? `certificate is not valid for ${host}${namesIn(cert)}` : null;
+    default:
+      return null;
+  }
+}
+
+/** @returns epoch milliseconds, NaN if the certificate is not known */
+function dateIn(certificate: unknown, field: 'valid_from' | 'valid_to'): number {
+  return Date.parse(String((Object(certificate) as Partial<Record<string, unknown>>)[field]));
+}
+
+function namesIn(certificate: unknown): string {
+  const { subjectaltname } = Object(certificate) as { readonly subjectaltname?: unknown };
+  if (typeof subjectaltname !== 'string') return '';
+  const names = [...subjectaltname.matchAll(CERTIFICATE_NAME)].map(([, name = '']) => name);
+  const more = names.length - MAX_CERTIFICATE_NAMES;
+  const listed = names.slice(0, MAX_CERTIFICATE_NAMES).join(', ');
+  return ` (it is for ${listed}${more > 0 ? ` and ${more} more` : ''})`;
+}
+
+function lookupWords({ code, syscall, hostname }: RaisedError): string | null {
+  const name = typeof hostname === 'string' ? hostname : null;
+  const named = name === null ? 'name' : `name ${name}`;
+  switch (code) {
+    case 'ENOTFOUND':
+      return `${named} does not exist`;
+    case 'ENODATA':
+    case 'EAI_NODATA':
+      return `${named} has no address`;
+    case 'EBADNAME':
+      return `${named} is not valid`;
+    case 'ETIMEOUT':
+      return 'name lookup timed out';
+    case 'ESERVFAIL':
+    case 'EREFUSED':
+    case 'EAI_AGAIN':
+      return `name servers could not resolve ${name ?? 'the name'}`;
+    default:
+      return syscall === 'getaddrinfo' ? `lookup of ${name ?? 'the name'} failed` : null;
+  }
+}
+
+function connectionWords({ message, code, address, port }: RaisedError): string | null {
+  const peer =
+    typeof address === 'string' ? ` ${address.includes(':') ? `[${address}]` : address}:${port}` : '';
+  switch (code) {
+    case 'ECONNREFUSED':
+      return peer === '' ? 'connection refused' : `connection refused by${peer}`;
+    case 'ETIMEDOUT':
+    case 'ERR_SOCKET_CONNECTION_TIMEOUT':
+      return peer === '' ? 'connection timed out' : `connection to${peer} timed out`;
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return peer === '' ? 'no route to the host' : `no route to${peer}`;
+    case 'ECONNRESET':
+      if (message === 'socket hang up') return 'connection closed before a response arrived';
+      return message.includes('before secure TLS')
+        ? 'connection closed in the TLS handshake'
+        : 'connection reset';
+    case 'EPIPE':
+      return 'connection closed while the request was sent';
+    default:
+      return null;
+  }
+}
+
+/** A frame header of the connection: three bytes of length, type, flags, and stream 0 (RFC 9113). */
+function isHttp2Frame(bytes: unknown): boolean {
+  if (!ArrayBuffer.isView(bytes) || bytes.byteLength < FRAME_HEADER_BYTES) return false;
+  const frame = new DataView(bytes.buffer, bytes.byteOffset);
+  return frame.getUint8(0) === 0 && FIRST_FRAME_TYPES.has(frame.getUint8(3)) && frame.getUint32(5) === 0;
+}

@@ -1,0 +1,86 @@
+import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Database, Queryable } from '../database/open.ts';
+import { clockNow, epochMs, query, tableOf } from '../database/sql.ts';
+
+/** A checker that has not renewed its isolation for this long is dead, or cannot reach Postgres. */
+const EXPIRES_AFTER_SECONDS = 20;
+
+const expiresAt = sql`renewed_at + make_interval(secs => ${EXPIRES_AFTER_SECONDS}::int)`;
+
+/** Whether a row of `region_isolations` shows that its region is isolated now. */
+export const IS_LIVE: SQL = sql`(ended_at is null and ${expiresAt} > now())`;
+
+/** The monitors of an account in a region that a checker process cannot check, because none of their canaries responds to it. */
+export interface Isolation {
+  readonly accountId: string;
+  readonly region: string;
+  /** A random id of the checker process. */
+  readonly checkerId: string;
+  /** Milliseconds since it began. */
+  readonly ageMs: number;
+}
+
+/**
+ * Reports that an isolation has begun, or lasts. Repeat it every five seconds: after 20 seconds without a report, it no longer counts.
+ * @throws if the account does not exist
+ */
+export async function renewIsolation(db: Database, isolation: Isolation): Promise<void> {
+  await saveIsolation(db, isolation, sql`null::timestamptz`);
+}
+
+/** Reports that an isolation has ended, even if its beginning could not be reported. Repeat it until it succeeds, then never again. */
+export async function endIsolation(db: Database, isolation: Isolation): Promise<void> {
+  await saveIsolation(db, isolation, clockNow);
+}
+
+/** A process has one row for each region of an account. A row that has ended belongs to the isolation before this one. */
+async function saveIsolation(
+  db: Database,
+  { accountId, region, checkerId, ageMs }: Isolation,
+  endedAt: SQL,
+): Promise<void> {
+  await db.execute(sql`
+    insert into region_isolations as i (account_id, region, checker_id, since, renewed_at, ended_at)
+    values (${accountId}, ${region}, ${checkerId}, ${clockNow} - ${ageMs}::float8 * interval '1 millisecond', ${clockNow}, ${endedAt})
+    on conflict (account_id, region, checker_id) do update set
+      since = case when i.ended_at is null then i.since else excluded.since end,
+      renewed_at = excluded.renewed_at,
+      ended_at = excluded.ended_at`);
+}
+
+const finishedIsolation = z.object({
+  accountId: z.string(),
+  region: z.string(),
+  /** When the region was connected again, or the last checker that reported otherwise disappeared; epoch milliseconds. */
+  finishedAt: z.number(),
+  checkers: z.array(z.object({ id: z.string(), renewedAt: z.string() })),
+});
+
+/** A region of an account that was isolated and no longer is. */
+export type FinishedIsolation = Readonly<z.output<typeof finishedIsolation>>;
+
+/** The regions that no checker reports as isolated any more, those that finished first in front. */
+export async function listFinishedIsolations(db: Queryable): Promise<FinishedIsolation[]> {
+  return query(db, finishedIsolation)`
+    select account_id, region,
+      floor(${epochMs(sql`max(coalesce(ended_at, ${expiresAt}))`)}) as finished_at,
+      jsonb_agg(jsonb_build_object('id', checker_id, 'renewedAt', renewed_at)) as checkers
+    from region_isolations group by account_id, region having not bool_or(${IS_LIVE})
+    order by finished_at, account_id, region`;
+}
+
+/** Deletes isolations as they were when they were listed: one that was reported meanwhile stays. */
+export async function deleteIsolation(
+  db: Queryable,
+  { accountId, region, checkers }: FinishedIsolation,
+): Promise<void> {
+  await db.execute(sql`
+    delete from region_isolations i
+    using ${tableOf('u', checkers, {
+      id: ['uuid', ({ id }) => id],
+      renewed_at: ['timestamptz', ({ renewedAt }) => renewedAt],
+    })}
+    where i.account_id = ${accountId} and i.region = ${region} and i.checker_id = u.id
+      and i.renewed_at = u.renewed_at`);
+}

@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
+import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { loadCanaries, readRegionNetworks, setCanaries } from '@tocsin/db/regions/canaries';
+import {
+  deleteIsolation,
+  endIsolation,
+  type Isolation,
+  listFinishedIsolations,
+  renewIsolation,
+} from '@tocsin/db/regions/isolations';
+import { sql } from 'drizzle-orm';
+import { makeAccount } from './delivery-steps.ts';
+import { makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+
+let context: TestContext;
+let accountId: string;
+
+beforeAll(async () => {
+  context = await openTestContext();
+  accountId = context.accountId;
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  await context.db.execute(sql`truncate monitors, region_isolations, audit_log cascade`);
+});
+
+const set = (region: string, ids: readonly string[]): Promise<void> =>
+  setCanaries(context.db, systemActor(accountId), region, ids);
+const canariesOf = async (region: string, account = accountId): Promise<string[]> =>
+  (await loadCanaries(context, account, region)).map(({ monitorId }) => monitorId).toSorted();
+
+describe('canaries', () => {
+  test('are replaced as a whole, and audited', async () => {
+    const regions = ['eu', 'us'];
+    const one = await makeMonitor(context, { regions, headers: { Authorization: 'Bearer one' } });
+    const other = await makeMonitor(context, { regions });
+    await context.db.execute(sql`truncate audit_log`);
+    await set('eu', [one.id]);
+    await set('eu', [other.id, one.id]);
+    await set('eu', [one.id, other.id]);
+    await set('us', [other.id]);
+    await set('eu', []);
+    expect([await canariesOf('eu'), await canariesOf('us')]).toEqual([[], [other.id]]);
+    const entries = await listAuditEntries(context.db, accountId, { limit: 10 });
+    const both = [one.id, other.id];
+    expect(entries.map(({ action, target, changes }) => ({ action, target, changes }))).toEqual(
+      [
+        ['eu', [], [one.id]],
+        ['eu', [one.id], both],
+        ['us', [], [other.id]],
+        ['eu', both, []],
+      ].map(([id, from, to]) => ({
+        action: 'region.updated',
+        target: { type: 'region', id, name: id },
+        changes: [{ field: 'canaryMonitorIds', from, to }],
+      })),
+    );
+  });
+
+  test('are loaded with what a checker needs to probe them', async () => {
+    const headers = { Authorization: 'Bearer one' };
+    const { id } = await makeMonitor(context, { regions: ['eu'], headers });
+    await set('eu', [id]);
+    expect(await loadCanaries(context, accountId, 'eu')).toMatchObject([
+      { monitorId: id, accountId, headers },
+    ]);
+    // A canary that cannot be probed proves nothing.
+    await context.db.execute(sql`update monitors set sealed_headers = '{"Authorization":"lost"}'`);
+    expect(await loadCanaries(context, accountId, 'eu')).toEqual([]);
+  });
+
+  test('must be monitors of the account that the region checks; otherwise nothing changes', async () => {
+    const other = { ...context, accountId: await makeAccount(context) };
+    const stranger = await makeMonitor(other, { regions: ['eu'] });
+    const here = await makeMonitor(context, { regions: ['eu'] });
+    const elsewhere = await makeMonitor(context, { regions: ['us'] });
+    await set('eu', [here.id]);
+    const unknown = randomUUID();
+    await expect(set('eu', [here.id, stranger.id, elsewhere.id, unknown])).rejects.toMatchObject({
+      code: 'validation_failed',
+      errors: [
+        { path: 'canaryMonitorIds.1', message: 'is not a monitor of this account' },
+        {
+          path: 'canaryMonitorIds.2',
+          message: 'is not checked from the region "eu": add the region to the monitor first',
+        },
+        { path: 'canaryMonitorIds.3', message: 'is not a monitor of this account' },
+      ],
+    });
+    expect(await canariesOf('eu')).toEqual([here.id]);
+    expect(await canariesOf('eu', other.accountId)).toEqual([]);
+  });
+
+  test('stop counting when their region no longer checks them, and count again when it does', async () => {
+    const { id } = await makeMonitor(context, { regions: ['eu'] });
+    await set('eu', [id]);
+    const moveTo = (region: string): Promise<unknown> =>
+      updateMonitor(context, systemActor(accountId), id, { regions: [region] }, 'default');
+    await moveTo('us');
+    expect([await canariesOf('eu'), (await readRegionNetworks(context.db, accountId)).size]).toEqual([[], 0]);
+    await moveTo('eu');
+    expect([await canariesOf('eu'), (await readRegionNetworks(context.db, accountId)).size]).toEqual([
+      [id],
+      1,
+    ]);
+  });
+
+  test('disappear with their monitors, also while they are set', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [kept, gone] = await Promise.all([
+        makeMonitor(context, { regions: ['eu'] }),
+        makeMonitor(context, { regions: ['eu'] }),
+      ]);
+      await set('eu', [kept.id]);
+      const [written] = await Promise.allSettled([
+        set('eu', [kept.id, gone.id]),
+        deleteMonitor(context.db, systemActor(accountId), gone.id),
+      ]);
+      if (written.status === 'rejected') expect(written.reason).toMatchObject({ code: 'validation_failed' });
+      expect(await canariesOf('eu')).toEqual([kept.id]);
+    }
+  });
+
+  test('are never a mixture of two requests', async () => {
+    const monitors = await Promise.all(
+      Array.from({ length: 4 }, () => makeMonitor(context, { regions: ['eu'] })),
+    );
+    const ids = monitors.map(({ id }) => id).toSorted();
+    const lists = [ids.slice(0, 2), ids.slice(2), ids.slice(1, 3)];
+    await Promise.all(lists.map((list) => set('eu', list)));
+    expect(lists).toContainEqual(await canariesOf('eu'));
+  });
+});
+
+const checkers = [randomUUID(), randomUUID()];
+const isolationOf = (fields: Partial<Isolation> = {}): Isolation => ({
+  accountId,
+  region: 'eu',
+  checkerId: checkers[0] ?? '',
+  ageMs: 0,
+  ...fields,
+});
+const renew = (fields?: Partial<Isolation>): Promise<void> => renewIsolation(context.db, isolationOf(fields));
+const end = (fields?: Partial<Isolation>): Promise<void> => endIsolation(context.db, isolationOf(fields));
+/** Makes all reports older. */
+const age = (seconds: number): Promise<unknown> =>
+  context.db.execute(sql`
+    update region_isolations set since = since - make_interval(secs => ${seconds}),
+      renewed_at = renewed_at - make_interval(secs => ${seconds}), ended_at = ended_at - make_interval(secs => ${seconds})`);
+const finished = (): ReturnType<typeof listFinishedIsolations> => listFinishedIsolations(context.db);
+
+describe('isolations', () => {
+  beforeEach(async () => {
+    const { id } = await makeMonitor(context, { regions: ['eu', 'us'] });
+    await set('eu', [id]);
+    await set('us', [id]);
+  });
+
+  const healths = async (): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      [...(await readRegionNetworks(context.db, accountId))].map(([region, { health }]) => [region, health]),
+    );
+  const since = async (): Promise<number> =>
+    Date.parse((await readRegionNetworks(context.db, accountId)).get('eu')?.since ?? '');
+
+  test('isolate one region of one account while any checker renews them', async () => {
+    expect(await healths()).toEqual({ eu: 'connected', us: 'connected' });
+    await renew();
+    await renew({ checkerId: checkers[1] ?? '' });
+    expect(await healths()).toEqual({ eu: 'isolated', us: 'connected' });
+    await end();
+    expect(await healths()).toEqual({ eu: 'isolated', us: 'connected' });
+    expect(await finished()).toEqual([]);
+    await end({ checkerId: checkers[1] ?? '' });
+    expect(await healths()).toEqual({ eu: 'connected', us: 'connected' });
+    expect(await finished()).toMatchObject([{ accountId, region: 'eu' }]);
+  });
+
+  test('do not count in a region without canaries', async () => {
+    await renew();
+    await set('eu', []);
+    expect(await healths()).toEqual({ us: 'connected' });
+  });
+
+  test('count from the first report until 20 seconds after the last one', async () => {
+    const before = await readClock(context);
+    await renew({ ageMs: 60_000 });
+    const first = await since();
+    expect(first).toBeGreaterThanOrEqual(Math.floor(before) - 60_000);
+    expect(first).toBeLessThanOrEqual((await readClock(context)) - 60_000);
+    await age(19);
+    await renew({ ageMs: 79_500 });
+    expect(await since()).toBe(first - 19_000);
+    await age(20);
+    expect(await healths()).toEqual({ eu: 'connected', us: 'connected' });
+    // Checks follow from the moment at which the checker was considered dead.
+    const [expired] = await finished();
+    expect(expired?.finishedAt).toBeGreaterThanOrEqual(before);
+    expect(expired?.finishedAt).toBeLessThanOrEqual(await readClock(context));
+  });
+
+  test('begin anew after they ended, and end without having begun', async () => {
+    await renew({ ageMs: 60_000 });
+    await end();
+    await renew();
+    expect(await since()).toBeGreaterThan((await readClock(context)) - 60_000);
+    await end();
+    await context.db.execute(sql`truncate region_isolations`);
+    await end({ ageMs: 5_000 });
+    expect(await finished()).toHaveLength(1);
+  });
+
+  test('are deleted as they were listed: a report that came meanwhile stays', async () => {
+    await renew();
+    await end();
+    await end({ region: 'us' });
+    const [eu, us] = await finished();
+    if (eu === undefined || us === undefined) throw new Error('both regions must be listed');
+    expect([eu.region, us.region]).toEqual(['eu', 'us']);
+    await age(1);
+    await renew();
+    await deleteIsolation(context.db, eu);
+    expect(await healths()).toEqual({ eu: 'isolated', us: 'connected' });
+    await end();
+    expect(await finished()).toHaveLength(2);
+    for (const each of await finished()) await deleteIsolation(context.db, each);
+    expect(await finished()).toEqual([]);
+  });
+});
