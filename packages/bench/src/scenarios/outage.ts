@@ -17,6 +17,7 @@ import type { WebhookClientMessage, WebhookClientReport } from '../processes/web
 import type { WebhookArrival, WebhookTargetMessage } from '../processes/webhook-target.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { measureUsage, openStage, type MeasuredWindow } from '../stage.ts';
+import { exampleUrl } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';
 import { addAccount, checkOf } from './selectors.ts';
 
@@ -121,9 +122,8 @@ async function addMonitors(
   count: number,
   receiver: string,
 ): Promise<string[]> {
-  const url = (number: number): string => `https://shop.example/${number}`;
   const of = { database, context: { ...context, accountId } };
-  const ids = await insertMonitors(of, { count, intervalSeconds: 60, url });
+  const ids = await insertMonitors(of, { count, intervalSeconds: 60, url: exampleUrl });
   const channel = { name: 'alerts', url: receiver, monitorIds: [], allMonitors: true, events: [...EVENTS] };
   await createChannel(context, systemActor(accountId), channel);
   return ids;

@@ -92,9 +92,11 @@ export function columnNames(columns: Columns<never>): SQL {
   return sql.raw(`"${Object.keys(columns).join('", "')}"`);
 }
 
-/** Until the transaction ends, a plan that is prepared for a small table still uses its indexes after the table has grown. */
+/** Until the transaction ends, statements are planned as for large tables: a plan outlives the size that a table had. */
 export async function preferIndexes(tx: Transaction): Promise<void> {
-  await tx.execute(sql`set local enable_seqscan = off`);
+  await tx.execute(
+    sql`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) as name`,
+  );
 }
 
 /** A statement as a template, which resolves to a result. */

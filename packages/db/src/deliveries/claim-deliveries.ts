@@ -89,17 +89,25 @@ export async function claimDeliveries(
     with due as materialized (
       ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope)}),
     locked as materialized (
-      select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked)
-    update deliveries d set
-      leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
-      lease_token = ${leaseToken},
-      first_attempt_at = coalesce(d.first_attempt_at, now())
-    from locked l, channels c
-    where d.id = l.id and ${isDue('l')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
-    returning d.id, c.attempt_limit, ${turn} >= c.attempt_limit as is_limit_reached, ${turn} > ${USUAL_PER_CHANNEL} as is_extra, c.account_id, ${epochMs(sql`now()`)} as claimed_at, d.channel_id, d.monitor_id, d.event, d.payload,
-      d.test, d.attempt_count, d.round_attempt_count, c.failing_since is not null as is_channel_failing, c.url, c.sealed_secret,
-      case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
-      ${epochMs(sql`now() - d.first_attempt_at`)} as elapsed_ms, ${withTrace ? traceparent : sql`null`} as traceparent`;
+      select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked),
+    eligible as materialized (
+      select l.id, c.account_id, c.failing_since is not null as is_channel_failing, c.attempt_limit, c.url, c.sealed_secret,
+        case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret
+      from locked l cross join lateral (select * from channels where id = l.channel_id offset 0) c
+      where ${isDue('l')} and (c.enabled or l.test) and c.deleted_at is null),
+    claimed as (
+      update deliveries d set
+        leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
+        lease_token = ${leaseToken},
+        first_attempt_at = coalesce(d.first_attempt_at, now())
+      where d.id = any(array(select id from eligible))
+      returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
+        d.first_attempt_at, d.status_change_id)
+    select e.*, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
+      due.turn >= e.attempt_limit as is_limit_reached, due.turn > ${USUAL_PER_CHANNEL} as is_extra,
+      ${epochMs(sql`now()`)} as claimed_at, ${epochMs(sql`now() - d.first_attempt_at`)} as elapsed_ms,
+      ${withTrace ? traceparent : sql`null`} as traceparent
+    from claimed d join eligible e on e.id = d.id join due on due.id = d.id`;
   });
   return rows.map(({ sealedSecret, sealedPreviousSecret, ...row }) => {
     const valid = [sealedSecret, sealedPreviousSecret].flatMap((sealed) => decryptOrNone(secrets, sealed));
@@ -115,9 +123,6 @@ function decryptOrNone(secrets: SecretBox, sealed: string | null): string[] {
     return [];
   }
 }
-
-/** The number that a claimed attempt has among the concurrent attempts of its channel. */
-const turn = sql`(select turn from due where due.id = d.id)`;
 
 /** All events of a status change belong to one trace. */
 const traceparent = sql`(

@@ -96,7 +96,7 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
           lease_token = null,
           delivered_at = coalesce(d.delivered_at, now())
         from ${table}
-        where d.id = u.id and not ${isInLog(sql`u.id`, sql`u.started_at`, sql`u.duration_ms`, sql`u.status_code`)}
+        where d.id = any(${ids}) and d.id = u.id and not ${isInLog(sql`u.id`, sql`u.started_at`, sql`u.duration_ms`, sql`u.status_code`)}
         returning d.id, d.attempt_count as number, u.started_at, u.duration_ms, u.status_code, u.response_excerpt)
       insert into attempts (delivery_id, number, started_at, duration_ms, status_code, response_excerpt)
       select * from recorded`);
@@ -109,7 +109,7 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
   for (const attempt of delivered) {
     if (attempt.test) continue;
     const other = byChannel.get(attempt.channelId);
-    if (other === undefined || isMoreRecent(attempt, other)) byChannel.set(attempt.channelId, attempt);
+    if (other === undefined || decides(attempt, other)) byChannel.set(attempt.channelId, attempt);
   }
   if (byChannel.size === 0) return;
   await tx.execute(sql`${prepared}
@@ -121,16 +121,17 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
         attempt_limit: ['int', ({ attemptLimit }) => attemptLimit],
         next_attempt_limit: ['int', ({ nextAttemptLimit }) => nextAttemptLimit],
       })} on u.id = c.id and u.url = c.url
-      where c.failing_since is not null or (c.attempt_limit = u.attempt_limit and u.next_attempt_limit <> u.attempt_limit)
+      where c.id = any(${arrayOf('uuid', [...byChannel.keys()])})
+        and (c.failing_since is not null or (c.attempt_limit = u.attempt_limit and u.next_attempt_limit <> u.attempt_limit))
       order by c.id for no key update of c)
     update channels c set
       failing_since = null,
       attempt_limit = case when c.attempt_limit = u.attempt_limit then u.next_attempt_limit else c.attempt_limit end
-    from changed u where c.id = u.id`);
+    from changed u where c.id = any(array(select id from changed)) and c.id = u.id`);
 }
 
-/** Of attempts that started with the same limit, the lowest limit that follows decides. */
-function isMoreRecent(attempt: AttemptRecord, other: AttemptRecord): boolean {
+/** Of two attempts recorded together, the later limit decides for their channel; if it is the same, a fall, else a rise. */
+function decides(attempt: AttemptRecord, other: AttemptRecord): boolean {
   if (attempt.attemptLimit !== other.attemptLimit) return attempt.startedAt > other.startedAt;
   const [next, otherNext] = [attempt.nextAttemptLimit, other.nextAttemptLimit];
   const isLower = Math.min(next, otherNext) < attempt.attemptLimit;
