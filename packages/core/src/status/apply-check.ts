@@ -11,6 +11,9 @@ import {
 /** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
+/** How long a result waits at most for proof that its region had a network. */
+export const MAX_PROOF_WAIT_MS = 10_000;
+
 /** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
@@ -22,6 +25,7 @@ export interface MonitorState extends StatusRules {
 export interface RegionState extends RegionVerdict {
   readonly region: string;
   readonly recentSlots: readonly number[];
+  /** Of the last check, or the last failed one while the region recovers: it is the cause of DOWN. */
   readonly lastLatencyMs: number | null;
   readonly lastErrorReason: ErrorReason | null;
   readonly lastErrorDetail: string | null;
@@ -81,14 +85,19 @@ export function applyCheck(
     return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 
-  const after: RegionState = {
-    ...before,
-    ...streakAfter(monitor, before, check.status === 'UP'),
-    recentSlots,
-    lastResultAt: timestamp,
+  const streak = streakAfter(monitor, before, check.status === 'UP');
+  const latest = {
     lastLatencyMs: check.latencyMs,
     lastErrorReason: check.errorReason,
     lastErrorDetail: check.errorDetail,
+  };
+  const isRecovering = check.status === 'UP' && isFailing(monitor, { ...before, ...streak });
+  const after: RegionState = {
+    ...before,
+    ...streak,
+    ...(!isRecovering && latest),
+    recentSlots,
+    lastResultAt: timestamp,
   };
   if (check.network === 'unproven' && isFailing(monitor, after)) return { kind: 'unproven' };
   const awaited = awaitOthers(monitor, regions, before, timestamp);

@@ -71,6 +71,21 @@ test('failures count up to the threshold', () => {
   ]);
 });
 
+test('a recovery needs as many passes in a row as its threshold', () => {
+  const rules = { failureThreshold: 2, recoveryThreshold: 3 };
+  expect(changesOf(rules, eventsOf('+--++-+++-+'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 2',
+    'DOWN UP 8',
+  ]);
+  expect(changesOf({ recoveryThreshold: 2 }, fromTwoRegions('--+++'))).toEqual(['PENDING UP 0 silent']);
+});
+
+test('an inconclusive event counts for nothing', () => {
+  const events = eventsOf('+---').map((event, index) => ({ ...event, inconclusive: index === 2 }));
+  expect(changesOf({ failureThreshold: 3 }, events)).toEqual(['PENDING UP 0 silent']);
+});
+
 test('DOWN needs a majority of the regions', () => {
   expect(changesOf(TWO, fromTwoRegions('++--+'))).toEqual(['PENDING UP 0 silent', 'UP DOWN 3', 'DOWN UP 4']);
 });
