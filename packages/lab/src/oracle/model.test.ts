@@ -78,7 +78,11 @@ test('a recovery needs as many passes in a row as its threshold', () => {
     'UP DOWN 2',
     'DOWN UP 8',
   ]);
-  expect(changesOf({ recoveryThreshold: 2 }, fromTwoRegions('--+++'))).toEqual(['PENDING UP 0 silent']);
+  expect(changesOf({ ...TWO, recoveryThreshold: 2 }, fromTwoRegions('--+++'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 1',
+    'DOWN UP 4',
+  ]);
 });
 
 test('an inconclusive event counts for nothing', () => {

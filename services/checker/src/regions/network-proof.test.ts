@@ -102,6 +102,7 @@ function monitor(monitorId: string, url: string, changes: Partial<CheckTarget> =
     assertions: null,
     intervalSeconds: 60,
     timeoutSeconds: 10,
+    retryIntervalSeconds: null,
     regions: [REGION],
     ...changes,
   };
