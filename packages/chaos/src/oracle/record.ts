@@ -45,7 +45,16 @@ export interface ChannelFacts {
 /** An event as it is stored. */
 export interface EventFacts extends Pick<
   EventRow,
-  'id' | 'monitorId' | 'status' | 'statusCode' | 'errorReason' | 'latencyMs' | 'region' | 'source' | 'url'
+  | 'id'
+  | 'monitorId'
+  | 'status'
+  | 'inconclusive'
+  | 'statusCode'
+  | 'errorReason'
+  | 'latencyMs'
+  | 'region'
+  | 'source'
+  | 'url'
 > {
   readonly timestamp: number;
   readonly slot: number | null;

@@ -99,7 +99,9 @@ export function applyCheck(
     recentSlots,
     lastResultAt: timestamp,
   };
-  if (check.network === 'unproven' && isFailing(monitor, after)) return { kind: 'unproven' };
+  // A region that fails already had its proof.
+  const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
+  if (check.network === 'unproven' && isFailing(monitor, after) && !failsAlready) return { kind: 'unproven' };
   const awaited = awaitOthers(monitor, regions, before, timestamp);
   if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, awaited, status: null };
 

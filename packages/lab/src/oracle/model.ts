@@ -11,8 +11,10 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
 
 /** The fields of an event from which webhooks follow. */
-export type CheckEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'> &
-  Partial<Pick<Event, 'inconclusive'>>;
+export type CheckEvent = Pick<
+  Event,
+  'timestamp' | 'status' | 'inconclusive' | 'latency' | 'errorReason' | 'region'
+>;
 
 export interface ModelMonitor {
   readonly failureThreshold: number;
@@ -131,7 +133,7 @@ class Model {
 
   check(event: CheckEvent, at: number): void {
     const region = this.#regions.get(event.region);
-    if (region === undefined || event.inconclusive === true) return;
+    if (region === undefined || event.inconclusive) return;
     this.#endSilence(region, at);
     this.#count(region, event.status === 'UP');
     region.lastAt = at;
