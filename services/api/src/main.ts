@@ -4,6 +4,7 @@ import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
+import { watchRegionNetworks } from '@tocsin/db/regions/canaries';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
@@ -110,6 +111,7 @@ function registerMetrics(
   registerRegionMetrics({
     registry: metrics,
     watchRegions: (limit) => watchRegions(db, limit),
+    watchNetworks: (limit) => watchRegionNetworks(db, limit),
     loads: regionLoads,
     readDepth: (kind, region) => readQueueDepth(producers, kind, region),
     logger,

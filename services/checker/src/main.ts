@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { Database } from '@tocsin/db/database/open';
+import type { Database, DbContext } from '@tocsin/db/database/open';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { loadCanaries } from '@tocsin/db/regions/canaries';
+import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
@@ -20,6 +23,7 @@ import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from './probe/probe.ts';
 import { Recorder } from './record/recorder.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
+import { NetworkProof, type NetworkProofOptions } from './regions/network-proof.ts';
 import { startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
@@ -57,10 +61,15 @@ async function start(logger: Logger): Promise<RunningService> {
   const shutdown = new AbortController();
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');
   const egress = createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS, extraCa });
+  const { signal } = shutdown;
+  const prober = new Prober({ egress, signal });
+  const { canaryRounds } = metrics;
+  const networkProof = createNetworkProof(database, { prober, canaryRounds, logger, signal });
   const context = {
     targets: new TargetCache((ids) => loadCheckTargets(database, ids)),
-    prober: new Prober({ egress, signal: shutdown.signal }),
+    prober,
     recorder,
+    networkProof,
     metrics,
     announce: createAnnouncer(producers, logger),
   };
@@ -103,6 +112,7 @@ async function start(logger: Logger): Promise<RunningService> {
       const abandon = setTimeout(() => database.abandon(), ABANDON_POSTGRES_AFTER_MS);
       await Promise.all(regions.map((workers) => workers.close()));
       clearTimeout(abort);
+      await networkProof.close();
       await recorder.close();
       await producers.close();
       await stores.close();
@@ -111,6 +121,22 @@ async function start(logger: Logger): Promise<RunningService> {
       await health.stop();
     },
   };
+}
+
+function createNetworkProof(
+  context: DbContext,
+  options: Omit<NetworkProofOptions, 'loadCanaries' | 'report'>,
+): NetworkProof {
+  const { db } = context;
+  const checkerId = randomUUID();
+  return new NetworkProof({
+    ...options,
+    loadCanaries: (accountId, region) => loadCanaries(context, accountId, region),
+    report: {
+      renew: (isolation) => renewIsolation(db, { ...isolation, checkerId }),
+      end: (isolation) => endIsolation(db, { ...isolation, checkerId }),
+    },
+  });
 }
 
 function createRecorder(db: Database, metrics: CheckerMetrics, logger: Logger): Recorder {

@@ -11,6 +11,9 @@ import {
 /** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
+/** How long a result waits at most for proof that its region had a network. */
+export const MAX_PROOF_WAIT_MS = 10_000;
+
 /** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
@@ -45,8 +48,9 @@ export interface CheckVerdict {
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped, and an `unproven` one is not recorded before its network is known. Otherwise: the new state of its region (null: unchanged), of other regions that it
- * changes, and the new status of the monitor (null: unchanged).
+ * The effect of one result. A `duplicate` is dropped. An `unproven` one would make its region fail, and must not be recorded before the
+ * network of the region is known. Otherwise: the new state of its region (null: unchanged), of other regions that it changes, and the new
+ * status of the monitor (null: unchanged).
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' | 'unproven' }
@@ -75,11 +79,7 @@ export function applyCheck(
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
-  if (check.revision < monitor.probeRevision) {
-    return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
-  }
-
-  if (check.network === 'isolated') {
+  if (check.revision < monitor.probeRevision || check.network === 'isolated') {
     return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 

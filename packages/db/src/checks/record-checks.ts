@@ -79,12 +79,12 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   }
   const monitorId = monitor.id;
   const regions: RegionUpdate[] = effect.awaited.map((state) => {
-    return { monitorId, state, certificateExpiresAt: null, counted: null };
+    return { monitorId, state, certificateExpiresAt: null, checkedAt: null, counted: null };
   });
   if (effect.region) {
     // A probe from before a change of the URL saw the certificate of another target.
     const certificateExpiresAt = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
-    regions.push({ monitorId, state: effect.region, certificateExpiresAt, counted: check });
+    regions.push({ monitorId, state: effect.region, certificateExpiresAt, checkedAt: timestamp, counted: check });
   }
   const outdated = check.revision < monitor.revision;
   return { kind: 'recorded', check, timestamp, outdated, gap: findGap(check, monitor), regions };

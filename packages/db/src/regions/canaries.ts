@@ -65,6 +65,18 @@ export async function readRegionNetworks(
   );
 }
 
+const watchedRegion = z.object({ region: z.string(), isolated: z.boolean() });
+
+/** Whether a region is isolated for any account, by code: of regions with canaries, the isolated ones first. */
+export async function watchRegionNetworks(db: Database, limit: number): Promise<Map<string, boolean>> {
+  const rows = await query(db, watchedRegion)`
+    select c.region, bool_or(exists (
+      select from region_isolations i
+      where i.account_id = c.account_id and i.region = c.region and ${IS_LIVE})) as isolated
+    from ${currentCanaries} group by c.region order by isolated desc, c.region limit ${limit}`;
+  return new Map(rows.map(({ region, isolated }) => [region, isolated]));
+}
+
 /**
  * Replaces the canaries of a region.
  * @param monitorIds without repetitions

@@ -70,6 +70,23 @@ export async function listFinishedIsolations(db: Queryable): Promise<FinishedIso
     order by finished_at, account_id, region`;
 }
 
+const recheckedMonitor = z.object({
+  monitorId: z.string(),
+  revision: z.number(),
+  intervalSeconds: z.number(),
+});
+
+/** The monitors of an account in a region. */
+export async function listMonitorsOfRegion(
+  db: Queryable,
+  { accountId, region }: Pick<Isolation, 'accountId' | 'region'>,
+): Promise<z.output<typeof recheckedMonitor>[]> {
+  return query(db, recheckedMonitor)`
+    select m.id as monitor_id, m.revision, m.interval_seconds
+    from monitors m join monitor_regions r on r.monitor_id = m.id
+    where m.account_id = ${accountId} and r.region = ${region}`;
+}
+
 /** Deletes isolations as they were when they were listed: one that was reported meanwhile stays. */
 export async function deleteIsolation(
   db: Queryable,

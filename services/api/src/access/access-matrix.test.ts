@@ -80,7 +80,10 @@ interface Received {
 
 async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Resource): Promise<Received> {
   const [method = '', pattern = ''] = route.split(' ');
-  const parameters = pattern.replace(':id', resource.id).replace(':externalId', resource.marker);
+  const parameters = pattern
+    .replace(':id', resource.id)
+    .replace(':externalId', resource.marker)
+    .replace(':code', 'default');
   const path = parameters + (row.query?.(resource) ?? '');
   const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
   if (row.isEndless) return request.buffer(true).parse(readBeginning);

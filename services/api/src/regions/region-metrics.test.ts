@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
+import { setCanaries, watchRegionNetworks } from '@tocsin/db/regions/canaries';
+import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
@@ -44,6 +48,7 @@ async function scrape(override: Partial<RegionMetricsOptions> = {}): Promise<str
   registerRegionMetrics({
     registry,
     watchRegions: (limit) => watchRegions(api.context.db, limit),
+    watchNetworks: (limit) => watchRegionNetworks(api.context.db, limit),
     loads: new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger }),
     readDepth: (kind, region) => readQueueDepth(producers, kind, region),
     logger,
@@ -101,6 +106,35 @@ describe('overdue checks', () => {
     ];
     await scrapeShowing(overdue, recently);
   });
+});
+
+test('a region with canaries is isolated if it is for any account', async () => {
+  const { db } = api.context;
+  for (const accountId of [api.account.id, api.other.id]) {
+    const { id } = await newMonitor(api, { regions: ['eu', 'us', 'ap'] });
+    await api.database.pool.query('update monitors set account_id = $1 where id = $2', [accountId, id]);
+    for (const region of ['eu', 'us']) await setCanaries(db, systemActor(accountId), region, [id]);
+  }
+  const isolated = async (): Promise<string[]> =>
+    (await scrapeShowing(['tocsin_region_isolated{region="us"} 0'])).filter((line) =>
+      line.includes('isolated'),
+    );
+  expect(await isolated()).toEqual([
+    'tocsin_region_isolated{region="eu"} 0',
+    'tocsin_region_isolated{region="us"} 0',
+  ]);
+  const isolation = { accountId: api.other.id, region: 'eu', checkerId: randomUUID(), ageMs: 0 };
+  await renewIsolation(db, isolation);
+  await renewIsolation(db, { ...isolation, region: 'ap' });
+  await scrapeShowing(
+    ['tocsin_region_isolated{region="eu"} 1', 'tocsin_region_isolated{region="us"} 0'],
+    () => renewIsolation(db, isolation),
+  );
+  await endIsolation(db, isolation);
+  expect(await isolated()).toEqual([
+    'tocsin_region_isolated{region="eu"} 0',
+    'tocsin_region_isolated{region="us"} 0',
+  ]);
 });
 
 test('jobs are counted by queue, region and state, with the lag of the oldest check', async () => {

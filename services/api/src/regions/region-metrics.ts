@@ -18,15 +18,17 @@ export interface RegionMetricsOptions {
   readonly registry: Metrics;
   /** The regions of the monitors of all accounts. */
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
+  /** Whether each region with canaries is isolated for any account. */
+  readonly watchNetworks: (limit: number) => Promise<ReadonlyMap<string, boolean>>;
   readonly loads: Pick<RegionLoads, 'read'>;
   /** Rejects, in bounded time, if the queue's store does not respond. Region null: queues without a region. */
   readonly readDepth: (kind: JobKind, region: string | null) => Promise<QueueDepth>;
   readonly logger: Logger;
 }
 
-/** Exports monitors without a recent result and jobs in queues without workers. A value that cannot be read is left out. */
+/** Exports monitors without a recent result, jobs in queues without workers, and isolated regions. A value that cannot be read is left out. */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
-  const { registry, watchRegions, loads, logger } = options;
+  const { registry, watchRegions, watchNetworks, loads, logger } = options;
   const regions = createReading({
     what: 'the regions of the monitors',
     read: () => watchRegions(MAX_REGIONS),
@@ -71,6 +73,12 @@ export function registerRegionMetrics(options: RegionMetricsOptions): void {
     'How long the oldest waiting check of a region has been due; absent if its queue does not respond.',
     regionLoads,
     (load: RegionLoad | null) => load && load.lagMs / 1_000,
+  );
+  byRegion(
+    'tocsin_region_isolated',
+    'Whether no canary of a region responds, for any account; absent for a region without canaries.',
+    createReading({ what: 'isolated regions', read: () => watchNetworks(MAX_REGIONS), logger }),
+    Number,
   );
   registerQueueDepths(options, regions);
 }

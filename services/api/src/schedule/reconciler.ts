@@ -3,12 +3,14 @@ import { acquireLeaderLease, ADVISORY_LOCKS } from '@tocsin/db/database/leader-l
 import { readClock } from '@tocsin/db/database/sql';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listUnappliedSchedules, listWaves } from '@tocsin/db/monitor-regions/schedules';
+import { listFinishedIsolations } from '@tocsin/db/regions/isolations';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { createLeaderLoop, type LeaderLoop } from '@tocsin/runtime/leader';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
 import { withTimeout } from '@tocsin/runtime/timeout';
 import { OutageLog } from './outage-log.ts';
+import { recheckMonitors } from './recheck.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
 import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 
@@ -31,7 +33,8 @@ export interface ReconcilerOptions extends ScheduleStores {
 }
 
 /**
- * Keeps the queue's store in sync with Postgres: applies unapplied schedules, and compares the schedulers with the waves of all monitors.
+ * Keeps the queue's store in sync with Postgres: applies unapplied schedules, adds the checks that follow isolations, and compares the
+ * schedulers with the waves of all monitors.
  * Regions run in parallel, so that a store that fails or hangs blocks no other.
  */
 export class Reconciler {
@@ -68,6 +71,7 @@ export class Reconciler {
       this.#aligned = true;
     }
     await this.#applyUnapplied(signal);
+    await this.#recheckConnected();
     const now = performance.now();
     if (signal.aborted || now - this.#auditedAt < (this.#options.auditEveryMs ?? AUDIT_EVERY_MS)) return;
     this.#auditedAt = now;
@@ -95,6 +99,17 @@ export class Reconciler {
       if (rows.length < CHUNK) break;
     }
     this.#options.metrics.unapplied(found);
+  }
+
+  async #recheckConnected(): Promise<void> {
+    const { db, logger } = this.#options;
+    const finished = await listFinishedIsolations(db);
+    await Promise.all(
+      [...new Set(finished.map(({ region }) => region))].map((region) => {
+        const isolations = finished.filter((isolation) => isolation.region === region);
+        return this.#inRegion(region, () => recheckMonitors(this.#options, isolations, logger));
+      }),
+    );
   }
 
   /** Reads Postgres before the stores. Changes in between are read again before a repair. */

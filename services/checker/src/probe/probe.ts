@@ -11,7 +11,7 @@ import { decodeBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
 import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop-request.ts';
 import { redactSent } from './redact.ts';
-import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
+import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
 export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
@@ -23,10 +23,13 @@ export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'heade
  * The result of one check. After redirects the fields describe the last request. `latencyMs` is that of the whole exchange: 0 if no
  * response head arrived, at least 1 otherwise; a `TIMEOUT` after connecting has the elapsed time.
  */
-export type ProbeResult = Pick<
+export interface ProbeResult extends Pick<
   CheckRecord,
   'status' | 'latencyMs' | 'statusCode' | 'errorReason' | 'errorDetail' | 'timings' | 'certificateExpiresAt'
->;
+> {
+  /** Where the last request failed below HTTP, for which the network of this process may be the cause; null for any other result. */
+  readonly transportFailure: TransportFailure | null;
+}
 
 /** The process shuts down: the probe has no result. */
 export class ProbeAbortedError extends Error {
@@ -141,12 +144,13 @@ function evaluatedResult(
 ): ProbeResult {
   const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
   const verdict = evaluateResponse(response, target.assertions);
-  return { ...verdict, latencyMs, statusCode, timings: clock.timings(), certificateExpiresAt };
+  const timings = clock.timings();
+  return { ...verdict, latencyMs, statusCode, timings, certificateExpiresAt, transportFailure: null };
 }
 
 function failedResult(
   target: ProbeTarget,
-  { statusCode, clock, certificateExpiresAt }: HopOutcome,
+  { statusCode, clock, certificateExpiresAt, transportFailure }: HopOutcome,
   failure: Failure | string,
   deadline: Deadline,
   isRedirected: boolean,
@@ -163,6 +167,7 @@ function failedResult(
     errorDetail: sanitiseDetail(redactSent(errorDetail, target)),
     timings: clock.timings(),
     certificateExpiresAt,
+    transportFailure,
   };
 }
 
@@ -174,4 +179,5 @@ const INVALID_URL: ProbeResult = {
   errorDetail: 'target is not a valid http or https URL',
   timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
   certificateExpiresAt: null,
+  transportFailure: null,
 };

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
+import { Producers } from '@tocsin/queue/producers';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { newMonitor } from '../testing/monitors.ts';
+import { checkOnce, storedJobs } from '../testing/schedules.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import { Reconciler } from './reconciler.ts';
+import { createScheduleMetrics } from './schedule-metrics.ts';
+
+/** Longer than any test takes. */
+const LONG_MS = 600_000;
+
+let api: TestApi;
+let queue: TestQueue;
+beforeAll(async () => {
+  queue = await openTestQueue();
+  api = await openTestApi();
+});
+afterAll(async () => {
+  await queue.close();
+  await api.close();
+});
+afterEach(async () => {
+  await api.database.pool.query('truncate monitors, region_isolations cascade');
+  await queue.redis.flushdb();
+});
+
+async function reconcile(producers: Producers = queue.producers): Promise<void> {
+  const reconciler = new Reconciler({
+    db: api.context.db,
+    producers,
+    defaultRegion: 'default',
+    regions: ['default'],
+    metrics: createScheduleMetrics(createMetrics()),
+    logger: createSilentLogger(),
+    regionTimeoutMs: LONG_MS,
+  });
+  await reconciler.run(new AbortController().signal);
+}
+
+type AddExtraChecks = Producers['addExtraChecks'];
+
+/** The real producers, with something in place of `addExtraChecks`. */
+function producersWith(addExtraChecks: AddExtraChecks): Producers {
+  return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { addExtraChecks });
+}
+const addExtraChecks: AddExtraChecks = (...given) => queue.producers.addExtraChecks(...given);
+
+async function makeMonitor(fields: Record<string, unknown> = {}): Promise<string> {
+  const { id } = await newMonitor(api, { regions: ['eu'], ...fields });
+  // A monitor without a result gets a first check.
+  await checkOnce(api, id, { region: 'eu' });
+  return id;
+}
+
+async function giveToOther(id: string): Promise<void> {
+  await api.database.pool.query('update monitors set account_id = $1 where id = $2', [api.other.id, id]);
+}
+
+const isolationOf = (accountId = api.account.id, region = 'eu') => ({
+  accountId,
+  region,
+  checkerId: randomUUID(),
+  ageMs: 0,
+});
+
+async function countIsolations(): Promise<number> {
+  const { rowCount } = await api.database.pool.query('select from region_isolations');
+  return rowCount ?? 0;
+}
+
+/** The extra checks of a region, as monitor and slot. */
+async function rechecks(region = 'eu'): Promise<{ monitorId: string; slot: number }[]> {
+  return (await storedJobs(queue, region)).flatMap((jobId) => {
+    const [, monitorId = '', slot = ''] = /^recheck-(.+)-(\d+)$/.exec(jobId) ?? [];
+    return monitorId === '' ? [] : [{ monitorId, slot: Number(slot) }];
+  });
+}
+const recheckedMonitors = async (region?: string): Promise<string[]> =>
+  (await rechecks(region)).map(({ monitorId }) => monitorId).toSorted();
+
+test('after an isolation, each monitor of the account in the region is checked within 20 s, and not in a burst', async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, () => makeMonitor()));
+  await makeMonitor({ interval: 20, timeout: 5 });
+  await makeMonitor({ regions: ['us'] });
+  await giveToOther(await makeMonitor());
+  await endIsolation(api.context.db, isolationOf());
+  const { rows } = await api.database.pool.query<{ ended: Date }>(
+    'select ended_at as ended from region_isolations',
+  );
+  const endedAt = rows[0]?.ended.getTime() ?? 0;
+  await reconcile();
+  const added = await rechecks();
+  expect(added.map(({ monitorId }) => monitorId).toSorted()).toEqual(ids.toSorted());
+  for (const { slot } of added) {
+    expect(slot).toBeGreaterThanOrEqual(endedAt);
+    expect(slot).toBeLessThanOrEqual(endedAt + 20_000);
+  }
+  const slots = added.map(({ slot }) => slot);
+  expect(Math.max(...slots) - Math.min(...slots)).toBeGreaterThan(5_000);
+  expect(await recheckedMonitors('us')).toEqual([]);
+  expect(await countIsolations()).toBe(0);
+});
+
+test('nothing is added while another checker of the region is isolated, until it is dead', async () => {
+  const id = await makeMonitor();
+  await endIsolation(api.context.db, isolationOf());
+  await renewIsolation(api.context.db, isolationOf());
+  await reconcile();
+  expect([await recheckedMonitors(), await countIsolations()]).toEqual([[], 2]);
+  await api.database.pool.query("update region_isolations set renewed_at = now() - interval '20 s'");
+  await reconcile();
+  expect([await recheckedMonitors(), await countIsolations()]).toEqual([[id], 0]);
+});
+
+test('an api that crashes after it added the checks adds none twice', async () => {
+  const id = await makeMonitor();
+  await endIsolation(api.context.db, isolationOf());
+  const crashing = producersWith(async (...given) => {
+    await addExtraChecks(...given);
+    throw new Error('the response is lost');
+  });
+  await reconcile(crashing);
+  expect(await countIsolations()).toBe(1);
+  const before = await rechecks();
+  expect(before).toMatchObject([{ monitorId: id }]);
+  await reconcile();
+  expect(await rechecks()).toEqual(before);
+  expect(await countIsolations()).toBe(0);
+});
+
+test('a region, or an account, whose checks cannot be added does not stop the others', async () => {
+  const [one, other] = [await makeMonitor(), await makeMonitor({ regions: ['us'] })];
+  await giveToOther(one);
+  const failing = await makeMonitor();
+  const dead = await makeMonitor({ regions: ['dead'] });
+  for (const isolation of [
+    isolationOf(),
+    isolationOf(api.other.id),
+    isolationOf(api.account.id, 'us'),
+    isolationOf(api.account.id, 'dead'),
+  ]) {
+    await endIsolation(api.context.db, isolation);
+  }
+  const producers = producersWith(async (region, reason, checks) => {
+    if (region === 'dead' || checks.some(({ monitorId }) => monitorId === failing))
+      throw new Error('refused');
+    await addExtraChecks(region, reason, checks);
+  });
+  for (let run = 0; run < 3; run += 1) await reconcile(producers);
+  expect([await recheckedMonitors(), await recheckedMonitors('us')]).toEqual([[one], [other]]);
+  expect(await countIsolations()).toBe(2);
+  await reconcile();
+  expect([await recheckedMonitors(), await recheckedMonitors('dead')]).toEqual([
+    [one, failing].toSorted(),
+    [dead],
+  ]);
+  expect(await countIsolations()).toBe(0);
+});
