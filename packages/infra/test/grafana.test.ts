@@ -95,6 +95,7 @@ describe('the dashboards', () => {
     const documented = [...(await readDocumentedMetrics()).keys()];
     // These explain other metrics. docs/metrics.md describes them.
     const others = [
+      'tocsin_region_isolated',
       'tocsin_region_monitors',
       'tocsin_leader',
       'tocsin_clock_offset_seconds',
