@@ -23,6 +23,7 @@ const PROGRAMS = {
   'test:kubernetes': '../infra/dist/kubernetes/main.js',
   'test:faults': '../chaos/dist/main.js',
   'test:fuzz': '../fuzz/dist/main.js',
+  'test:networks': '../chaos/dist/networks/main.js',
   'test:restarts': '../chaos/dist/restarts.js',
   'test:soak': '../chaos/dist/soak/main.js',
   'bench:dashboard': '../browser/dist/measure/main.js',

@@ -1,5 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
@@ -9,7 +8,8 @@ import { ensureLibfaketime } from './campaign/libfaketime.ts';
 import { describeCampaign, describeSchedule, figuresOf, tableOf, type Figures } from './campaign/report.ts';
 import { planCampaign, runCampaign } from './campaign/run-campaign.ts';
 import { findViolations } from './oracle/find-violations.ts';
-import type { CampaignRecord, FiredFault, Violation } from './oracle/record.ts';
+import type { FiredFault, Violation } from './oracle/record.ts';
+import { keepRecord } from './report.ts';
 
 const ABOUT =
   'Fires seeded faults at a system of its own, and looks for anything lost or leaked (docs/reliability.md).';
@@ -104,23 +104,4 @@ async function run(values: Values, program: Teardown): Promise<number> {
   if (failed.length > 0) throw new Error(`no result for seed ${failed.join(', ')}`);
   if (seeds.length > 1) say(tableOf(results.map(({ figures }) => figures)));
   return results.some(({ violations }) => violations.length > 0) ? 1 : 0;
-}
-
-/** Keeps the record, its violations and the logs of a campaign. @returns the folder */
-async function keepRecord(
-  record: CampaignRecord,
-  violations: readonly Violation[],
-  logs: string,
-): Promise<string> {
-  const name = violations.length > 0 ? 'failed-campaigns' : 'campaigns';
-  const started = new Date(record.startedAt).toISOString().replaceAll(':', '-');
-  const folder = join(resolve(process.env['DATA_DIR'] ?? '.data', name), `seed-${record.seed}-${started}`);
-  await mkdir(folder, { recursive: true });
-  await cp(logs, join(folder, 'logs'), { recursive: true });
-  await writeFile(join(folder, 'record.json'), JSON.stringify({ violations, ...record }, entriesOfMaps, 1));
-  return folder;
-}
-
-function entriesOfMaps(_: string, value: unknown): unknown {
-  return value instanceof Map ? [...value] : value;
 }

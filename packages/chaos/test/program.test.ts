@@ -16,6 +16,7 @@ test.each([
   ['main', ['--seed', '3', '--print-schedule'], 0, /kill-notifier-after-send +notifier-[12]/, ''],
   ['main', ['--seed', 'x'], 1, /^$/, '--seed must be a whole number from 1 to 2147483648, not "x"\n'],
   ['main', ['more'], 1, /^$/, "Unexpected argument 'more'\n"],
+  ['networks/main', ['--help'], 0, /--cuts N +cuts, of all regions together; 100 by default/, ''],
   ['soak/main', ['--help'], 0, /--minutes N +duration; 30 by default/, ''],
   ['soak/main', ['--minutes', 'x'], 1, /^$/, expect.stringMatching(/^--minutes must be a number/)],
 ])('%s %j', async (program, args, code, stdout, stderr) => {

@@ -148,7 +148,10 @@ describe('recordChecks', () => {
     const { id } = await makeMonitor(context);
     const check = failureOf(id);
     expect(await recordOne(check)).toMatchObject({ kind: 'recorded' });
-    expect(await recordOne({ ...check, status: 'UP', errorReason: null })).toEqual({ kind: 'duplicate' });
+    expect(await recordOne({ ...check, status: 'UP', errorReason: null })).toEqual({
+      kind: 'duplicate',
+      unconfirmed: false,
+    });
     expect(await listEvents(context.db, context.accountId, id, { limit: 10 })).toHaveLength(1);
   });
 
@@ -360,7 +363,7 @@ test('a triggered check is recorded once, even if it is repeated after a lost re
   const check = failureOf(id, { source: 'trigger', slot: null, triggerId: trigger.id });
   const outcome = await recordOne(check);
   expect(outcome).toMatchObject({ kind: 'recorded' });
-  expect(await recordOne(check)).toEqual({ kind: 'duplicate' });
+  expect(await recordOne(check)).toEqual({ kind: 'duplicate', unconfirmed: true });
   expect(await statusOf(id)).toBe('UP');
   expect((await findTriggerEvent(context.db, trigger.id))?.getTime()).toBe(
     outcome.kind === 'recorded' ? outcome.timestamp : null,

@@ -10,27 +10,33 @@ const RESPONSE_WITHIN_MS = 10_000;
 export type ServiceName = 'api' | 'checker' | 'notifier';
 export const SERVICE_NAMES: readonly ServiceName[] = ['api', 'checker', 'notifier'];
 
+export interface ServiceProcessOptions {
+  /** For Node itself, such as `--cpu-prof`. */
+  readonly nodeOptions?: readonly string[];
+  /** A program that replaces itself by Node, with its arguments, such as `ip netns exec`. */
+  readonly launcher?: readonly [program: string, ...args: string[]];
+}
+
 /** A service of the system as a separate process, as in production. It can be killed and restarted. */
 export class ServiceProcess {
   readonly name: ServiceName;
   /** Receives all output, also of later starts. Removed with the system. */
   readonly logFile: string;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #nodeOptions: readonly string[];
+  readonly #options: ServiceProcessOptions;
   #child: ChildProcess | undefined;
   #ready: Record<string, unknown> = {};
 
-  /** @param nodeOptions for Node itself, such as `--cpu-prof` */
   constructor(
     name: ServiceName,
     env: NodeJS.ProcessEnv,
     logFile: string,
-    nodeOptions: readonly string[] = [],
+    options: ServiceProcessOptions = {},
   ) {
     this.name = name;
     this.logFile = logFile;
     this.#env = env;
-    this.#nodeOptions = nodeOptions;
+    this.#options = options;
   }
 
   /** The port of the API since the last start of an api; 0 before that. */
@@ -74,9 +80,12 @@ export class ServiceProcess {
   /** Resolves with the service's message when it is ready. @throws Error if it ends before that */
   async start(): Promise<Record<string, unknown>> {
     const entry = fileURLToPath(new URL(`../../../services/${this.name}/dist/main.js`, import.meta.url));
+    const { nodeOptions = [], launcher = [] } = this.#options;
+    const [execPath, ...execArgv] = [...launcher, process.execPath, ...nodeOptions];
     const child = fork(entry, [], {
       env: { ...process.env, ...this.#env, NODE_OPTIONS: '' },
-      execArgv: [...this.#nodeOptions],
+      execPath,
+      execArgv,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child = child;

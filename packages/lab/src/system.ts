@@ -18,7 +18,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { bearer, fetchApi, type ApiResponse } from './api-client.ts';
 import { PUBLIC_URL } from './dashboard-session.ts';
-import { ServiceProcess, type ServiceName } from './service-process.ts';
+import { ServiceProcess, type ServiceName, type ServiceProcessOptions } from './service-process.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -31,6 +31,11 @@ export interface SystemOptions {
   readonly folder: string;
   /** Settings of every service, in place of the defaults. */
   readonly env?: Env;
+}
+
+interface ServiceOptions extends ServiceProcessOptions {
+  /** Names its log; by default the service's name and a number. */
+  readonly label?: string;
 }
 
 /** Statuses of a trigger that only mean a busy machine: adding the job took over 2 s, or no checker started the check within 5 s. */
@@ -91,15 +96,14 @@ export class System {
 
   /**
    * Adds a service, which the caller starts. Several services with one name are replicas.
-   * @param options.label names its log; by default the service's name and a number
    */
   service(
     name: ServiceName,
     env: Env = {},
-    { label = `${name}-${this.services.length}`, nodeOptions = [] as readonly string[] } = {},
+    { label = `${name}-${this.services.length}`, ...options }: ServiceOptions = {},
   ): ServiceProcess {
     const logFile = join(this.folder, `${label}.log`);
-    const service = new ServiceProcess(name, { ...this.env, ...env }, logFile, nodeOptions);
+    const service = new ServiceProcess(name, { ...this.env, ...env }, logFile, options);
     this.services.push(service);
     return service;
   }

@@ -1,5 +1,5 @@
 import type { JobKind } from '@tocsin/contracts/jobs';
-import { slotOfJob } from '@tocsin/core/schedule/slots';
+import { isRetry, slotOfJob } from '@tocsin/core/schedule/slots';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import type { Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
@@ -34,7 +34,11 @@ export async function readRegionLoad(
 /** The stores list waiting jobs in different directions, so the oldest is the first or the last. */
 async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
   const ends = await Promise.all([queue.getWaiting(0, 0), queue.getWaiting(waiting - 1, waiting - 1)]);
-  const due = ends.flat().map((job) => slotOfJob(job.id ?? '') ?? job.timestamp);
+  const due = ends.flat().map(({ id = '', timestamp }) => {
+    const slot = slotOfJob(id) ?? timestamp;
+    // A retry of a check that took long is added after its slot.
+    return isRetry(id) ? Math.max(slot, timestamp) : slot;
+  });
   const now = Date.now();
   return Math.max(0, now - Math.min(now, ...due));
 }

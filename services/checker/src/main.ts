@@ -18,6 +18,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics, registerClockOffset } from '@tocsin/runtime/metrics';
 import { runService, type RunningService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
+import { createRetry } from './checks/retries.ts';
 import { createAnnouncer } from './checks/run-check.ts';
 import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from './probe/probe.ts';
@@ -72,6 +73,7 @@ async function start(logger: Logger): Promise<RunningService> {
     networkProof,
     metrics,
     announce: createAnnouncer(producers, logger),
+    retry: createRetry(producers, logger),
   };
 
   const regionStores = env.REGION.map((region) => stores.forRegion(region));

@@ -90,7 +90,7 @@ export async function openScene(
         createProcess: (extra) => {
           const env = { ...own, CHAOS_DNS_DOWN_FILE: dnsDownFile, ...extra };
           const logFile = join(system.folder, `${plan.name}.log`);
-          return new ServiceProcess(plan.service, env, logFile, ['--import', FAKE_RESOLVER]);
+          return new ServiceProcess(plan.service, env, logFile, { nodeOptions: ['--import', FAKE_RESOLVER] });
         },
         onUnexpectedEnd: (problem) => serviceProblems.push(problem),
       }),

@@ -48,13 +48,13 @@ export interface EventFacts extends Pick<
   | 'id'
   | 'monitorId'
   | 'status'
+  | 'inconclusive'
   | 'statusCode'
   | 'errorReason'
   | 'latencyMs'
   | 'region'
   | 'source'
   | 'url'
-  | 'inconclusive'
 > {
   readonly timestamp: number;
   readonly slot: number | null;

@@ -63,7 +63,9 @@ function isShown({ monitor, events, changes, maintained }: History, stretch: Str
   const { status, from, to, nextAt } = stretch;
   const isWithin = ({ timestamp }: { readonly timestamp: number }): boolean =>
     timestamp >= from && timestamp <= Math.min(to + SHOWN_WITHIN_MS, nextAt);
-  const isInEvents = events.some((event) => event.status === status && isWithin(event));
+  const isInEvents = events.some(
+    (event) => event.status === status && !event.inconclusive && isWithin(event),
+  );
   // An edit of the URL resets the streaks. The events of a deleted monitor are deleted with it.
   const needsEvents = monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved';
   if (needsEvents) return isInEvents || monitor.deletedAt !== null;

@@ -58,6 +58,7 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
     monitorId: MONITOR.id,
     timestamp: START + second * 1_000 + 100,
     status: up ? 'UP' : 'DOWN',
+    inconclusive: false,
     statusCode: up ? 200 : 500,
     errorReason: up ? null : 'HTTP_500',
     latencyMs: 3,
@@ -65,7 +66,6 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
     source: 'schedule',
     slot: START + second * 1_000,
     url: null,
-    inconclusive: false,
     ...fields,
   };
 }

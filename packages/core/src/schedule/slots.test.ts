@@ -8,8 +8,10 @@ import {
   gapBefore,
   isTooLate,
   mayOverlap,
+  nextSlot,
   parseWaveId,
   phaseMs,
+  retrySlot,
   slotOfJob,
   type Wave,
   waveId,
@@ -99,6 +101,9 @@ const DAY = 1_800_000_000_000 - (1_800_000_000_000 % 3_600_000);
 const at = (index: number, intervalSeconds = 60): number =>
   DAY + index * intervalSeconds * 1_000 + phaseMs(ID, intervalSeconds * 1_000);
 
+const PLAN = { monitorId: ID, intervalSeconds: 60, retryIntervalSeconds: null };
+const RETRIED = { ...PLAN, retryIntervalSeconds: 10 };
+
 test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
   ['the next slot', [at(1), at(2)], at(3), null],
   ['one missed', [at(1), at(2)], at(4), { after: at(2), slots: 1 }],
@@ -112,10 +117,69 @@ test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
   ['the newest slot is of another interval', [at(1), at(1, 3_600)], at(70), null],
   ['older slots are of another interval', [at(0, 3_600), at(61)], at(64), { after: at(61), slots: 2 }],
 ])('%s', (_, recent, slot, expected) => {
-  expect(gapBefore(ID, 60, recent, slot)).toEqual(expected);
+  expect(gapBefore(PLAN, recent, slot)).toEqual(expected);
+});
+
+test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
+  ['retries since the last slot', [at(1), at(1) + 10_000, at(1) + 20_000], at(2), null],
+  ['a slot missed after retries', [at(1), at(1) + 10_000], at(3), { after: at(1), slots: 1 }],
+  ['a retry itself', [at(1)], at(3) + 10_000, null],
+  ['a first check after a retry', [at(1), at(1) + 10_000, at(2) + 7], at(9), null],
+  ['the newest slot is of another interval', [at(1), at(1) + 10_000, at(1, 3_600)], at(70), null],
+])('with retries: %s', (_, recent, slot, expected) => {
+  expect(gapBefore(RETRIED, recent, slot)).toEqual(expected);
+});
+
+test.each<[string, startedAfterMs: number, recordedAfterMs: number, expected: number | null]>([
+  ['a planned check', 5, 80, 10_000],
+  ['a check that started late', 9_000, 9_100, 10_000],
+  ['a check that took as long as the retry interval', 5, 10_040, 10_000],
+  ['a check that took longer', 5, 25_000, 20_000],
+  ['a retry', 10_004, 10_050, 20_000],
+  ['a triggered check', 13_000, 13_100, 20_000],
+  ['the last retry before the next slot', 40_001, 40_100, 50_000],
+  ['the next slot is as early', 50_001, 50_100, null],
+  ['recorded after the next slot', 30_001, 60_000, null],
+])('the retry after %s', (_, startedAfterMs, recordedAfterMs, expected) => {
+  const slot = retrySlot(RETRIED, at(1) + startedAfterMs, at(1) + recordedAfterMs);
+  expect(slot).toBe(expected === null ? null : at(1) + expected);
+});
+
+test.each([null, 60, 3_600])('no retry every %p s at an interval of 60 s', (retryIntervalSeconds) => {
+  expect(retrySlot({ ...RETRIED, retryIntervalSeconds }, at(1), at(1) + 100)).toBeNull();
 });
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
+
+test('a retry comes within its interval, before the next slot, and leaves every gap as it is', () => {
+  const plans = fc.record({
+    monitorId: fc.constantFrom(...IDS),
+    intervalSeconds: fc.integer({ min: 5, max: 86_400 }),
+    retryIntervalSeconds: fc.integer({ min: 5, max: 3_600 }),
+  });
+  const moments = fc.record({ start: fc.integer({ min: DAY, max: 2 * DAY }), took: fc.nat(90_000) });
+  fc.assert(
+    fc.property(plans, moments, fc.nat(3), (plan, { start, took }, missed) => {
+      const next = nextSlot(plan.monitorId, plan.intervalSeconds, start);
+      expect(next).toBeGreaterThan(start);
+      expect(next % (plan.intervalSeconds * 1_000)).toBe(
+        phaseMs(plan.monitorId, plan.intervalSeconds * 1_000),
+      );
+      const retryMs = plan.retryIntervalSeconds * 1_000;
+      const slot = retrySlot(plan, start, start + took);
+      const last = next - plan.intervalSeconds * 1_000;
+      if (slot === null) {
+        expect(next - Math.max(last, start + took)).toBeLessThanOrEqual(retryMs);
+        return;
+      }
+      expect(slot).toBeGreaterThan(start);
+      expect(Math.max(slot, start + took)).toBeLessThan(next);
+      expect(slot - Math.max(start, start + took)).toBeLessThanOrEqual(retryMs);
+      const planned = next + missed * plan.intervalSeconds * 1_000;
+      expect(gapBefore(plan, [last, slot], planned)).toEqual(gapBefore(plan, [last], planned));
+    }),
+  );
+});
 
 const someWave: fc.Arbitrary<Wave> = fc
   .integer({ min: 1, max: 86_400 })

@@ -76,6 +76,50 @@ export function isPlannedSlot(jobId: string): boolean {
   return jobId.startsWith('repeat:');
 }
 
+/** Whether a job is the retry of a failed check, see `retrySlot`. */
+export function isRetry(jobId: string): boolean {
+  return jobId.startsWith('retry-');
+}
+
+/** The first planned slot of a monitor after a moment; epoch milliseconds. */
+export function nextSlot(monitorId: string, intervalSeconds: number, after: number): number {
+  const intervalMs = intervalSeconds * 1_000;
+  const sinceSlot = (after - phaseMs(monitorId, intervalMs)) % intervalMs;
+  return after - sinceSlot + intervalMs;
+}
+
+/** When a monitor is checked; times in seconds. */
+export interface CheckPlan {
+  readonly monitorId: string;
+  readonly intervalSeconds: number;
+  /** Null: no retries. */
+  readonly retryIntervalSeconds: number | null;
+}
+
+/**
+ * When to retry a failed check, or null if its next planned slot is as early. Retries are whole retry intervals after a planned slot, so
+ * that several failures, and repetitions of one, agree on the same retry. If the check took longer than that, the retry is due at once.
+ * @param startedAt when the check began, and `now`, epoch milliseconds
+ */
+export function retrySlot(plan: CheckPlan, startedAt: number, now: number): number | null {
+  const { monitorId, intervalSeconds, retryIntervalSeconds } = plan;
+  if (retryIntervalSeconds === null) return null;
+  const retryMs = retryIntervalSeconds * 1_000;
+  const next = nextSlot(monitorId, intervalSeconds, startedAt);
+  const planned = next - intervalSeconds * 1_000;
+  const last = startedAt - ((startedAt - planned) % retryMs);
+  const slot = last + retryMs * Math.max(1, Math.floor((now - last) / retryMs));
+  return Math.max(slot, now) < next ? slot : null;
+}
+
+/** Whether a slot may be that of a retry: a multiple of the retry interval after a planned slot. */
+function isRetrySlot({ monitorId, intervalSeconds, retryIntervalSeconds }: CheckPlan, slot: number): boolean {
+  if (retryIntervalSeconds === null) return false;
+  const untilNext = nextSlot(monitorId, intervalSeconds, slot) - slot;
+  const sincePlanned = intervalSeconds * 1_000 - untilNext;
+  return sincePlanned > 0 && sincePlanned % (retryIntervalSeconds * 1_000) === 0;
+}
+
 /** Whether a check planned for `slot` is too old to run: the next one is due anyway. Times in epoch milliseconds. */
 export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {
   return now - slot > intervalSeconds * 1_000 + GRACE_MS;
@@ -94,18 +138,13 @@ export interface SlotGap {
 }
 
 /**
- * The gap between the newest slot that a region remembers and this one; null if there is none, or if either is not a slot of the current
- * interval.
+ * The gap between the newest slot that a region remembers, apart from retries, and this one; null if there is none, or if either is not a
+ * slot of the current interval.
  */
-export function gapBefore(
-  monitorId: string,
-  intervalSeconds: number,
-  recentSlots: readonly number[],
-  slot: number,
-): SlotGap | null {
-  const intervalMs = intervalSeconds * 1_000;
-  const phase = phaseMs(monitorId, intervalMs);
-  const after = Math.max(...recentSlots);
+export function gapBefore(plan: CheckPlan, recentSlots: readonly number[], slot: number): SlotGap | null {
+  const intervalMs = plan.intervalSeconds * 1_000;
+  const phase = phaseMs(plan.monitorId, intervalMs);
+  const after = Math.max(...recentSlots.filter((recent) => !isRetrySlot(plan, recent)));
   if (after % intervalMs !== phase || slot % intervalMs !== phase) return null;
   const slots = (slot - after) / intervalMs - 1;
   return slots > 0 ? { after, slots } : null;

@@ -8,6 +8,7 @@ import {
   type MonitorState,
   type RegionState,
 } from './apply-check.ts';
+import { hasFreshResult, isFailing } from './evaluate-status.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
@@ -203,15 +204,17 @@ describe('the network of a region', () => {
   const regionOf = (effect: CheckEffect): RegionState | null =>
     effect.kind === 'recorded' ? effect.region : null;
 
-  test('is awaited exactly by a result that counts and makes its region fail', () => {
+  test('is awaited exactly by a result that counts and turns its region failing', () => {
     const seen = new Set<string>();
-    always((conclusive, { rules, apply }) => {
+    always((conclusive, { rules, before, apply }) => {
       const after = regionOf(conclusive);
       const counts = after?.lastResultAt === NOW && after.lastErrorReason === down.errorReason;
       const fails = counts && after.consecutiveFailures >= rules.failureThreshold;
       const recovers =
         counts && after.recoveryPasses !== null && after.recoveryPasses < rules.recoveryThreshold;
-      const expected: CheckEffect = fails || recovers ? { kind: 'unproven' } : conclusive;
+      const isProven = before !== undefined && isFailing(rules, before) && hasFreshResult(rules, before, NOW);
+      const waits = (fails || recovers) && !isProven;
+      const expected: CheckEffect = waits ? { kind: 'unproven' } : conclusive;
       expect(apply('unproven')).toEqual(expected);
       seen.add(expected.kind);
     });

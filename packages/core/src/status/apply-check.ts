@@ -53,7 +53,8 @@ export interface CheckVerdict {
  * status of the monitor (null: unchanged).
  */
 export type CheckEffect =
-  | { readonly kind: 'duplicate' | 'unproven' }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'unproven' }
   | {
       readonly kind: 'recorded';
       readonly region: RegionState | null;
@@ -92,7 +93,9 @@ export function applyCheck(
     lastErrorReason: check.errorReason,
     lastErrorDetail: check.errorDetail,
   };
-  if (check.network === 'unproven' && isFailing(monitor, after)) return { kind: 'unproven' };
+  // A region that fails already had its proof.
+  const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
+  if (check.network === 'unproven' && isFailing(monitor, after) && !failsAlready) return { kind: 'unproven' };
   const awaited = awaitOthers(monitor, regions, before, timestamp);
   if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, awaited, status: null };
 
@@ -102,14 +105,15 @@ export function applyCheck(
   return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
 }
 
-/** The streak of a region after one more result. A failure restarts its recovery. */
+/** The streak of a region after one more result. A failure of a failing region restarts its recovery. */
 function streakAfter(
   rules: StatusRules,
   before: RegionVerdict,
   passed: boolean,
 ): Pick<RegionVerdict, 'consecutiveFailures' | 'recoveryPasses'> {
   if (!passed) {
-    const recoveryPasses = before.recoveryPasses === null ? null : 0;
+    const recovering = before.recoveryPasses !== null && isFailing(rules, before);
+    const recoveryPasses = recovering ? 0 : null;
     return { consecutiveFailures: before.consecutiveFailures + 1, recoveryPasses };
   }
   const passes = isFailing(rules, before) ? (before.recoveryPasses ?? 0) + 1 : rules.recoveryThreshold;

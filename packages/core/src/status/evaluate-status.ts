@@ -62,6 +62,11 @@ export function isFailing(rules: StatusRules, region: RegionVerdict): boolean {
   return recoveryPasses !== null && recoveryPasses < rules.recoveryThreshold;
 }
 
+/** Whether a region fails without having reached the threshold, so that a retry brings certainty. */
+export function isUnconfirmed(rules: StatusRules, region: RegionVerdict): boolean {
+  return region.consecutiveFailures > 0 && !isFailing(rules, region);
+}
+
 /** Whether a region counts: its last result, or else its assignment, is younger than three intervals and the timeout. */
 export function isEligible(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;

@@ -35,6 +35,8 @@ interface RecordedOutcome {
   readonly statusChangeId: string | null;
   /** Whether the check ran with an older revision than the monitor now has. */
   readonly outdated: boolean;
+  /** Whether its region now fails without having reached the threshold, so that the check is retried. */
+  readonly unconfirmed: boolean;
   /** Planned slots of its region just before this one without a recorded result; null: none is known. */
   readonly gap: SlotGap | null;
 }
@@ -42,10 +44,11 @@ interface RecordedOutcome {
 /**
  * A result that was dropped as a `duplicate` of a recorded slot, or because its monitor is `gone`; `busy` if another session, or an earlier
  * result of the batch, holds the monitor: try again. `unproven`: to be recorded once the network of its region is known.
+ * A checker that died after recording a failure may not have retried it, so a `duplicate` tells whether its region is unconfirmed.
  */
-export interface DroppedCheck {
-  readonly kind: 'duplicate' | 'gone' | 'busy' | 'unproven';
-}
+export type DroppedCheck =
+  | { readonly kind: 'duplicate'; readonly unconfirmed: boolean }
+  | { readonly kind: 'gone' | 'busy' | 'unproven' };
 
 export type CheckOutcome = RecordedOutcome | DroppedCheck;
 

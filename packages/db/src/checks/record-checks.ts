@@ -1,5 +1,6 @@
 import { gapBefore, type SlotGap } from '@tocsin/core/schedule/slots';
-import { applyCheck } from '@tocsin/core/status/apply-check';
+import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
+import { isUnconfirmed } from '@tocsin/core/status/evaluate-status';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
@@ -41,7 +42,7 @@ export async function recordChecks(
       const monitor = monitors.get(check.monitorId);
       if (monitor === undefined) return { kind: existing.has(check.monitorId) ? 'busy' : 'gone' };
       if (monitor.touched) return { kind: 'busy' };
-      return repeated.has(check) ? { kind: 'duplicate' } : decide(check, monitor);
+      return repeated.has(check) ? duplicateOf(check, monitor) : decide(check, monitor);
     });
     const recorded = results.filter((result) => result.kind === 'recorded');
     const updates = recorded.flatMap(({ regions }) => regions);
@@ -51,9 +52,10 @@ export async function recordChecks(
     const changes = await writeStatuses(tx, monitors.values());
     return results.map((result): CheckOutcome => {
       if (result.kind !== 'recorded') return result;
-      const { kind, check, timestamp, outdated, gap } = result;
+      const { kind, check, timestamp, outdated, unconfirmed, gap } = result;
       const change = changes.get(check.monitorId);
-      return { kind, timestamp, outdated, gap, statusChangeId: change?.due === true ? change.id : null };
+      const statusChangeId = change?.due === true ? change.id : null;
+      return { kind, timestamp, outdated, unconfirmed, gap, statusChangeId };
     });
   });
 }
@@ -64,6 +66,7 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   const entersMaintenance = monitor.covered && monitor.status !== 'MAINTENANCE';
   const state = entersMaintenance ? { ...monitor, status: 'MAINTENANCE' as const } : monitor;
   const effect = applyCheck(state, monitor.regions, check, monitor.clock.peek());
+  if (effect.kind === 'duplicate') return duplicateOf(check, monitor);
   if (effect.kind !== 'recorded') return effect;
 
   const timestamp = monitor.clock.next();
@@ -87,11 +90,21 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
     regions.push({ monitorId, state: effect.region, certificateExpiresAt, checkedAt: timestamp, counted: check });
   }
   const outdated = check.revision < monitor.revision;
-  return { kind: 'recorded', check, timestamp, outdated, gap: findGap(check, monitor), regions };
+  const unconfirmed = effect.region?.lastResultAt === timestamp && isUnconfirmed(monitor, effect.region);
+  return { kind: 'recorded', check, timestamp, outdated, unconfirmed, gap: findGap(check, monitor), regions };
 }
 
-function findGap({ region, slot }: CheckRecord, monitor: LockedMonitor): SlotGap | null {
-  const state = monitor.regions.find((one) => one.region === region);
-  if (state === undefined || slot === null) return null;
-  return gapBefore(monitor.id, monitor.intervalSeconds, state.recentSlots, slot);
+function duplicateOf(check: CheckRecord, monitor: LockedMonitor): DroppedCheck {
+  const state = stateOf(check, monitor);
+  return { kind: 'duplicate', unconfirmed: state !== undefined && isUnconfirmed(monitor, state) };
+}
+
+function findGap(check: CheckRecord, monitor: LockedMonitor): SlotGap | null {
+  const state = stateOf(check, monitor);
+  if (state === undefined || check.slot === null) return null;
+  return gapBefore({ ...monitor, monitorId: monitor.id }, state.recentSlots, check.slot);
+}
+
+function stateOf({ region }: CheckRecord, { regions }: LockedMonitor): RegionState | undefined {
+  return regions.find((state) => state.region === region);
 }

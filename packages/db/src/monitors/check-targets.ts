@@ -10,7 +10,12 @@ import { type MonitorRow, monitors } from './table.ts';
 export interface CheckTarget
   extends
     Readonly<Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>>,
-    Readonly<Pick<MonitorRow, 'accountId' | 'revision' | 'intervalSeconds' | 'timeoutSeconds'>> {
+    Readonly<
+      Pick<
+        MonitorRow,
+        'accountId' | 'revision' | 'intervalSeconds' | 'timeoutSeconds' | 'retryIntervalSeconds'
+      >
+    > {
   readonly monitorId: string;
   /** The regions that check it: the default region if the monitor names none. */
   readonly regions: readonly string[];
@@ -41,9 +46,10 @@ export async function loadCheckTargets(
 }
 
 function toTarget(row: MonitorRow, regions: readonly string[], secrets: SecretBox) {
-  const { id: monitorId, accountId, revision, intervalSeconds, timeoutSeconds } = row;
+  const { id: monitorId, accountId, revision, intervalSeconds, timeoutSeconds, retryIntervalSeconds } = row;
   const { shown, error } = readInput(row, secrets);
   const { url, method, headers, body, assertions } = shown;
   const request = { url, method, headers, body, assertions };
-  return error ?? { monitorId, accountId, revision, ...request, intervalSeconds, timeoutSeconds, regions };
+  const plan = { intervalSeconds, timeoutSeconds, retryIntervalSeconds, regions };
+  return error ?? { monitorId, accountId, revision, ...request, ...plan };
 }

@@ -29,6 +29,7 @@ const monitorState = z.object({
   recoveryThreshold: z.number(),
   intervalSeconds: z.number(),
   timeoutSeconds: z.number(),
+  retryIntervalSeconds: z.number().nullable(),
   revision: z.number(),
   probeRevision: z.number(),
   lastTimestamp: z.number().nullable(),
@@ -71,7 +72,7 @@ export async function lockMonitors(
   const rows = await query(tx, monitorState)`${prepared}
     select id, account_id, name, runbook_url, regions as named_regions, status,
       status_before_maintenance, failure_threshold, recovery_threshold,
-      interval_seconds, timeout_seconds, revision, probe_revision,
+      interval_seconds, timeout_seconds, retry_interval_seconds, revision, probe_revision,
       ${epochMs(sql`last_timestamp`)} as last_timestamp, floor(${epochMs(sql`clock_timestamp()`)}) as now,
       exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id

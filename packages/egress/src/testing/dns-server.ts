@@ -40,7 +40,7 @@ const FAILURES = new Map<ZoneEntry | undefined, number>([
 /** Standard response, recursion desired and available. */
 const RESPONSE_FLAGS = 0x8180;
 
-/** A DNS server on loopback that responds to A and AAAA queries as its zone says, with a time to live of 0. */
+/** A DNS server on this machine that responds to A and AAAA queries as its zone says, with a time to live of 0. */
 export class DnsServer {
   readonly zone = new Map<string, ZoneEntry>();
   /** The queries received, in order: the name and `A` or `AAAA`. */
@@ -51,6 +51,8 @@ export class DnsServer {
   maxSilent = Infinity;
   /** The questions to ignore the next time, as in `asked`. */
   readonly lost = new Set<string>();
+  /** Whether it ignores this client. */
+  ignores: (client: string) => boolean = () => false;
   /** The questions to refuse the next time. */
   readonly refused = new Set<string>();
   readonly #questions = new Map<string, number>();
@@ -59,15 +61,20 @@ export class DnsServer {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('message', (query, { port, address }) => {
-      const response = this.#respond(query);
-      if (response !== null) socket.send(response, port, address);
+      const response = this.ignores(address) ? null : this.#respond(query);
+      // A client may be unreachable by now.
+      if (response !== null) socket.send(response, port, address, () => undefined);
     });
   }
 
   /** @param port 0: any */
-  static async start(zone: Readonly<Record<string, ZoneEntry>>, port = 0): Promise<DnsServer> {
+  static async start(
+    zone: Readonly<Record<string, ZoneEntry>>,
+    port = 0,
+    host = '127.0.0.1',
+  ): Promise<DnsServer> {
     const socket = createSocket('udp4');
-    socket.bind(port, '127.0.0.1');
+    socket.bind(port, host);
     await once(socket, 'listening');
     const server = new DnsServer(socket);
     for (const [name, entry] of Object.entries(zone)) server.zone.set(name, entry);
@@ -76,7 +83,8 @@ export class DnsServer {
 
   /** Where it listens, as a name server is configured. */
   get address(): string {
-    return `127.0.0.1:${this.#socket.address().port}`;
+    const { address, port } = this.#socket.address();
+    return `${address}:${port}`;
   }
 
   /** How many times the A records of a name were queried. */

@@ -93,6 +93,6 @@ function close(server: Server): Promise<unknown> {
   return new Promise((resolve) => server.close(resolve));
 }
 
-function peerOf({ localAddress, remotePort }: Socket): string {
-  return `${localAddress}:${remotePort}`;
+function peerOf({ localAddress, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress} ${remoteAddress}:${remotePort}`;
 }

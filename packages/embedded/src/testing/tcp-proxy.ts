@@ -10,25 +10,34 @@ export class TcpProxy {
   failsAt: { readonly text: string; readonly how: 'close' | 'black hole' } | null = null;
   readonly #server: Server;
   readonly #target: { readonly host: string; readonly port: number };
+  readonly #host: string;
   readonly #sockets = new Set<Socket>();
   #mode: 'forward' | 'hold' | 'black hole' = 'forward';
   readonly #lost = new WeakSet<Socket>();
   #accepted = 0;
 
-  private constructor(server: Server, target: { readonly host: string; readonly port: number }) {
+  private constructor(
+    server: Server,
+    target: { readonly host: string; readonly port: number },
+    host: string,
+  ) {
     this.#server = server;
     this.#target = target;
+    this.#host = host;
     server.on('connection', (client: Socket) => this.#forward(client));
   }
 
-  /** @param url of the server, with its port */
-  static async start(url: string): Promise<TcpProxy> {
+  /**
+   * @param url of the server, with its port
+   * @param host the address of this machine on which it listens
+   */
+  static async start(url: string, host = '127.0.0.1'): Promise<TcpProxy> {
     const { hostname, port } = new URL(url);
     // A black hole does not forward the end of a connection either.
     const server = createServer({ allowHalfOpen: true });
-    server.listen(0, '127.0.0.1');
+    server.listen(0, host);
     await once(server, 'listening');
-    return new TcpProxy(server, { host: hostname, port: Number(port) });
+    return new TcpProxy(server, { host: hostname, port: Number(port) }, host);
   }
 
   /** Number of connections accepted so far. */
@@ -43,7 +52,7 @@ export class TcpProxy {
   /** The same URL through this proxy. */
   through(url: string): string {
     const changed = new URL(url);
-    changed.hostname = '127.0.0.1';
+    changed.hostname = this.#host;
     changed.port = String((this.#server.address() as AddressInfo).port);
     return changed.href;
   }

@@ -11,7 +11,10 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
 
 /** The fields of an event from which webhooks follow. */
-export type CheckEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
+export type CheckEvent = Pick<
+  Event,
+  'timestamp' | 'status' | 'inconclusive' | 'latency' | 'errorReason' | 'region'
+>;
 
 export interface ModelMonitor {
   readonly failureThreshold: number;
@@ -124,7 +127,7 @@ class Model {
 
   check(event: CheckEvent, at: number): void {
     const region = this.#regions.get(event.region);
-    if (region === undefined) return;
+    if (region === undefined || event.inconclusive) return;
     this.#endSilence(region, at);
     region.failures = event.status === 'UP' ? 0 : region.failures + 1;
     region.lastAt = at;

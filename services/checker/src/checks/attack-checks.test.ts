@@ -66,6 +66,7 @@ beforeAll(async () => {
       egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup }),
     }),
     announce: () => undefined,
+    retry: async () => undefined,
     overlapGuard: { acquire: async () => async () => undefined },
     logger,
     takeTrigger: (id: string) => takeTrigger(db, id),

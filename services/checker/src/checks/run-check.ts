@@ -9,6 +9,7 @@ import { ProbeAbortedError, type Prober, type ProbeResult } from '../probe/probe
 import type { NetworkProof, ProbedCheck } from '../regions/network-proof.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
+import type { Retry } from './retries.ts';
 
 /** What every check needs, built once by `main`. */
 export interface CheckContext {
@@ -19,6 +20,8 @@ export interface CheckContext {
   readonly metrics: CheckerMetrics;
   /** Hints at a status change whose deliveries are due. Never fails. */
   readonly announce: (statusChangeId: string) => void;
+  /** Adds the retry of a check that failed. Never fails. */
+  readonly retry: Retry;
 }
 
 /** The check to run. Without `urlOverride` it uses the monitor's URL. */
@@ -44,7 +47,7 @@ export function runCheck(
   request: CheckRequest,
   { onProbed, onWaiting }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
-  const { prober, metrics } = context;
+  const { prober, metrics, retry } = context;
   const { monitorId, revision } = target;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
@@ -57,6 +60,7 @@ export function runCheck(
   return withSpan('check', options, async (span) => {
     try {
       const startedAt = performance.now();
+      const begunAt = Math.max(request.slot ?? 0, Date.now());
       const result = await prober.probe({
         ...target,
         url: request.urlOverride ?? target.url,
@@ -64,7 +68,8 @@ export function runCheck(
         owner: { account: target.accountId, resource: monitorId },
       });
       onProbed?.();
-      metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
+      const endedAt = performance.now();
+      metrics.checkSeconds.observe({ region: request.region }, (endedAt - startedAt) / 1_000);
       if (span.isRecording()) span.setAttributes(describeResult(result));
       const traceparent = currentTraceparent();
       const record = {
@@ -75,10 +80,12 @@ export function runCheck(
         revision,
         ...(traceparent !== undefined && { traceparent }),
       };
-      const probed = { target, region: request.region, urlOverride: request.urlOverride, startedAt, result };
+      const { region, urlOverride } = request;
+      const probed = { target, region, urlOverride, startedAt, endedAt, result };
       const { outcome, network } = await recordResult(context, record, probed, onWaiting);
       span.setAttribute('tocsin.check.outcome', outcome.kind);
       handleOutcome(context, record, network, outcome);
+      if ('unconfirmed' in outcome && outcome.unconfirmed) await retry(target, request.region, begunAt);
       return outcome;
     } catch (error) {
       if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;

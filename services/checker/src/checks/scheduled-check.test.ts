@@ -60,6 +60,8 @@ let checks: ScheduledChecks;
 let monitorId: string;
 /** The latest slot. */
 let slot: number;
+/** Retries that were to be added: the region, and when the check began, in milliseconds after `slot`. */
+let retried: [string, number][];
 beforeEach(async () => {
   target.requests.clear();
   checks = scheduledChecks();
@@ -79,6 +81,8 @@ interface Changes {
   readonly load?: LoadTargets;
   readonly capacity?: CheckCapacity;
   readonly bodies?: BodyBudget;
+  readonly retry?: ScheduledCheckContext['retry'];
+  readonly overlapGuard?: ScheduledCheckContext['overlapGuard'];
 }
 
 function scheduledChecks(changes?: Changes): ScheduledChecks {
@@ -90,6 +94,8 @@ function contextOf({
   load = (ids) => loadCheckTargets(context, ids),
   capacity = new CheckCapacity({ concurrency: 100 }),
   bodies = new BodyBudget(),
+  retry = async () => undefined,
+  overlapGuard = { acquire: async () => async () => undefined },
 }: Changes = {}): ScheduledCheckContext {
   registry = createMetrics();
   return {
@@ -106,7 +112,8 @@ function contextOf({
     metrics: createCheckerMetrics(registry),
     prober: new Prober({ egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }), bodies }),
     announce: () => undefined,
-    overlapGuard: { acquire: async () => async () => undefined },
+    retry,
+    overlapGuard,
     logger,
   };
 }
@@ -191,6 +198,103 @@ describe('missed checks', () => {
     await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
     await run(0);
     expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
+  });
+});
+
+describe('a retry', () => {
+  const retryAt = (afterMs: number): string => `retry-${monitorId}-${slot + afterMs}`;
+  const runRetry = (afterMs: number): Promise<void> =>
+    checks.run({ monitorId, revision: 1 }, retryAt(afterMs), null);
+  const at = (afterMs: number): unknown => jest.spyOn(Date, 'now').mockReturnValue(slot + afterMs);
+
+  beforeEach(async () => {
+    target.status = 500;
+    await context.db.execute(
+      `update monitors set retry_interval_seconds = 10, failure_threshold = 3 where id = '${monitorId}'`,
+    );
+    checks = scheduledChecks({
+      retry: async (_, region, startedAt) => void retried.push([region, startedAt - slot]),
+    });
+    retried = [];
+  });
+  afterEach(() => void (target.status = 200));
+
+  test('follows a failure below the threshold, counted from its slot, and no other result', async () => {
+    await run(0);
+    at(11_000);
+    await runRetry(10_000);
+    expect(retried).toEqual([
+      ['default', 1_000],
+      ['default', 11_000],
+    ]);
+    at(21_000);
+    await runRetry(20_000);
+    expect(retried).toHaveLength(2);
+    expect(target.requests.get('/')).toBe(3);
+  });
+
+  test('follows again if the checker died before the queue had it', async () => {
+    await run(0);
+    await run(0);
+    expect(retried).toHaveLength(2);
+  });
+
+  test('is skipped once the next planned check is due', async () => {
+    at(INTERVAL_MS - 1);
+    await runRetry(10_000);
+    expect(target.requests.get('/')).toBe(1);
+    at(INTERVAL_MS);
+    await runRetry(20_000);
+    expect(target.requests.get('/')).toBe(1);
+    expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { late: 1 }]);
+  });
+
+  test('that still runs postpones the planned check, whichever process runs it', async () => {
+    const held = new Set<string>();
+    let release: (() => void) | undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let isHeld = false;
+    const overlapGuard: ScheduledCheckContext['overlapGuard'] = {
+      acquire: async (lock) => {
+        if (held.has(lock.monitorId)) return null;
+        held.add(lock.monitorId);
+        return async () => void held.delete(lock.monitorId);
+      },
+    };
+    const record: RecorderOptions['record'] = async (batch) => {
+      isHeld = true;
+      await released;
+      return recordChecks(context.db, batch);
+    };
+    checks = scheduledChecks({ record, overlapGuard });
+    const running = runRetry(10_000);
+    await until('the result of the retry', () => isHeld);
+    await expect(run(1)).rejects.toThrow(JobPostponedError);
+    const other = scheduledChecks({ overlapGuard });
+    const job = `repeat:${waveId(waveOf(monitorId, 60))}:${slot}`;
+    await expect(other.run({ monitorId, revision: 1 }, job, 60)).rejects.toThrow(JobPostponedError);
+    release?.();
+    await running;
+    await run(1);
+    expect(target.requests.get('/')).toBe(2);
+    expect(await countOf('missed')).toEqual({});
+  });
+
+  test('hides no missed slot and invents none', async () => {
+    await rememberSlots(-2);
+    at(1_000 - INTERVAL_MS);
+    checks = scheduledChecks();
+    await run(-1);
+    await runRetry(10_000 - INTERVAL_MS);
+    at(1_000 + INTERVAL_MS);
+    await run(1);
+    expect(await countOf('missed')).toEqual({ no_job: 1 });
+  });
+
+  test('has no lag', async () => {
+    await runRetry(0);
+    const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
+    expect(text).not.toContain('_count{region="default"} 1');
   });
 });
 

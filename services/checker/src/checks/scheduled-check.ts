@@ -3,9 +3,11 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import {
   GRACE_MS,
   isPlannedSlot,
+  isRetry,
   isTooLate,
   mayOverlap,
   MAX_LATENESS_MS,
+  nextSlot,
   slotOfJob,
 } from '@tocsin/core/schedule/slots';
 import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
@@ -58,8 +60,8 @@ const noLock: ReleaseLock = async () => undefined;
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
-  /** Monitors whose check waits for a permit or runs, and the reason to skip the next check meanwhile. */
-  readonly #current = new Map<string, 'overlap' | 'throttled'>();
+  /** Monitors whose check waits for a permit or runs, and the reason to skip the next check meanwhile; `extra`: it is not a planned one. */
+  readonly #current = new Map<string, 'overlap' | 'throttled' | 'extra'>();
   readonly #unreadable: ExpiringMap<string, true> = new ExpiringMap();
 
   constructor(context: ScheduledCheckContext) {
@@ -94,8 +96,9 @@ export class ScheduledChecks {
       return this.#skip(job, 'late');
     const target = this.#checkable(job, await this.#read(job, revision));
     if (target === null) return;
-    const reason = this.#current.get(monitorId);
-    if (reason !== undefined) return this.#skip(job, reason);
+    const current = this.#current.get(monitorId);
+    if (current === 'extra' && isPlannedSlot(jobId)) throw new JobPostponedError('an extra check runs');
+    if (current !== undefined) return this.#skip(job, current === 'extra' ? 'overlap' : current);
     try {
       await this.#runWithPermit(target, job);
     } finally {
@@ -109,7 +112,7 @@ export class ScheduledChecks {
     if (target === 'unreadable') this.#skip(job, 'unreadable');
     else if (target === null || !target.regions.includes(region))
       metrics.skipped.inc({ region, reason: 'unassigned' });
-    else if (isTooLate(job.slot, target.intervalSeconds, Date.now())) this.#skip(job, 'late');
+    else if (Date.now() > latestStart(target, job)) this.#skip(job, 'late');
     else return target;
     return null;
   }
@@ -134,11 +137,13 @@ export class ScheduledChecks {
   async #runWithPermit(target: CheckTarget, job: CheckJob): Promise<void> {
     const { capacity } = this.#context;
     const { monitorId } = target;
-    this.#current.set(monitorId, capacity.isSlow(monitorId) ? 'throttled' : 'overlap');
-    const permit = await capacity.acquire(target, maxWaitMs(target, job), job.onSlow);
+    const running = isPlannedSlot(job.id) ? 'overlap' : 'extra';
+    this.#current.set(monitorId, running === 'overlap' && capacity.isSlow(monitorId) ? 'throttled' : running);
+    const maxWaitMs = Math.min(latestStart(target, job) - Date.now(), MAX_LATENESS_MS);
+    const permit = await capacity.acquire(target, maxWaitMs, job.onSlow);
     if (permit === 'closed') throw new JobReturnedError('the checker shuts down');
     if (permit === 'late' || permit === 'throttled') return this.#skip(job, permit);
-    this.#current.set(monitorId, 'overlap');
+    this.#current.set(monitorId, running);
     try {
       const latest = permit.waitedMs > READ_AGAIN_AFTER_MS ? await this.#readAgain(target, job) : target;
       if (latest !== null) await this.#runLocked(latest, job, permit);
@@ -157,16 +162,22 @@ export class ScheduledChecks {
 
   async #runLocked(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
     const release = await this.#lock(target, job.id);
-    if (release === null) return this.#skip(job, 'overlap');
+    if (release === null) {
+      // Another process may run a retry, which must not cost a planned check.
+      if (target.retryIntervalSeconds === null || !isPlannedSlot(job.id)) return this.#skip(job, 'overlap');
+      throw new JobPostponedError('another check of the monitor runs');
+    }
     try {
       const { region, metrics } = this.#context;
       const { monitorId, slot } = job;
-      metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
+      // A retry of a check that took long is added after its slot.
+      if (!isRetry(job.id)) metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
       permit.begin();
       const progress = { onProbed: permit.probed, onWaiting: job.onSlow };
       const outcome = await runCheck(this.#context, target, request, progress);
-      if (outcome.kind === 'recorded') this.#missed.recorded(monitorId, slot, outcome.gap);
+      if (outcome.kind === 'recorded' && isPlannedSlot(job.id))
+        this.#missed.recorded(monitorId, slot, outcome.gap);
     } catch (error) {
       if (!(error instanceof ProbeThrottledError)) throw error;
       this.#skip(job, 'throttled');
@@ -178,10 +189,10 @@ export class ScheduledChecks {
 
   /** Null if another process checks the monitor. If the store is unavailable, the check runs anyway. */
   async #lock(
-    { monitorId, intervalSeconds, timeoutSeconds }: CheckTarget,
+    { monitorId, intervalSeconds, timeoutSeconds, retryIntervalSeconds }: CheckTarget,
     jobId: string,
   ): Promise<ReleaseLock | null> {
-    if (!mayOverlap(intervalSeconds, timeoutSeconds)) return noLock;
+    if (retryIntervalSeconds === null && !mayOverlap(intervalSeconds, timeoutSeconds)) return noLock;
     const { overlapGuard, region } = this.#context;
     const forMs = timeoutSeconds * 1_000 + MAX_PROOF_WAIT_MS + LOCK_GRACE_MS;
     const lock = { region, monitorId, jobId, forMs };
@@ -194,7 +205,9 @@ export class ScheduledChecks {
   }
 }
 
-/** How long a check may wait for a permit: until it would be too late. */
-function maxWaitMs({ intervalSeconds }: CheckTarget, { slot }: CheckJob): number {
-  return Math.min(slot + intervalSeconds * 1_000 + GRACE_MS - Date.now(), MAX_LATENESS_MS);
+/** When a check must start at the latest, epoch milliseconds. A retry is useless once the next planned check is due. */
+function latestStart({ monitorId, intervalSeconds }: CheckTarget, { id, slot }: CheckJob): number {
+  return isRetry(id)
+    ? nextSlot(monitorId, intervalSeconds, slot) - 1
+    : slot + intervalSeconds * 1_000 + GRACE_MS;
 }

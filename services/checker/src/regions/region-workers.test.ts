@@ -77,6 +77,7 @@ function start(load: LoadTargets): void {
       metrics: createCheckerMetrics(createMetrics()),
       prober: new Prober({ egress: createEgress({ allowCidrs: [] }) }),
       announce: () => undefined,
+      retry: async () => undefined,
     },
     logger,
   });

@@ -12,6 +12,7 @@ export const recorded: CheckOutcome = {
   timestamp: 1,
   statusChangeId: null,
   outdated: false,
+  unconfirmed: false,
   gap: null,
 };
 

@@ -1,0 +1,171 @@
+import { Random } from '@tocsin/lab/random';
+import {
+  CUT_KINDS,
+  type Cut,
+  type Disturbances,
+  type Kill,
+  type MonitorSettings,
+  type NetworkMonitor,
+  type Outage,
+} from './record.ts';
+import { downBy, NOTICED_WITHIN_MS, upBy } from './visibility.ts';
+
+/** The regions, each with a network of its own. */
+export const REGIONS = ['r1', 'r2', 'r3'] as const;
+/** Two by name and one by address. */
+const CANARIES = 3;
+const MIN_CUT_MS = 5_000;
+const FIRST_CUT_MS = [2_000, 12_000] as const;
+/** Between two cuts of a region. Only after the long ones can each monitor be checked before the next cut. */
+const GAP_MS = [6_000, 60_000] as const;
+/** The share of the cuts with a kill of the region's checker: soon after the cut, while results wait, or around its end. */
+const KILLED_SHARE = 1 / 3;
+const KILL_AFTER_MS = [500, 9_000] as const;
+const KILL_AROUND_END_MS = [-2_000, 3_000] as const;
+/** How long a checker takes to start, for the length of outages. */
+const START_MS = 8_000;
+/** The share of the monitors with outages, and of those with an interval so long that checks after an isolation are extra. */
+const FAILING_SHARE = 0.4;
+const SLOW = { share: 0.1, intervalSeconds: 60 } as const;
+const FIRST_OUTAGE_MS = [2_000, 60_000] as const;
+const CALM_MS = [20_000, 120_000] as const;
+/** How much longer an outage lasts than its detection may take. */
+const EXTRA_MS = [8_000, 20_000] as const;
+const OUTAGE_KINDS = ['down', 'reset', 'hang', 'hang', 'gone'] as const;
+
+export interface NetworkPlan extends Disturbances {
+  readonly seed: number;
+  readonly monitors: readonly NetworkMonitor[];
+  /** When everything must have recovered. */
+  readonly endsAt: number;
+}
+
+export interface NetworkPlanOptions {
+  readonly seed: number;
+  /** Targets besides the canaries. */
+  readonly targets: number;
+  /** Cuts of all regions together. */
+  readonly cuts: number;
+  /** Of a cut. */
+  readonly maxCutMs: number;
+}
+
+/** A campaign: a pure function of its options. Times are milliseconds since its start. */
+export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptions): NetworkPlan {
+  const disturbances = planDisturbances(new Random(seed, 'cuts'), cuts, maxCutMs);
+  const lastCutAt = Math.max(...disturbances.cuts.map(({ until }) => until));
+  const random = new Random(seed, 'monitors');
+  const watched = Array.from({ length: targets }, (_, index) => {
+    const monitor = planMonitor(random, index);
+    return { ...monitor, outages: planOutages(random, monitor, disturbances, lastCutAt) };
+  });
+  const ends = watched.flatMap((monitor) =>
+    monitor.outages.map(({ until }) => upBy(disturbances, monitor, until)),
+  );
+  return {
+    seed,
+    ...disturbances,
+    monitors: [...REGIONS.flatMap(planCanaries), ...watched],
+    endsAt: Math.max(lastCutAt + SLOW.intervalSeconds * 1_000, ...ends),
+  };
+}
+
+function planDisturbances(random: Random, count: number, maxCutMs: number): Disturbances {
+  const all: Cut[] = [];
+  const kills: Kill[] = [];
+  for (const [number, region] of REGIONS.entries()) {
+    let at = random.integer(...FIRST_CUT_MS);
+    for (let index = number; index < count; index += REGIONS.length) {
+      // In turn, so that even a few cuts have every kind.
+      const kind = CUT_KINDS[(index + Math.floor(index / CUT_KINDS.length)) % CUT_KINDS.length] ?? 'silent';
+      const until = at + random.integer(MIN_CUT_MS, maxCutMs);
+      all.push({ region, kind, from: at, until });
+      if (random.chance(KILLED_SHARE)) {
+        const from = random.chance(1 / 2)
+          ? Math.min(until, at + random.integer(...KILL_AFTER_MS))
+          : until + random.integer(...KILL_AROUND_END_MS);
+        kills.push({ region, from, until: from + START_MS });
+      }
+      at = until + random.integer(...GAP_MS);
+    }
+  }
+  return { cuts: all, kills };
+}
+
+function planCanaries(region: string): NetworkMonitor[] {
+  return Array.from({ length: CANARIES }, (_, index) => ({
+    key: `canary-${region}-${index}`,
+    isCanary: true,
+    regions: [region],
+    intervalSeconds: 5,
+    timeoutSeconds: 2,
+    failureThreshold: 1,
+    recoveryThreshold: 1,
+    retryInterval: null,
+    byName: index < CANARIES - 1,
+    outages: [],
+  }));
+}
+
+/** Every combination of the settings has the same share. */
+function planMonitor(random: Random, index: number): Omit<NetworkMonitor, 'outages'> {
+  const bit = (position: number): boolean => Math.floor(index / 2 ** position) % 2 === 1;
+  const isSlow = random.chance(SLOW.share);
+  const intervalSeconds = isSlow ? SLOW.intervalSeconds : random.integer(5, 10);
+  return {
+    key: `monitor-${index}`,
+    isCanary: false,
+    byName: bit(0),
+    regions: bit(1) ? REGIONS : [REGIONS[Math.floor(index / 16) % REGIONS.length] ?? REGIONS[0]],
+    failureThreshold: bit(2) && !isSlow ? 3 : 1,
+    recoveryThreshold: bit(3) && !isSlow ? 2 : 1,
+    retryInterval: bit(3) ? 5 : null,
+    intervalSeconds,
+    timeoutSeconds: random.integer(2, Math.min(5, intervalSeconds - 1)),
+  };
+}
+
+/** Outages that last until they must have been detected, one after the other. */
+function planOutages(
+  random: Random,
+  monitor: MonitorSettings,
+  disturbances: Disturbances,
+  lastCutAt: number,
+): Outage[] {
+  if (!random.chance(FAILING_SHARE)) return [];
+  if (monitor.intervalSeconds === SLOW.intervalSeconds)
+    return planHiddenOutage(random, monitor, disturbances);
+  const outages: Outage[] = [];
+  let from = random.integer(...FIRST_OUTAGE_MS);
+  while (from < lastCutAt) {
+    const outage = planOutage(random, monitor, disturbances, from);
+    outages.push(outage);
+    from = upBy(disturbances, monitor, outage.until) + random.integer(...CALM_MS);
+  }
+  return outages;
+}
+
+/** One outage that begins while the region is cut off, so that only the check after the isolation detects it in time. */
+function planHiddenOutage(random: Random, monitor: MonitorSettings, disturbances: Disturbances): Outage[] {
+  const long = disturbances.cuts.filter(
+    ({ region, kind, from, until }) =>
+      kind !== 'dns' &&
+      monitor.regions.length === 1 &&
+      monitor.regions[0] === region &&
+      until - from > NOTICED_WITHIN_MS,
+  );
+  if (long.length === 0) return [];
+  const { from, until } = random.pick(long);
+  return [planOutage(random, monitor, disturbances, random.integer(from, until))];
+}
+
+function planOutage(
+  random: Random,
+  monitor: MonitorSettings,
+  disturbances: Disturbances,
+  from: number,
+): Outage {
+  const kind = random.pick(OUTAGE_KINDS);
+  const until = downBy(disturbances, monitor, from) + random.integer(...EXTRA_MS);
+  return { kind: kind === 'gone' && !monitor.byName ? 'reset' : kind, from, until };
+}

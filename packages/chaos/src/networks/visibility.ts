@@ -1,0 +1,72 @@
+import type { Disturbances, MonitorSettings, Span } from './record.ts';
+
+/** From the end of a cut until failures count again: a round of canaries every 2 s, each of which takes 2 s at most. */
+export const RECONNECTED_WITHIN_MS = 5_000;
+/** From the start of a checker until it has taken over the jobs and locks of a killed one. */
+const TAKEN_OVER_WITHIN_MS = 15_000;
+/** How long a result may wait for proof that its region has a network. */
+export const PROVEN_WITHIN_MS = 10_000;
+/** Within this time each monitor of a reconnected region is checked. */
+export const RECHECKED_WITHIN_MS = 30_000;
+/** Any region notices a cut that lasts this long. */
+export const NOTICED_WITHIN_MS = 20_000;
+/** For a busy machine. */
+export const SLACK_MS = 10_000;
+
+/** When a region may not see the target of a monitor. */
+function blindSpans({ cuts, kills }: Disturbances, { byName }: MonitorSettings, region: string): Span[] {
+  return [
+    ...cuts
+      .filter((cut) => cut.region === region && (byName || cut.kind !== 'dns'))
+      .map(({ from, until }) => ({ from, until: until + RECONNECTED_WITHIN_MS })),
+    ...kills
+      .filter((kill) => kill.region === region)
+      .map(({ from, until }) => ({ from, until: until + TAKEN_OVER_WITHIN_MS })),
+  ];
+}
+
+/** When most regions of a monitor have seen its target for this long since a time, at the earliest. */
+function seenForAt(
+  disturbances: Disturbances,
+  monitor: MonitorSettings,
+  since: number,
+  forMs: number,
+): number {
+  const blind = monitor.regions.map((region) => blindSpans(disturbances, monitor, region));
+  const sees = (own: readonly Span[], at: number): boolean =>
+    own.every(({ from, until }) => from >= at || until <= at - forMs);
+  const candidates = [since, ...blind.flat().map(({ until }) => until)].filter((time) => time >= since);
+  const seen = candidates
+    .map((time) => time + forMs)
+    .filter((at) => 2 * blind.filter((own) => sees(own, at)).length > monitor.regions.length);
+  return Math.min(...seen);
+}
+
+/** Until when an outage must have led to DOWN, if it lasts that long. */
+export function downBy(disturbances: Disturbances, monitor: MonitorSettings, since: number): number {
+  const { regions, failureThreshold, intervalSeconds, timeoutSeconds } = monitor;
+  const untilCheckedMs = failureThreshold * intervalSeconds * 1_000;
+  // The checks after an isolation find an outage that began in it before the next regular check does.
+  const beganIsolated = regions.every((region) =>
+    disturbances.cuts.some(
+      (cut) =>
+        cut.region === region &&
+        cut.kind !== 'dns' &&
+        cut.until - cut.from >= NOTICED_WITHIN_MS &&
+        cut.from <= since &&
+        since <= cut.until,
+    ),
+  );
+  const checkedWithinMs =
+    beganIsolated && failureThreshold === 1 ? Math.min(untilCheckedMs, RECHECKED_WITHIN_MS) : untilCheckedMs;
+  const neededMs = checkedWithinMs + timeoutSeconds * 1_000 + PROVEN_WITHIN_MS + SLACK_MS;
+  return seenForAt(disturbances, monitor, since, neededMs);
+}
+
+/** Until when a monitor must be UP after the end of an outage. */
+export function upBy(disturbances: Disturbances, monitor: MonitorSettings, since: number): number {
+  const { recoveryThreshold, intervalSeconds, timeoutSeconds } = monitor;
+  // A check that began in the outage may still fail.
+  const neededMs = (recoveryThreshold * intervalSeconds + 2 * timeoutSeconds) * 1_000 + SLACK_MS;
+  return seenForAt(disturbances, monitor, since, neededMs);
+}
