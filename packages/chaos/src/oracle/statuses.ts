@@ -37,6 +37,7 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
   if (deletedAt !== null || plan.fate === 'moved' || isAmbiguous) return null;
   const model = {
     failureThreshold: plan.failureThreshold,
+    recoveryThreshold: plan.recoveryThreshold,
     regions: plan.regions,
     initialStatus: initialStatusOf(monitor),
     thresholds,

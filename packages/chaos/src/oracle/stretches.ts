@@ -55,7 +55,7 @@ function stretchesOf({ monitor: { deletedAt }, visits }: History): Stretch[] {
 
 function isLong({ plan, thresholds }: MonitorFacts, { status, count, from, to }: Stretch): boolean {
   const threshold = Math.max(plan.failureThreshold, ...thresholds.map(({ value }) => value));
-  const deciding = status === 'DOWN' ? threshold : 1;
+  const deciding = status === 'DOWN' ? threshold : plan.recoveryThreshold;
   return count >= deciding + SPARE_RESPONSES && to - from >= MIN_STRETCH_MS;
 }
 

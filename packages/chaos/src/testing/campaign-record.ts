@@ -30,6 +30,8 @@ export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
   plan: {
     key: 'shop',
     failureThreshold: 1,
+    recoveryThreshold: 1,
+    retryIntervalSeconds: null,
     intervalSeconds: 5,
     timeoutSeconds: 2,
     regions: ['north'],

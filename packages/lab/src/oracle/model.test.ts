@@ -72,6 +72,20 @@ test('failures count up to the threshold', () => {
   ]);
 });
 
+test('a recovery needs as many passes in a row as its threshold', () => {
+  const rules = { failureThreshold: 2, recoveryThreshold: 3 };
+  expect(changesOf(rules, eventsOf('+--++-+++-+'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 2',
+    'DOWN UP 8',
+  ]);
+  expect(changesOf({ ...TWO, recoveryThreshold: 2 }, fromTwoRegions('--+++'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 1',
+    'DOWN UP 4',
+  ]);
+});
+
 test('inconclusive checks count for nothing', () => {
   expect(changesOf({ failureThreshold: 2 }, eventsOf('??+-??-?+'))).toEqual([
     'PENDING UP 2 silent',
