@@ -216,6 +216,12 @@ function goodNeighbor(): NeighborFacts[] {
   });
 }
 
+function countersOf(events: readonly EventFacts[]): Map<string, number> {
+  const count = (status: string): number => events.filter((event) => event.status === status).length;
+  const counts = { up: count('UP'), down: count('DOWN'), inconclusive: 0 };
+  return new Map(Object.entries(counts).map(([result, value]) => [`${MONITOR.id} north ${result}`, value]));
+}
+
 function recordOf(
   events: readonly EventFacts[],
   statusChanges: readonly StatusChangeFacts[],
@@ -249,6 +255,7 @@ function recordOf(
     receipts: deliveries.map(receiptOf),
     strays: [],
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
+    scrapes: [{ api: 'api-1', counters: countersOf(events) }],
     shown: new Map([[MONITOR.id, 'UP']]),
     undelivered: { stored: [], shown: [] },
     backlogBeforeRedelivery: { undispatched: 0, overdue: 0 },
