@@ -107,9 +107,11 @@ export class RegionNetwork {
     }
   }
 
-  /** Notes that a canary responded to a request. @param connectMs how long it took at most until the connection was open */
+  /** Notes that a monitor responded to a request, which matters only of a canary. @param connectMs how long it took at most until the connection was open */
   noteResponse(monitorId: string, startedAt: number, connectMs: number): void {
     const canaries = this.#canaries ?? [];
+    // Of the results of all monitors, few are of canaries: the others must wake nobody.
+    if (!canaries.some((canary) => canary.monitorId === monitorId)) return;
     const provenAt = connectMs <= QUICK_CONNECT_MS ? startedAt : performance.now();
     for (const kind of KINDS) {
       const shows = canariesFor(kind, canaries).some((canary) => canary.monitorId === monitorId);
