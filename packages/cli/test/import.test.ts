@@ -35,6 +35,7 @@ test('Uptime Kuma: monitors are converted, the rest is reported, and secrets sta
       url: 'https://shop.example.com/',
       timeout: 48,
       failureThreshold: 3,
+      retryInterval: 30,
       labels: { prod: '' },
     },
     {
@@ -61,7 +62,6 @@ test('Uptime Kuma: monitors are converted, the rest is reported, and secrets sta
   for (const remark of [
     'Imported: 3. Skipped: 6.',
     '  Shop: not imported: certificate expiry notification; to get DOWN instead, add',
-    '  Shop: retry interval changed from 30 s to 60 s',
     '  Shop: timeout changed from 12.5 s to 13 s',
     '  Shop: TLS errors are no longer ignored',
     '  No errors: accepted status codes changed from 200-299, 404 to 200-399',
@@ -80,6 +80,53 @@ test('Uptime Kuma: monitors are converted, the rest is reported, and secrets sta
   });
 });
 
+test.each<[string, object, number | undefined, string | null]>([
+  ['shorter than the interval', { maxretries: 1, retryInterval: 20 }, 20, null],
+  ['as long as the interval', { maxretries: 1, retryInterval: 60 }, undefined, null],
+  [
+    'longer than the interval',
+    { maxretries: 1, retryInterval: 90 },
+    undefined,
+    'retry interval changed from 90 s to 60 s',
+  ],
+  ['without retries', { maxretries: 0, retryInterval: 20 }, undefined, null],
+  [
+    'too long',
+    { maxretries: 1, interval: 7_200, retryInterval: 5_400 },
+    3_600,
+    'retryInterval changed from 5400 s to 3600 s',
+  ],
+])('Uptime Kuma: a retry interval that is %s', async (_, settings, expected, remark) => {
+  const monitor = { name: 'Shop', type: 'http', url: 'https://shop.example', interval: 60, ...settings };
+  const folder = await folderWith({ 'kuma.json': JSON.stringify({ monitorList: [monitor] }) });
+  const ran = await runIn(folder, ['import', 'uptime-kuma', 'kuma.json', '-o', 'tocsin.yaml']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env: {} });
+  expect(set?.monitors[0]?.fields['retryInterval']).toBe(expected);
+  if (remark === null) expect(ran.err).not.toContain('Shop: ');
+  else expect(ran.err).toContain(`  Shop: ${remark}`);
+});
+
+test('Gatus: the thresholds are those of the alert that fires first', async () => {
+  const alerts = [
+    { type: 'email', 'failure-threshold': 4, 'success-threshold': 9 },
+    { type: 'slack', 'failure-threshold': 0 },
+  ];
+  const endpoints = [
+    { name: 'shop', url: 'https://shop.example', alerts },
+    { name: 'none', url: 'https://none.example' },
+  ];
+  const alerting = { slack: { 'default-alert': { 'failure-threshold': 2, 'success-threshold': 5 } } };
+  const folder = await folderWith({ 'gatus.yaml': JSON.stringify({ alerting, endpoints }) });
+  await runIn(folder, ['import', 'gatus', 'gatus.yaml', '-o', 'tocsin.yaml']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env: {} });
+  expect(
+    set?.monitors.map(({ fields }) => [fields['failureThreshold'], fields['recoveryThreshold']]),
+  ).toEqual([
+    [2, 5],
+    [undefined, undefined],
+  ]);
+});
+
 test('Gatus: endpoints are converted, and the rest is reported', async () => {
   const env = { API_TOKEN: 't', TOCSIN_SECRET_CORE_BACK_END_BODY_B049605F07C239B6: '{"check": "all"}' };
   const { ran, set } = await importSample('gatus', 'gatus.yaml', env, ['--source', 'old']);
@@ -91,6 +138,7 @@ test('Gatus: endpoints are converted, and the rest is reported', async () => {
       url: 'https://shop.example.com/',
       interval: 300,
       failureThreshold: 4,
+      recoveryThreshold: 3,
       assertions: {
         statusCode: 200,
         bodyContains: '<title>Shop</title>',
@@ -108,6 +156,7 @@ test('Gatus: endpoints are converted, and the rest is reported', async () => {
       method: 'POST',
       body: '{"check": "all"}',
       failureThreshold: 3,
+      recoveryThreshold: 2,
       assertions: { bodyNotContains: 'error' },
       labels: { group: 'core' },
       headers: { Authorization: 'Bearer t' },

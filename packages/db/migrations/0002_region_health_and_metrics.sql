@@ -16,6 +16,7 @@ CREATE TABLE "region_isolations" (
 );
 --> statement-breakpoint
 ALTER TABLE "channels" ADD COLUMN "attempt_limit" integer DEFAULT 10 NOT NULL;--> statement-breakpoint
+ALTER TABLE "channels" ADD COLUMN "paused_until" timestamp (3) with time zone;--> statement-breakpoint
 ALTER TABLE "check_rollups" ADD COLUMN "inconclusive" integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE "events" ADD COLUMN "inconclusive" boolean DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE "events" ADD COLUMN "sealed_response" text;--> statement-breakpoint

@@ -7,9 +7,10 @@ import {
   type ClaimedDelivery,
   type ClaimScope,
 } from '@tocsin/db/deliveries/claim-deliveries';
+import { recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { sql } from 'drizzle-orm';
-import { alertOf, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';
+import { alertOf, attemptOf, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';
 import { keepStatistics, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
@@ -20,7 +21,6 @@ beforeAll(async () => {
 afterAll(() => context.close());
 
 interface Cost {
-  readonly claimed: readonly ClaimedDelivery[];
   /** In the indices of deliveries and status changes. */
   readonly lookUps: number;
   /** Rows of deliveries and status changes, and entries of their indices. */
@@ -37,17 +37,26 @@ async function readCounts(tx: Transaction): Promise<{ scans: number; read: numbe
   return rows[0] ?? { scans: NaN, read: NaN };
 }
 
-/** A claim, and what it cost. */
-async function claim(scope: ClaimScope = { limit: 100 }): Promise<Cost> {
+/** What some work cost in a transaction. */
+async function costOf(work: (tx: Transaction) => Promise<unknown>): Promise<Cost> {
   return context.db.transaction(async (tx) => {
     const before = await readCounts(tx);
-    const claimed = await claimDeliveries({ ...context, db: tx }, scope);
+    await work(tx);
     const after = await readCounts(tx);
-    return { claimed, lookUps: after.scans - before.scans, rowsRead: after.read - before.read };
+    return { lookUps: after.scans - before.scans, rowsRead: after.read - before.read };
   });
 }
 
-const channelsOf = ({ claimed }: Cost): string[] => claimed.map(({ channelId }) => channelId).toSorted();
+type Claim = Cost & { readonly claimed: readonly ClaimedDelivery[] };
+
+/** A claim, and what it cost. */
+async function claim(scope: ClaimScope = { limit: 100 }): Promise<Claim> {
+  let claimed: readonly ClaimedDelivery[] = [];
+  const cost = await costOf(async (tx) => (claimed = await claimDeliveries({ ...context, db: tx }, scope)));
+  return { ...cost, claimed };
+}
+
+const channelsOf = ({ claimed }: Claim): string[] => claimed.map(({ channelId }) => channelId).toSorted();
 
 beforeEach(async () => {
   await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
@@ -88,17 +97,18 @@ test('failing channels cost almost nothing if their share is used up', async () 
 
 const BACKLOG = 20_000;
 
-/** Deliveries of one monitor to one channel, a minute apart, about which the planner has no statistics. */
+/** Deliveries of one monitor, or of as many, to one channel, a minute apart, about which the planner has no statistics. */
 async function addDeliveries(
   count: number,
-  fields: { channelId: string; state: string; attempts?: number },
+  fields: { channelId: string; state: string; attempts?: number; manyMonitors?: true },
 ): Promise<void> {
   await context.db.execute(sql`
     insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
       round_attempt_count, next_attempt_at)
-    select gen_random_uuid(), ${context.accountId}, ${fields.channelId}, gen_random_uuid(), ${fields.channelId}, 'monitor.down',
+    select gen_random_uuid(), ${context.accountId}, ${fields.channelId}, gen_random_uuid(),
+      case when ${fields.manyMonitors === true} then gen_random_uuid() else ${fields.channelId} end, 'monitor.down',
       now() - (${count}::int - i) * interval '1 minute', i, ${fields.state},
-      ${fields.attempts ?? 0}, case when ${fields.attempts ?? 0}::int > 0 then now() - (${count}::int - i) * interval '1 minute' end
+      ${fields.attempts ?? 0}, case when ${fields.attempts ?? 0}::int > 0 or ${fields.manyMonitors === true} then now() - (${count}::int - i) * interval '1 minute' end
     from generate_series(1, ${count}::int) i`);
 }
 
@@ -186,4 +196,28 @@ describe('a released backlog of one monitor', () => {
       expect(read).toBeLessThan(1_000);
     }
   });
+});
+
+test('what was planned for small tables keeps its cost after they have grown, also with the highest limit', async () => {
+  const [channelId, other] = [await makeChannel(context, []), await makeChannel(context, [])];
+  const record = (db: Transaction | typeof context.db, claimed: readonly ClaimedDelivery[]): Promise<void> =>
+    recordDelivered(
+      db,
+      claimed.map((delivery) => attemptOf(delivery, { kind: 'delivered' })),
+    );
+  await addDeliveries(20, { channelId: other, state: 'pending', attempts: 1 });
+  await context.db.execute(sql`vacuum analyze deliveries, attempts, status_changes, channels`);
+  // A session keeps the plan of a statement that it has run some times.
+  for (let round = 0; round < 10; round += 1) {
+    const { claimed } = await claim({ limit: 1 });
+    await record(context.db, claimed);
+  }
+  await context.db.execute(sql`update channels set attempt_limit = 50`);
+  await addDeliveries(BACKLOG, { channelId: other, state: 'pending', attempts: 1 });
+  await addDeliveries(BACKLOG, { channelId, state: 'pending', manyMonitors: true });
+  const { claimed, rowsRead } = await claim();
+  expect(claimed).toHaveLength(100);
+  expect(rowsRead).toBeLessThan(2_500);
+  const recorded = await costOf((tx) => record(tx, claimed.slice(0, 1)));
+  expect(recorded.rowsRead).toBeLessThan(100);
 });

@@ -56,9 +56,9 @@ describe('dispatchStatusChanges', () => {
     const statusChangeId = await change('DOWN');
     expect(await outboxBacklog(context.db)).toMatchObject({ count: 1 });
     await Promise.all([
-      dispatchStatusChanges(context.db, { statusChangeId }),
+      dispatchStatusChanges(context.db, { statusChangeIds: [statusChangeId] }),
       dispatchStatusChanges(context.db, { limit: 10 }),
-      dispatchStatusChanges(context.db, { statusChangeId }),
+      dispatchStatusChanges(context.db, { statusChangeIds: [statusChangeId] }),
     ]);
     await dispatchStatusChanges(context.db, { limit: 10 });
     const { rows } = await context.db.execute(sql`select event, channel_id from deliveries`);
@@ -70,7 +70,7 @@ describe('dispatchStatusChanges', () => {
     const statusChangeId = await change('DOWN');
     await expect(
       context.db.transaction(async (tx) => {
-        await dispatchStatusChanges(tx, { statusChangeId });
+        await dispatchStatusChanges(tx, { statusChangeIds: [statusChangeId] });
         throw new Error('crash before commit');
       }),
     ).rejects.toThrow('crash');
@@ -167,7 +167,7 @@ describe('claimDeliveries', () => {
   test('waits for an earlier status change that is not dispatched yet', async () => {
     await change('DOWN');
     const recovery = await change('UP');
-    const { deliveryIds } = await dispatchStatusChanges(context.db, { statusChangeId: recovery });
+    const { deliveryIds } = await dispatchStatusChanges(context.db, { statusChangeIds: [recovery] });
     expect(deliveryIds).toHaveLength(2);
     expect(await claim()).toEqual([]);
     await dispatchStatusChanges(context.db, { limit: 10 });

@@ -62,6 +62,9 @@ export function attemptOf(
     error: outcome.kind === 'delivered' ? null : `responded with ${statusCode}`,
     responseExcerpt: null,
     outcome,
+    attemptLimit: delivery.attemptLimit,
+    nextAttemptLimit: delivery.attemptLimit,
+    pauseMs: 0,
   };
 }
 

@@ -4,18 +4,23 @@ import { CHART } from '@tocsin/infra/helm';
 import { findManifest, readManifests } from './manifests.ts';
 import {
   checkExpressions,
+  findRecorded,
   findUnknown,
   readDocumentedMetrics,
   runPromtool,
+  testWithAmtool,
   testWithPromtool,
 } from './prometheus.ts';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
+import { runTool } from '@tocsin/infra/run-tool';
 import { parse } from 'yaml';
 import { MINIMAL } from './chart-variants.ts';
 import { renderChart } from './render-chart.ts';
 
 const RULES = 'infra/helm/tocsin/files/tocsin.rules.yaml';
 const TESTS = 'packages/infra/test/tocsin.rules.test.yaml';
+const MONITOR_RULES = 'infra/prometheus/monitors.rules.yaml';
+const MONITOR_TESTS = 'packages/infra/test/monitors.rules.test.yaml';
 
 interface Rule {
   readonly alert: string;
@@ -26,12 +31,21 @@ interface RuleTest {
   readonly alert_rule_test: readonly { readonly alertname: string; readonly exp_alerts: readonly object[] }[];
 }
 
+interface RecordingRule {
+  readonly record: string;
+  readonly expr: string;
+}
+
+async function readRules(path: string): Promise<readonly (Rule | RecordingRule)[]> {
+  const file = parse(await readRepositoryFile(path)) as { groups: { rules: (Rule | RecordingRule)[] }[] };
+  return file.groups.flatMap((group) => group.rules);
+}
+
+const isAlert = (rule: Rule | RecordingRule): rule is Rule => 'alert' in rule;
+
 let rules: readonly Rule[];
-let tests: readonly RuleTest[];
 beforeAll(async () => {
-  const file = parse(await readRepositoryFile(RULES)) as { groups: { rules: Rule[] }[] };
-  rules = file.groups.flatMap((group) => group.rules);
-  ({ tests } = parse(await readRepositoryFile(TESTS)) as { tests: RuleTest[] });
+  rules = (await readRules(RULES)).filter(isAlert);
 });
 
 test('the names of metrics follow the conventions of Prometheus', async () => {
@@ -47,10 +61,20 @@ test('the names of metrics follow the conventions of Prometheus', async () => {
   expect(odd).toEqual([]);
 });
 
-describe('the alerting rules', () => {
-  test('use documented metrics, series and labels', async () => {
+describe.each([
+  [RULES, TESTS],
+  [MONITOR_RULES, MONITOR_TESTS],
+])('%s', (path, testsPath) => {
+  let all: readonly (Rule | RecordingRule)[];
+  beforeAll(async () => {
+    all = await readRules(path);
+  });
+
+  test('uses documented metrics, series and labels, and series that it records', async () => {
     const documented = await readDocumentedMetrics();
-    expect(rules.flatMap(({ expr }) => findUnknown(expr, documented))).toEqual([]);
+    expect(all.flatMap(({ expr }) => findUnknown(expr, documented))).toEqual([]);
+    const recorded = all.flatMap((rule) => ('record' in rule ? rule.record : []));
+    expect(recorded).toEqual(expect.arrayContaining(all.flatMap(({ expr }) => findRecorded(expr))));
     expect(findUnknown('rate(tocsin_check_total[5m])', documented)).toEqual(['tocsin_check_total']);
     expect(findUnknown('tocsin_checks_overdue{zone="a"}', documented)).toEqual([
       'tocsin_checks_overdue by zone',
@@ -60,25 +84,28 @@ describe('the alerting rules', () => {
     ]);
   });
 
-  test('name a runbook that mentions them', async () => {
-    for (const { alert, annotations } of rules) {
-      await expect(access(ROOT + annotations.runbook_url)).resolves.toBeUndefined();
-      expect(await readRepositoryFile(annotations.runbook_url)).toContain(alert);
-    }
-  });
-
-  test('are each tested firing and not firing', () => {
+  test('has alerts that are each tested firing and not firing', async () => {
+    const { tests } = parse(await readRepositoryFile(testsPath)) as { tests: RuleTest[] };
     const tried = tests.flatMap((each) => each.alert_rule_test);
-    const names = rules.map(({ alert }) => alert).toSorted();
+    const names = [...new Set(all.filter(isAlert).map(({ alert }) => alert))].toSorted();
     const namesOf = (fires: boolean): string[] =>
       tried.filter(({ exp_alerts }) => exp_alerts.length > 0 === fires).map(({ alertname }) => alertname);
     expect([...new Set(namesOf(true))].toSorted()).toEqual(names);
     expect([...new Set(namesOf(false))].toSorted()).toEqual(names);
   });
 
-  testWithPromtool('pass the checks of promtool and their own tests', async () => {
-    await runPromtool('check', 'rules', RULES);
-    await runPromtool('test', 'rules', TESTS);
+  testWithPromtool('passes the checks of promtool and its own tests', async () => {
+    await runPromtool('check', 'rules', path);
+    await runPromtool('test', 'rules', testsPath);
+  });
+});
+
+describe('the alerting rules of the services', () => {
+  test('name a runbook that mentions them', async () => {
+    for (const { alert, annotations } of rules) {
+      await expect(access(ROOT + annotations.runbook_url)).resolves.toBeUndefined();
+      expect(await readRepositoryFile(annotations.runbook_url)).toContain(alert);
+    }
   });
 
   test('are part of the chart, with a prefix for the links to runbooks', async () => {
@@ -132,4 +159,58 @@ describe('the rule for prometheus-adapter in the README of the chart', () => {
   });
 
   testWithPromtool('is a valid expression', () => checkExpressions([query]));
+});
+
+describe('the configurations of Prometheus and Alertmanager', () => {
+  const FILES = ['infra/prometheus/prometheus.yml', 'infra/prometheus/alertmanager.yml'];
+
+  test.each(['docs/metrics.md', 'docs/alertmanager.md'])('are those that %s shows', async (page) => {
+    const files = await Promise.all(FILES.map(readRepositoryFile));
+    const configured: Record<string, unknown> = Object.assign(
+      {},
+      ...files.map((text) => parse(text) as object),
+    );
+    const blocks = [...(await readRepositoryFile(page)).matchAll(/^( *)```yaml\n(.*?)^ *```/gms)];
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const [, , block = ''] of blocks) {
+      for (const [key, shown] of Object.entries(parse(block) as Record<string, unknown>)) {
+        const whole = configured[key];
+        expect(whole).toEqual(Array.isArray(shown) ? expect.arrayContaining(shown) : shown);
+      }
+    }
+  });
+
+  testWithPromtool('are valid for Prometheus', () =>
+    runPromtool('check', 'config', '--syntax-only', 'infra/prometheus/prometheus.yml'),
+  );
+
+  testWithAmtool('are valid for Alertmanager, which pages for critical alerts', async () => {
+    const file = 'infra/prometheus/alertmanager.yml';
+    await runTool('amtool', ['check-config', file], { cwd: ROOT });
+    const routeOf = (severity: string, receiver: string): Promise<unknown> =>
+      runTool(
+        'amtool',
+        [
+          'config',
+          'routes',
+          'test',
+          `--config.file=${file}`,
+          `--verify.receivers=${receiver}`,
+          `severity=${severity}`,
+        ],
+        { cwd: ROOT },
+      );
+    await routeOf('critical', 'pager');
+    await routeOf('warning', 'tickets');
+    await expect(routeOf('warning', 'pager')).rejects.toThrow();
+  });
+
+  test('name alerts that exist', async () => {
+    const all = [...(await readRules(MONITOR_RULES)), ...rules].filter(isAlert);
+    const names = new Set(all.map(({ alert }) => alert));
+    const pages = await Promise.all([...FILES, 'docs/alertmanager.md'].map(readRepositoryFile));
+    const named = pages.join('\n').match(/\bTocsin(?:[A-Z][a-z]+)+\b/g) ?? [];
+    expect(named.length).toBeGreaterThan(5);
+    expect([...new Set(named)].filter((name) => !names.has(name))).toEqual([]);
+  });
 });

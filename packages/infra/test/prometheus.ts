@@ -8,9 +8,18 @@ import { stringify } from 'yaml';
 
 /** Runs a test only if promtool is installed. In CI it has to be. */
 export function testWithPromtool(name: string, run: () => Promise<void>): void {
-  if (isOnPath('promtool')) test(name, run);
-  else if (process.env['CI'] === undefined) test.skip(`${name} (promtool is not installed)`, run);
-  else throw new Error('promtool is not on the PATH: install prometheus (apt-get install prometheus)');
+  testWith('promtool', 'prometheus', name, run);
+}
+
+/** The same for amtool. */
+export function testWithAmtool(name: string, run: () => Promise<void>): void {
+  testWith('amtool', 'prometheus-alertmanager', name, run);
+}
+
+function testWith(program: string, debianPackage: string, name: string, run: () => Promise<void>): void {
+  if (isOnPath(program)) test(name, run);
+  else if (process.env['CI'] === undefined) test.skip(`${name} (${program} is not installed)`, run);
+  else throw new Error(`${program} is not on the PATH: install it (apt-get install ${debianPackage})`);
 }
 
 /** Runs promtool in the root of the repository. @throws Error with its output if it finds a mistake */
@@ -48,8 +57,16 @@ export async function readDocumentedMetrics(): Promise<ReadonlyMap<string, Docum
   );
 }
 
+/** The series of the recording rules that an expression uses. */
+export function findRecorded(expr: string): string[] {
+  return expr.match(RECORDED) ?? [];
+}
+
+const RECORDED = /\b\w+:[\w:]+/g;
+
 /** The undocumented metrics, series and labels in a Prometheus expression. */
-export function findUnknown(expr: string, documented: ReadonlyMap<string, DocumentedMetric>): string[] {
+export function findUnknown(expression: string, documented: ReadonlyMap<string, DocumentedMetric>): string[] {
+  const expr = expression.replaceAll(RECORDED, 'recorded');
   return [...expr.matchAll(/\b(tocsin_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, series = '', matchers = '']) => {
     const name = documented.has(series) ? series : series.replace(/_(?:bucket|count|sum)$/, '');
     const metric = documented.get(name);

@@ -1,4 +1,4 @@
-import { Agent, request, type ClientRequest } from 'node:http';
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openSession, PUBLIC_URL } from './dashboard-session.ts';
 
@@ -10,7 +10,7 @@ export interface ApiCall {
 
 export interface ApiResponse {
   readonly status: number;
-  /** Null without a body. */
+  /** Null without a body. The text itself, if it is plain text. */
   readonly body: unknown;
 }
 
@@ -51,7 +51,7 @@ export function callApi(target: ApiTarget, { method, path, body }: ApiCall): Pro
     const sent = request(target.baseUrl + path, options, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve(parse(response.statusCode ?? 0, text)));
+      response.on('end', () => resolve(parse(response, text)));
       response.on('error', ({ message }) => resolve({ kind: 'broken', reason: `response: ${message}` }));
     });
     sent.on('timeout', () => sent.destroy(new Error('timeout')));
@@ -60,7 +60,8 @@ export function callApi(target: ApiTarget, { method, path, body }: ApiCall): Pro
   });
 }
 
-function parse(status: number, text: string): ApiOutcome {
+function parse({ statusCode: status = 0, headers }: IncomingMessage, text: string): ApiOutcome {
+  if (headers['content-type']?.startsWith('text/plain')) return { kind: 'response', status, body: text };
   try {
     return { kind: 'response', status, body: text === '' ? null : (JSON.parse(text) as unknown) };
   } catch {

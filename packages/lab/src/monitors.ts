@@ -62,7 +62,7 @@ export async function createMonitors(
  * @returns their ids, in order
  */
 export async function insertMonitors(
-  { database, context }: System,
+  { database, context }: Pick<System, 'database' | 'context'>,
   { count, intervalSeconds, url }: ManyMonitors,
 ): Promise<string[]> {
   const urls = Array.from({ length: count }, (_, number) => url(number));

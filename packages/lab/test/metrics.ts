@@ -88,7 +88,13 @@ export function testMetrics(services: () => Record<ServiceName, ServiceProcess>)
           alert: expect.stringMatching(/^Tocsin\w+$/),
           expr: expect.any(String),
           ...(rule.for !== undefined && { for: expect.stringMatching(/^\d+[smh]$/) }),
-          labels: { severity: expect.stringMatching(/^(warning|critical)$/) },
+          labels: {
+            severity: expect.stringMatching(/^(warning|critical)$/),
+            // The alerts about missing metrics have no labels of a series.
+            ...(rule.expr.startsWith('absent(') && {
+              component: expect.stringMatching(/^(api|checker|notifier)$/),
+            }),
+          },
           annotations: {
             summary: expect.any(String),
             runbook_url: expect.stringMatching(/^docs\/runbooks\/[a-z-]+\.md$/),

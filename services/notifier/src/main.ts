@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import { recordAttempt, recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
@@ -53,13 +53,14 @@ async function start(logger: Logger): Promise<RunningService> {
   const deliverer = new Deliverer({
     send: (delivery) => sendWebhook(delivery, egress),
     recordAttempt: (attempt) => recordAttempt(db, attempt),
+    recordDelivered: (attempts) => recordDelivered(db, attempts),
     metrics,
     logger,
     onRecorded: () => relay.wake(),
   });
 
   const relay = startRelay({
-    dispatchDue: (limit) => traceDispatch('relay', () => dispatchStatusChanges(db, { limit })),
+    dispatch: (scope) => traceDispatch(scope, (one) => dispatchStatusChanges(db, one)),
     claimDue: (scope) => claimDeliveries(database, scope, isTracing()),
     deliverer,
     logger,
@@ -74,10 +75,7 @@ async function start(logger: Logger): Promise<RunningService> {
   });
   const workers = startWorkers({
     store: stores.main,
-    dispatch: async (statusChangeId) => {
-      const { deliveryIds } = await traceDispatch('job', () => dispatchStatusChanges(db, { statusChangeId }));
-      await producers.addDeliveries(deliveryIds).catch(() => relay.wake());
-    },
+    announce: (statusChangeId) => relay.announce(statusChangeId),
     deliver: async (deliveryId) => {
       const [delivery] = await claimDeliveries(database, { deliveryId }, isTracing());
       if (delivery) await deliverer.attempt(delivery);

@@ -1,69 +1,135 @@
-import { expect, test } from '@jest/globals';
-import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import { createRelay } from './relay.ts';
+import { describe, expect, test } from '@jest/globals';
+import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
+import type { DispatchScope } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { until } from '@tocsin/runtime/testing/until';
+import { createClaiming, startRelay, type ClaimingOptions, type RelayOptions } from './relay.ts';
 
-const delivery = { id: 'd', isChannelFailing: false } as ClaimedDelivery;
+interface Attempt {
+  readonly delivery: ClaimedDelivery;
+  /** The response has come. */
+  readonly end: () => void;
+  /** The attempt is recorded. */
+  readonly record: () => void;
+}
 
-test('runs at most a hundred attempts, and takes more as they end', async () => {
-  const asked: number[] = [];
-  const ends: (() => void)[] = [];
-  const relay = createRelay({
-    dispatchDue: async () => ({ statusChanges: 0, deliveryIds: [] }),
-    claimDue: async ({ limit }) => {
-      asked.push(limit);
-      return Array.from({ length: Math.min(limit, 60) }, () => delivery);
+/** Deliverers whose attempts the test ends. */
+function claimingOn(claimDue: ClaimingOptions['claimDue']) {
+  const scopes: Required<DueScope>[] = [];
+  const attempts: Attempt[] = [];
+  let wakes = 0;
+  const claim = createClaiming({
+    claimDue: (scope) => {
+      scopes.push(scope);
+      return claimDue(scope);
     },
-    deliverer: { attempt: () => new Promise((resolve) => ends.push(resolve)) },
+    deliverer: {
+      attempt: (delivery, onEnded) =>
+        new Promise((record) => attempts.push({ delivery, end: onEnded ?? (() => undefined), record })),
+    },
+    onEnded: () => (wakes += 1),
   });
-  for (let rounds = 0; rounds < 3; rounds += 1) await relay();
-  expect(asked).toEqual([100, 40]);
-  for (const end of ends.splice(0, 3)) end();
-  await Promise.resolve();
-  await relay();
-  expect(asked).toEqual([100, 40, 3]);
+  return { claim, scopes, attempts, wakes: () => wakes };
+}
+
+function deliveriesOf(count: number, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery[] {
+  const delivery = { isChannelFailing: false, isExtra: false, ...fields } as ClaimedDelivery;
+  return Array.from({ length: count }, (_, index) => ({ ...delivery, id: `d${index}` }));
+}
+
+describe('claiming', () => {
+  test('runs at most three hundred attempts, and takes more as they are recorded', async () => {
+    const { claim, scopes, attempts } = claimingOn(async ({ limit }) => deliveriesOf(Math.min(limit, 180)));
+    for (let rounds = 0; rounds < 3; rounds += 1) await claim();
+    expect(scopes.map(({ limit }) => limit)).toEqual([300, 120]);
+    for (const { end, record } of attempts.splice(0, 3)) {
+      end();
+      record();
+    }
+    await Promise.resolve();
+    await claim();
+    expect(scopes[2]).toMatchObject({ limit: 3, endedIds: [] });
+  });
+
+  test('attempts that have ended make room in their channel before they are recorded, but not in the notifier', async () => {
+    const { claim, scopes, attempts, wakes } = claimingOn(async () => deliveriesOf(2));
+    await claim();
+    attempts[0]?.end();
+    expect(wakes()).toBe(1);
+    await claim();
+    expect(scopes[1]).toMatchObject({ limit: 298, endedIds: ['d0'] });
+  });
+
+  test('limits attempts to failing channels, and attempts beyond the tenth of a channel', async () => {
+    const { claim, scopes, attempts } = claimingOn(async ({ failingLimit, extraLimit }) => [
+      ...deliveriesOf(failingLimit, { isChannelFailing: true }),
+      ...deliveriesOf(extraLimit, { isExtra: true }),
+    ]);
+    await claim();
+    await claim();
+    expect(scopes).toEqual([
+      { limit: 300, failingLimit: 50, extraLimit: 100, endedIds: [] },
+      { limit: 150, failingLimit: 0, extraLimit: 0, endedIds: [] },
+    ]);
+    for (const { record } of [...attempts.slice(0, 3), ...attempts.slice(-2)]) record();
+    await Promise.resolve();
+    await claim();
+    expect(scopes[2]).toMatchObject({ limit: 155, failingLimit: 3, extraLimit: 2 });
+  });
 });
 
-test('half of its attempts are for channels that do not fail', async () => {
-  const asked: object[] = [];
-  const ends: (() => void)[] = [];
-  const relay = createRelay({
-    dispatchDue: async () => ({ statusChanges: 0, deliveryIds: [] }),
-    claimDue: async (scope) => {
-      asked.push(scope);
-      return Array.from({ length: scope.failingLimit }, () => ({ ...delivery, isChannelFailing: true }));
-    },
-    deliverer: { attempt: () => new Promise((resolve) => ends.push(resolve)) },
-  });
-  await relay();
-  await relay();
-  expect(asked).toEqual([
-    { limit: 100, failingLimit: 50 },
-    { limit: 50, failingLimit: 0 },
-  ]);
-  for (const end of ends.splice(0, 3)) end();
-  await Promise.resolve();
-  await relay();
-  expect(asked[2]).toEqual({ limit: 53, failingLimit: 3 });
-});
-
-test('dispatches all due status changes in batches, and a failure delays no delivery', async () => {
-  const batches = [200, 200, 7];
+/** A relay whose status changes the test makes due. */
+function relayOn(dispatch: RelayOptions['dispatch']) {
   let claims = 0;
-  let broken = false;
-  const relay = createRelay({
-    dispatchDue: async () => {
-      if (broken) throw new Error('refused');
-      return { statusChanges: batches.shift() ?? 0, deliveryIds: [] };
-    },
+  const relay = startRelay({
+    dispatch,
     claimDue: async () => {
       claims += 1;
       return [];
     },
     deliverer: { attempt: async () => undefined },
+    logger: createSilentLogger(),
   });
-  await relay();
-  expect([batches, claims]).toEqual([[], 1]);
-  broken = true;
-  await expect(relay()).rejects.toThrow('refused');
-  expect(claims).toBe(2);
+  return { relay, claims: () => claims };
+}
+
+describe('the relay', () => {
+  test('dispatches all due status changes in batches, and claims even while dispatching hangs', async () => {
+    const batches = [200, 200, 7];
+    const { relay, claims } = relayOn(() => {
+      const found = batches.shift();
+      return found === 7 || found === undefined ? new Promise(() => undefined) : Promise.resolve(found);
+    });
+    await until('every batch', () => batches.length === 0);
+    const before = claims();
+    await until('more claims', () => {
+      relay.wake();
+      return claims() > before + 2;
+    });
+    void relay.stop();
+  });
+
+  test('dispatches what jobs announce in this order, and finds what it lost when dispatching failed', async () => {
+    const scopes: DispatchScope[] = [];
+    let isBroken = true;
+    const { relay, claims } = relayOn(async (scope) => {
+      scopes.push(scope);
+      if (isBroken && 'statusChangeIds' in scope) throw new Error('refused');
+      return 'limit' in scope ? 0 : scope.statusChangeIds.length;
+    });
+    await until('the first search', () => scopes.length === 1);
+    relay.announce('a');
+    await until('a search after the failure', () => scopes.length >= 3);
+    expect(scopes.slice(0, 3)).toEqual([{ limit: 200 }, { statusChangeIds: ['a'] }, { limit: 200 }]);
+    isBroken = false;
+    const before = claims();
+    const ids = Array.from({ length: 250 }, (_, index) => `s${index}`);
+    for (const id of ids) relay.announce(id);
+    const dispatched = (): string[] =>
+      scopes.slice(3).flatMap((scope) => ('limit' in scope ? [] : scope.statusChangeIds));
+    await until('every status change', () => dispatched().length === ids.length);
+    expect(dispatched()).toEqual(ids);
+    await until('a claim', () => claims() > before);
+    await relay.stop();
+  });
 });

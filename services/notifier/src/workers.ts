@@ -2,18 +2,18 @@ import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import type { QueueStore } from '@tocsin/queue/queue-store';
 import type { Logger } from '@tocsin/runtime/logger';
 
-const DISPATCH_CONCURRENCY = 20;
+const STATUS_CHANGE_CONCURRENCY = 20;
 const DELIVERY_CONCURRENCY = 100;
 
 export interface WorkersOptions {
   readonly store: QueueStore;
-  readonly dispatch: (statusChangeId: string) => Promise<void>;
+  readonly announce: (statusChangeId: string) => void;
   readonly deliver: (deliveryId: string) => Promise<void>;
   readonly logger: Logger;
 }
 
 /** Starts the workers of both queues. Their jobs are hints: the relay does what a failed job was about. */
-export function startWorkers({ store, dispatch, deliver, logger }: WorkersOptions): JobWorker[] {
+export function startWorkers({ store, announce, deliver, logger }: WorkersOptions): JobWorker[] {
   const onFailed = (jobId: string, error: Error): void => {
     logger.warn('A job failed; the relay does its work', { jobId, error });
   };
@@ -21,8 +21,8 @@ export function startWorkers({ store, dispatch, deliver, logger }: WorkersOption
     startJobWorker(store, {
       kind: 'statusChange',
       region: null,
-      concurrency: DISPATCH_CONCURRENCY,
-      process: ({ statusChangeId }) => dispatch(statusChangeId),
+      concurrency: STATUS_CHANGE_CONCURRENCY,
+      process: async ({ statusChangeId }) => announce(statusChangeId),
       onFailed,
     }),
     startJobWorker(store, {

@@ -5,13 +5,15 @@ import { fileURLToPath } from 'node:url';
 /** Runs one of the programs of this folder as a separate process, so that its CPU time is measured separately. */
 export class HelperProcess<Message extends object> {
   readonly #child: ChildProcess;
+  readonly #ended: Promise<[{ failure: string }]>;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
+    this.#ended = once(child, 'exit').then(() => [{ failure: 'the process ended' }]);
   }
 
   static async start<Message extends object>(
-    name: 'web-target' | 'floor-client',
+    name: 'web-target' | 'floor-client' | 'webhook-target' | 'webhook-client',
   ): Promise<HelperProcess<Message>> {
     const file = fileURLToPath(new URL(`${name}.js`, import.meta.url));
     const child = fork(file, [], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } });
@@ -25,9 +27,8 @@ export class HelperProcess<Message extends object> {
 
   /** Sends a message and returns the reply. One at a time. @throws Error if the program fails or ends */
   async request<Reply>(message: Message): Promise<Reply> {
-    const ended = once(this.#child, 'exit').then(() => [{ failure: 'the process ended' }]);
     this.#child.send(message);
-    const [response] = (await Promise.race([once(this.#child, 'message'), ended])) as [
+    const [response] = (await Promise.race([once(this.#child, 'message'), this.#ended])) as [
       { reply: Reply } | { failure: string },
     ];
     if ('failure' in response) throw new Error(`${this.#child.spawnargs.join(' ')}: ${response.failure}`);

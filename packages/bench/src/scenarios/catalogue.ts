@@ -5,6 +5,7 @@ import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
+import { runOutage } from './outage.ts';
 import { runScrape } from './scrape.ts';
 import { runSelectors } from './selectors.ts';
 import { runTail } from './tail.ts';
@@ -90,6 +91,12 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'status changes with 1,000 channels, and 10,000 monitors that are relabeled',
     bars: { 'relabel-20': { atMost: 3_000 } },
     run: runSelectors,
+  },
+  {
+    name: 'outage',
+    about: '10,000 monitors go down at once; their receiver takes 100 ms for each webhook',
+    bars: { last: { atMost: 30 }, ratio: { atMost: 1.2 }, 'other-ratio': { atMost: 2 } },
+    run: runOutage,
   },
   {
     name: 'scrape',

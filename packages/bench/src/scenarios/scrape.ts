@@ -43,6 +43,7 @@ export async function runScrape(bench: Bench): Promise<Measurement> {
   await wait(WARM_UP_MS);
   const windows: Record<'alone' | 'scraped', Window[]> = { alone: [], scraped: [] };
   let scrapes: Figure[] = [];
+  const from = process.hrtime.bigint();
   for (const kind of ['alone', 'scraped', 'scraped', 'alone'] as const) {
     bench.say(`Measuring for ${seconds} s, ${kind === 'scraped' ? 'with' : 'without'} Prometheus …`);
     const prometheus = kind === 'scraped' ? await startPrometheus(bench, system, program) : null;
@@ -62,6 +63,7 @@ export async function runScrape(bench: Bench): Promise<Measurement> {
       ...scrapes,
       ...(await measureResponse(stage)),
     ],
+    ...(await stage.profileNotes({ from, to: process.hrtime.bigint() })),
   };
 }
 

@@ -126,7 +126,7 @@ async function measureRelabeling({ say }: Bench, stage: Stage, monitors: number)
   return figures;
 }
 
-async function addAccount({ database }: System, name: string): Promise<string> {
+export async function addAccount({ database }: System, name: string): Promise<string> {
   const [account] = await database.db.insert(accounts).values({ name }).returning({ id: accounts.id });
   if (account === undefined) throw new TypeError('an insert returns its row');
   return account.id;
@@ -161,7 +161,8 @@ async function applyLabels(
 
 let slot = 0;
 
-function checkOf(monitorId: string, status: 'UP' | 'DOWN'): CheckRecord {
+/** A check a second after the last one, so that no slot is repeated. */
+export function checkOf(monitorId: string, status: 'UP' | 'DOWN'): CheckRecord {
   slot += 1_000;
   const isDown = status === 'DOWN';
   return {

@@ -56,6 +56,8 @@ export function monitorFields(scene: Scene, plan: MonitorPlan): object {
     interval: plan.intervalSeconds,
     timeout: plan.timeoutSeconds,
     failureThreshold: plan.failureThreshold,
+    retryInterval: plan.retryIntervalSeconds,
+    recoveryThreshold: plan.recoveryThreshold,
     regions: plan.regions,
     labels: plan.labels,
   };

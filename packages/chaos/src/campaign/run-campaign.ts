@@ -10,6 +10,7 @@ import { MOODY_RECEIVERS, planNeighbor, planWorld, type NeighborPlan, type World
 import { fireAll } from './fire-all.ts';
 import { createNeighbor, readNeighbor, readNeighborMet } from './neighbor.ts';
 import { createWorld, sendCalls } from './requests.ts';
+import { followMetrics } from './scrapes.ts';
 import { openScene } from './scene.ts';
 import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.ts';
 import { followEvents } from './tails.ts';
@@ -58,6 +59,7 @@ export async function runCampaign(
   const { schedule, targets, receivers, registry, api, serviceProblems } = scene;
   schedule.startedAt = startedAt;
   const finishTails = followEvents(scene);
+  const finishScrapes = followMetrics(scene);
   say(`Firing ${plan.faults.length} faults …`);
   const [faults] = await Promise.all([
     fireAll(scene, { kinds, faults: plan.faults, startedAt, windowMs, lateMs: LATE_MS }),
@@ -89,6 +91,7 @@ export async function runCampaign(
     receipts: receivers.receipts,
     strays: receivers.strays,
     tails: await finishTails(),
+    scrapes: await finishScrapes(),
     shown,
     ...left,
     serviceProblems,

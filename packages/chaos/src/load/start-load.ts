@@ -160,6 +160,8 @@ function flappingMonitor(
   const plan = {
     ...plainMonitor(key, 'default'),
     failureThreshold: 1,
+    recoveryThreshold: 1,
+    retryIntervalSeconds: null,
     intervalSeconds,
     timeoutSeconds: timeoutSeconds(intervalSeconds),
   };

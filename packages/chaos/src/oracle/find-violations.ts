@@ -4,6 +4,7 @@ import { CAMPAIGN_DELIVERY_CHECKS, DELIVERY_CHECKS } from './deliveries.ts';
 import { MAINTENANCE_CHECKS } from './maintenance.ts';
 import { wrongNeighbor } from './neighbor.ts';
 import type { CampaignRecord, Check, Evidence, Violation } from './record.ts';
+import { SCRAPE_CHECKS } from './scrapes.ts';
 import { STATUS_CHECKS, wrongFinalStatuses } from './statuses.ts';
 
 /** What must hold in every run. */
@@ -21,6 +22,7 @@ const CAMPAIGN_CHECKS: readonly Check<CampaignRecord>[] = [
   ...CAMPAIGN_EVENT_CHECKS,
   ...MAINTENANCE_CHECKS,
   ...ASSIGNMENT_CHECKS,
+  ...SCRAPE_CHECKS,
   ['each monitor shows the state of its target', wrongFinalStatuses],
   ...CAMPAIGN_DELIVERY_CHECKS,
   ['the neighbor affects no other account', wrongNeighbor],

@@ -25,7 +25,7 @@ export async function readDatabase(stores: Stores, selection: MonitorSelection):
   );
   return {
     events: await read(
-      `select id, monitor_id as "monitorId", ${ms('timestamp')} as timestamp, status, status_code as "statusCode",
+      `select id, monitor_id as "monitorId", ${ms('timestamp')} as timestamp, status, inconclusive, status_code as "statusCode",
          error_reason as "errorReason", latency_ms as "latencyMs", region, source, ${ms('slot')} as slot, url
        from events where ${OF_EXISTING} and monitor_id SELECTED order by timestamp`,
     ),

@@ -45,7 +45,16 @@ export interface ChannelFacts {
 /** An event as it is stored. */
 export interface EventFacts extends Pick<
   EventRow,
-  'id' | 'monitorId' | 'status' | 'statusCode' | 'errorReason' | 'latencyMs' | 'region' | 'source' | 'url'
+  | 'id'
+  | 'monitorId'
+  | 'status'
+  | 'inconclusive'
+  | 'statusCode'
+  | 'errorReason'
+  | 'latencyMs'
+  | 'region'
+  | 'source'
+  | 'url'
 > {
   readonly timestamp: number;
   readonly slot: number | null;
@@ -172,6 +181,12 @@ export interface UndeliveredFacts {
   readonly dueInMs: number | null;
 }
 
+/** The counters of checks that an api returned, by monitor, region and result, separated by spaces. */
+export interface Scrape {
+  readonly api: string;
+  readonly counters: ReadonlyMap<string, number>;
+}
+
 /** Everything that a fault campaign recorded. */
 export interface CampaignRecord extends Evidence {
   readonly seed: number;
@@ -200,6 +215,8 @@ export interface CampaignRecord extends Evidence {
   readonly redelivered: readonly { readonly id: string; readonly since: number }[];
   /** Event ids by monitor, in the order in which a client that polls with `since` received them. */
   readonly tails: ReadonlyMap<string, readonly string[]>;
+  /** In their order: each began after the one before it had ended. At the end, one from each api. */
+  readonly scrapes: readonly Scrape[];
   /** The status by monitor that the API showed at the end. */
   readonly shown: ReadonlyMap<string, string>;
   /** Undelivered deliveries, and the ids of those that the API's delivery log showed. */

@@ -37,6 +37,7 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
   if (deletedAt !== null || plan.fate === 'moved' || isAmbiguous) return null;
   const model = {
     failureThreshold: plan.failureThreshold,
+    recoveryThreshold: plan.recoveryThreshold,
     regions: plan.regions,
     initialStatus: initialStatusOf(monitor),
     thresholds,
@@ -47,9 +48,7 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
   const implying = events
     // A check of another URL does not count.
     .filter(({ url }) => url === null)
-    .map(({ timestamp, status, latencyMs: latency, errorReason, region }) => {
-      return { timestamp: iso(timestamp), status, latency, errorReason, region };
-    });
+    .map(({ timestamp, latencyMs: latency, ...event }) => ({ ...event, timestamp: iso(timestamp), latency }));
   return expectedChanges(model, implying, Infinity);
 }
 

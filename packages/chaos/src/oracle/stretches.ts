@@ -55,7 +55,7 @@ function stretchesOf({ monitor: { deletedAt }, visits }: History): Stretch[] {
 
 function isLong({ plan, thresholds }: MonitorFacts, { status, count, from, to }: Stretch): boolean {
   const threshold = Math.max(plan.failureThreshold, ...thresholds.map(({ value }) => value));
-  const deciding = status === 'DOWN' ? threshold : 1;
+  const deciding = status === 'DOWN' ? threshold : plan.recoveryThreshold;
   return count >= deciding + SPARE_RESPONSES && to - from >= MIN_STRETCH_MS;
 }
 
@@ -63,7 +63,9 @@ function isShown({ monitor, events, changes, maintained }: History, stretch: Str
   const { status, from, to, nextAt } = stretch;
   const isWithin = ({ timestamp }: { readonly timestamp: number }): boolean =>
     timestamp >= from && timestamp <= Math.min(to + SHOWN_WITHIN_MS, nextAt);
-  const isInEvents = events.some((event) => event.status === status && isWithin(event));
+  const isInEvents = events.some(
+    (event) => event.status === status && !event.inconclusive && isWithin(event),
+  );
   // An edit of the URL resets the streaks. The events of a deleted monitor are deleted with it.
   const needsEvents = monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved';
   if (needsEvents) return isInEvents || monitor.deletedAt !== null;

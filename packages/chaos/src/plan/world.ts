@@ -11,7 +11,10 @@ export interface MonitorPlan {
   /** The key of the target, and the monitor's `externalId`. */
   readonly key: string;
   readonly failureThreshold: number;
+  readonly recoveryThreshold: number;
   readonly intervalSeconds: number;
+  /** Null: none. */
+  readonly retryIntervalSeconds: number | null;
   readonly timeoutSeconds: number;
   readonly regions: readonly string[];
   readonly labels: Labels;
@@ -138,7 +141,9 @@ export function plainMonitor(key: string, region: string): MonitorPlan {
   return {
     key,
     failureThreshold: 2,
+    recoveryThreshold: 1,
     intervalSeconds: 5,
+    retryIntervalSeconds: null,
     timeoutSeconds: 2,
     regions: [region],
     labels: {},
@@ -151,10 +156,14 @@ export function plainMonitor(key: string, region: string): MonitorPlan {
 
 function planMonitor(random: Random, index: number, windowMs: number): MonitorPlan {
   const [north, south] = REGIONS;
+  const isRetried = random.chance(0.3);
   return {
     key: `monitor-${index}`,
-    failureThreshold: random.pick([1, 1, 1, 2, 3]),
-    intervalSeconds: random.chance(0.85) ? 5 : 8,
+    failureThreshold: isRetried ? random.pick([2, 3]) : random.pick([1, 1, 1, 2, 3]),
+    recoveryThreshold: random.pick([1, 1, 1, 2, 3]),
+    // No retry interval is shorter than 5 s.
+    intervalSeconds: isRetried ? random.pick([8, 12]) : 5,
+    retryIntervalSeconds: isRetried ? 5 : null,
     // From half the interval on, checks of a monitor need the overlap guard.
     timeoutSeconds: random.pick([2, 2, 3]),
     regions: random.pick([[north], [north], [south], [north, south]]),

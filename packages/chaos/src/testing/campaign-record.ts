@@ -30,6 +30,8 @@ export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
   plan: {
     key: 'shop',
     failureThreshold: 1,
+    recoveryThreshold: 1,
+    retryIntervalSeconds: null,
     intervalSeconds: 5,
     timeoutSeconds: 2,
     regions: ['north'],
@@ -58,6 +60,7 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
     monitorId: MONITOR.id,
     timestamp: START + second * 1_000 + 100,
     status: up ? 'UP' : 'DOWN',
+    inconclusive: false,
     statusCode: up ? 200 : 500,
     errorReason: up ? null : 'HTTP_500',
     latencyMs: 3,
@@ -213,6 +216,12 @@ function goodNeighbor(): NeighborFacts[] {
   });
 }
 
+function countersOf(events: readonly EventFacts[]): Map<string, number> {
+  const count = (status: string): number => events.filter((event) => event.status === status).length;
+  const counts = { up: count('UP'), down: count('DOWN'), inconclusive: 0 };
+  return new Map(Object.entries(counts).map(([result, value]) => [`${MONITOR.id} north ${result}`, value]));
+}
+
 function recordOf(
   events: readonly EventFacts[],
   statusChanges: readonly StatusChangeFacts[],
@@ -246,6 +255,7 @@ function recordOf(
     receipts: deliveries.map(receiptOf),
     strays: [],
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
+    scrapes: [{ api: 'api-1', counters: countersOf(events) }],
     shown: new Map([[MONITOR.id, 'UP']]),
     undelivered: { stored: [], shown: [] },
     backlogBeforeRedelivery: { undispatched: 0, overdue: 0 },

@@ -7,7 +7,7 @@ import { Checkpoint } from './checkpoint.ts';
 const RECEIVERS_NAME = 'receivers.tocsin.test';
 const RETRY_AFTER_SECONDS = 2;
 
-export const MISBEHAVIORS = ['hang', 'reset', '500', '429', '301', 'drop', '410'] as const;
+export const MISBEHAVIORS = ['hang', 'reset', '500', '429', '503', '301', 'drop', '410'] as const;
 export type Misbehavior = (typeof MISBEHAVIORS)[number];
 
 /** A webhook as it was received, with the response. */
@@ -119,7 +119,8 @@ export class Receivers {
       return;
     }
     receipt.status = Number(misbehavior ?? 200);
-    if (misbehavior === '429') response.setHeader('Retry-After', String(RETRY_AFTER_SECONDS));
+    if (misbehavior === '429' || misbehavior === '503')
+      response.setHeader('Retry-After', String(RETRY_AFTER_SECONDS));
     if (misbehavior === '301')
       response.setHeader('Location', `https://${response.req.headers.host}/elsewhere`);
     response.writeHead(receipt.status).end('thanks');

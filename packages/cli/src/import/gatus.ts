@@ -12,13 +12,15 @@ import {
   type Translation,
 } from './translation.ts';
 
-/** Gatus' default for alerts without a threshold. */
+/** Gatus' defaults for alerts without thresholds. */
 const DEFAULT_FAILURE_THRESHOLD = 3;
+const DEFAULT_SUCCESS_THRESHOLD = 2;
 
 const alert = z.looseObject({
   type: z.string(),
   enabled: z.boolean().nullish(),
   'failure-threshold': z.number().nullish(),
+  'success-threshold': z.number().nullish(),
 });
 
 /** The supported fields of an endpoint in Gatus' configuration. */
@@ -113,7 +115,7 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
     method,
     interval: seconds(durationSeconds(gatus.interval ?? '60s', remarks), 'interval', remarks),
     timeout: seconds(durationSeconds(gatus.client?.timeout ?? '10s', remarks), 'timeout', remarks),
-    failureThreshold: thresholdOf(gatus, alerting),
+    ...thresholdsOf(gatus, alerting),
     headers: gatus.headers ?? null,
     body: bodyFor(method, gatus.body),
     assertions: assertionsOf(gatus.conditions ?? [], remarks),
@@ -160,17 +162,21 @@ function lossesOf({ client, conditions, ...rest }: Endpoint): string[] {
   ];
 }
 
-/** The lowest threshold of its alerts: a monitor in Tocsin has one. */
-function thresholdOf({ alerts }: Endpoint, alerting: Alerting): number {
-  const thresholds = (alerts ?? [])
+/** The thresholds of the alert that fires first: a monitor in Tocsin has one of each. */
+function thresholdsOf({ alerts }: Endpoint, alerting: Alerting) {
+  const [first] = (alerts ?? [])
     .filter(({ enabled }) => enabled !== false)
-    .map(
-      ({ type, ...own }) =>
-        own['failure-threshold'] ??
-        alerting?.[type]?.['default-alert']?.['failure-threshold'] ??
-        DEFAULT_FAILURE_THRESHOLD,
-    );
-  return thresholds.length === 0 ? 1 : Math.min(...thresholds, 100);
+    .map(({ type, ...own }) => {
+      const defaults = alerting?.[type]?.['default-alert'];
+      const threshold = (key: 'failure-threshold' | 'success-threshold', fallback: number): number =>
+        Math.min([own[key], defaults?.[key]].find((given) => given && given > 0) ?? fallback, 100);
+      return {
+        failureThreshold: threshold('failure-threshold', DEFAULT_FAILURE_THRESHOLD),
+        recoveryThreshold: threshold('success-threshold', DEFAULT_SUCCESS_THRESHOLD),
+      };
+    })
+    .toSorted((one, other) => one.failureThreshold - other.failureThreshold);
+  return first;
 }
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };

@@ -60,11 +60,11 @@ export function validateTranslations(
 /** A whole number of seconds within the limits of a field. A remark reports a changed value. */
 export function seconds(
   given: unknown,
-  field: 'interval' | 'timeout',
+  field: 'interval' | 'timeout' | 'retryInterval',
   remarks: string[],
 ): number | undefined {
   if (typeof given !== 'number' || !Number.isFinite(given)) return undefined;
-  const { min, max } = field === 'interval' ? LIMITS.intervalSeconds : LIMITS.timeoutSeconds;
+  const { min, max } = LIMITS[`${field}Seconds`];
   const rounded = Math.min(Math.max(Math.round(given), min), max);
   if (rounded !== given) remarks.push(`${field} changed from ${given} s to ${rounded} s`);
   return rounded;

@@ -77,6 +77,7 @@ function translate(kuma: KumaMonitor): Translation {
     interval: seconds(kuma.interval, 'interval', remarks),
     timeout: seconds(kuma.timeout, 'timeout', remarks),
     failureThreshold: Math.min((kuma.maxretries ?? 0) + 1, 100),
+    retryInterval: isRetriedSooner(kuma) ? seconds(kuma.retryInterval, 'retryInterval', remarks) : null,
     headers: Object.keys(headers).length === 0 ? null : headers,
     body,
     assertions: assertionsOf(kuma, remarks),
@@ -90,6 +91,10 @@ function unsupportedReason({ type, url, method, active, upsideDown }: KumaMonito
   if (active === false) return 'it is paused, and Tocsin has no paused monitors';
   if (upsideDown === true) return 'upside down mode is not supported';
   return url ? unsupportedMethod(method) : 'it has no URL';
+}
+
+function isRetriedSooner({ interval, maxretries, retryInterval }: KumaMonitor): boolean {
+  return Boolean(maxretries && retryInterval) && (retryInterval ?? 0) < (interval ?? 60);
 }
 
 function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string> {
@@ -148,13 +153,13 @@ function assertionsOf(kuma: KumaMonitor, remarks: string[]): object | null {
 /** Settings without an equivalent, or with another behavior. */
 function lossesOf(kuma: KumaMonitor): string[] {
   const { interval, maxretries, retryInterval } = kuma;
-  const retriesDiffer = maxretries && retryInterval && interval && retryInterval !== interval;
+  const isRetriedLater = maxretries && retryInterval && interval && retryInterval > interval;
   const losses = [
     kuma.ignoreTls && 'TLS errors are no longer ignored',
     kuma.expiryNotification &&
       'not imported: certificate expiry notification; to get DOWN instead, add `assertions: { certificateMinDays: 14 }`',
     kuma.maxredirects === 0 && 'redirects are followed, unless `statusCode` is 3xx',
-    retriesDiffer && `retry interval changed from ${retryInterval} s to ${interval} s`,
+    isRetriedLater && `retry interval changed from ${retryInterval} s to ${interval} s`,
     kuma.proxyId && 'not imported: proxy',
     kuma.description && 'not imported: description',
     kuma.parent && 'not imported: group',

@@ -8,6 +8,8 @@ const DELAYS_MS = [5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28
 const JITTER = 0.2;
 const ABANDON_AFTER_MS = 72 * HOUR_MS;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
+/** Alerts that have not been attempted must not wait longer for a receiver that may have responded so to only one of them. */
+const MAX_PAUSE_MS = 60 * SECOND_MS;
 
 /** A failed attempt. */
 export interface FailedAttempt {
@@ -28,6 +30,11 @@ export function nextAttemptDelayMs(failed: FailedAttempt): number | null {
   const requested = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   const delay = Math.max(jittered, requested);
   return failed.elapsedMs + delay > ABANDON_AFTER_MS ? null : delay;
+}
+
+/** How long a `Retry-After` holds back the whole channel, in milliseconds; 0 without one. */
+export function channelPauseMs(retryAfterMs: number | null): number {
+  return Math.min(retryAfterMs ?? 0, MAX_PAUSE_MS);
 }
 
 /** A `Retry-After` header (RFC 9110: seconds or an HTTP date) as milliseconds from `now`; null if absent, malformed or in the past. */

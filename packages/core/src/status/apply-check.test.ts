@@ -74,6 +74,22 @@ describe('applyCheck', () => {
     expect(applyCheck(monitor, [seen], { ...down, slot: null }, NOW)).toMatchObject({ kind: 'recorded' });
   });
 
+  test('while a region recovers, its last failure stays the cause of DOWN', () => {
+    const rules: MonitorState = { ...monitor, status: 'DOWN', recoveryThreshold: 2 };
+    const failed = { lastLatencyMs: 0, lastErrorReason: 'CONNECTION_REFUSED', lastErrorDetail: null };
+    const once = applyCheck(
+      rules,
+      [{ ...region, consecutiveFailures: 1, ...failed } as RegionState],
+      up,
+      NOW,
+    );
+    expect(once).toMatchObject({ status: null, region: { ...failed, recoveryPasses: 1, lastResultAt: NOW } });
+    const before = once.kind === 'recorded' && once.region ? once.region : region;
+    const again = applyCheck(rules, [before], { ...up, slot: NOW + 1 }, NOW + 1);
+    const passed = { lastLatencyMs: 12, lastErrorReason: null, recoveryPasses: null };
+    expect(again).toMatchObject({ status: 'UP', region: passed });
+  });
+
   test('a check with a URL override changes nothing', () => {
     const check = { ...down, slot: null, urlOverride: 'https://preview.example' };
     expect(applyCheck({ ...monitor, status: 'PENDING' }, [region], check, NOW)).toEqual({

@@ -25,6 +25,7 @@ export interface MonitorState extends StatusRules {
 export interface RegionState extends RegionVerdict {
   readonly region: string;
   readonly recentSlots: readonly number[];
+  /** Of the last check, or the last failed one while the region recovers: it is the cause of DOWN. */
   readonly lastLatencyMs: number | null;
   readonly lastErrorReason: ErrorReason | null;
   readonly lastErrorDetail: string | null;
@@ -84,14 +85,19 @@ export function applyCheck(
     return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 
-  const after: RegionState = {
-    ...before,
-    ...streakAfter(monitor, before, check.status === 'UP'),
-    recentSlots,
-    lastResultAt: timestamp,
+  const streak = streakAfter(monitor, before, check.status === 'UP');
+  const latest = {
     lastLatencyMs: check.latencyMs,
     lastErrorReason: check.errorReason,
     lastErrorDetail: check.errorDetail,
+  };
+  const isRecovering = check.status === 'UP' && isFailing(monitor, { ...before, ...streak });
+  const after: RegionState = {
+    ...before,
+    ...streak,
+    ...(!isRecovering && latest),
+    recentSlots,
+    lastResultAt: timestamp,
   };
   // A region that fails already had its proof.
   const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);

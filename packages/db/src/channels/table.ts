@@ -1,5 +1,6 @@
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { FIRST_ATTEMPT_LIMIT } from '@tocsin/core/deliveries/attempt-limit';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
@@ -33,7 +34,9 @@ export const channels = pgTable(
     /** The last failed attempt; counts only while `failingSince` is set. */
     lastFailedAt: instant('last_failed_at'),
     /** Attempts to it that may run at the same time, across all notifiers; it adapts to the receiver. */
-    attemptLimit: t.integer('attempt_limit').notNull().default(10),
+    attemptLimit: t.integer('attempt_limit').notNull().default(FIRST_ATTEMPT_LIMIT),
+    /** No attempt starts earlier, as its receiver requested; test events do not wait. */
+    pausedUntil: instant('paused_until'),
     /** Not null: deleted. The row stays until `deleteFinished` has deleted its deliveries. */
     deletedAt: instant('deleted_at'),
     createdAt: instant('created_at').notNull().default(clockNow),

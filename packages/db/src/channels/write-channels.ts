@@ -179,7 +179,7 @@ export async function writeChannel(
     const isReset = enabled === true || (url !== undefined && url !== row.url);
     const resets = {
       ...(enabled !== undefined && { disabledReason: null }),
-      ...(isReset && { failingSince: null }),
+      ...(isReset && { failingSince: null, pausedUntil: null }),
     };
     const values = { ...fields, ...resets, updatedAt: clockNow };
     await tx.update(channels).set(values).where(eq(channels.id, id));

@@ -17,7 +17,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
-import type { Queryable } from './open.ts';
+import type { Queryable, Transaction } from './open.ts';
 
 /** A timestamp with millisecond precision: what the wire can carry, so a value that is read back equals the written one. */
 export function instant(name: string): PgTimestampBuilderInitial<string> {
@@ -90,6 +90,13 @@ export function tableOf<Row>(name: string, rows: readonly Row[], columns: Column
 /** The names of the columns of `tableOf`, for an `insert`. */
 export function columnNames(columns: Columns<never>): SQL {
   return sql.raw(`"${Object.keys(columns).join('", "')}"`);
+}
+
+/** Until the transaction ends, statements are planned as for large tables: a plan outlives the size that a table had. */
+export async function preferIndexes(tx: Transaction): Promise<void> {
+  await tx.execute(
+    sql`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) as name`,
+  );
 }
 
 /** A statement as a template, which resolves to a result. */

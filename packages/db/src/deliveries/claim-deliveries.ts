@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
+import { FIRST_ATTEMPT_LIMIT } from '@tocsin/core/deliveries/attempt-limit';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { DbContext } from '../database/open.ts';
-import { epochMs, query } from '../database/sql.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { arrayOf, epochMs, preferIndexes, query } from '../database/sql.ts';
 import { monitorIfDue } from '../status-changes/table.ts';
 import { channelIf } from './table.ts';
 
 /** An attempt owns its delivery for this long: its deadline, and time to record it. */
 const LEASE_SECONDS = 15;
-/** Concurrent attempts to one channel: a receiver that hangs must not delay the others. */
-const MAX_PER_CHANNEL = 10;
-/** Monitors of a channel that one claim looks at in each of two orders; some may have a running attempt. */
-const MAX_VISITED = 5 * MAX_PER_CHANNEL;
-/** Among this many deliveries that have been due longest, at least `MAX_PER_CHANNEL` have no running attempt. */
-const MAX_DUE = 2 * MAX_PER_CHANNEL;
+/** Monitors of channel `c` that one claim looks at in each of two orders; some may have a running attempt. */
+const visited = sql`c.attempt_limit * 2 + 30`;
+/** Among this many deliveries that have been due longest, at least `c.attempt_limit` have no running attempt. */
+const dueOfOneKind = sql`c.attempt_limit * 2`;
+/** More concurrent attempts to a channel than this have a limit of their own in each notifier, see `DueScope`. */
+const USUAL_PER_CHANNEL = FIRST_ATTEMPT_LIMIT;
 
 const claimedRow = z.object({
   id: z.string(),
@@ -25,6 +27,12 @@ const claimedRow = z.object({
   channelId: z.string(),
   /** The last attempt to its channel failed, as this one may. */
   isChannelFailing: z.boolean(),
+  /** Of its channel: concurrent attempts across all notifiers. */
+  attemptLimit: z.number(),
+  /** Whether this attempt took the last free place under the limit. */
+  isLimitReached: z.boolean(),
+  /** Its channel has more concurrent attempts than every channel may have, see `DueScope`. */
+  isExtra: z.boolean(),
   monitorId: z.string(),
   event: z.enum(WEBHOOK_EVENTS),
   payload: z.string(),
@@ -55,10 +63,14 @@ export interface ClaimedDelivery extends Readonly<
 /** Which deliveries to claim: one that a job named, or those that are due. */
 export type ClaimScope = { readonly deliveryId: string } | DueScope;
 
-interface DueScope {
+export interface DueScope {
   readonly limit: number;
   /** How many of them may go to channels whose last attempt failed. Default: all. */
   readonly failingLimit?: number;
+  /** How many of them may exceed ten concurrent attempts of their channel. Default: all. */
+  readonly extraLimit?: number;
+  /** Deliveries whose attempts have ended, although it is not recorded yet: they do not count as concurrent attempts. Default: none. */
+  readonly endedIds?: readonly string[];
 }
 
 /**
@@ -71,21 +83,32 @@ export async function claimDeliveries(
   withTrace = false,
 ): Promise<ClaimedDelivery[]> {
   const leaseToken = randomUUID();
-  const rows = await query(db, claimedRow)`
+  const rows = await db.transaction(async (tx) => {
+    await preferIndexes(tx);
+    return query(tx, claimedRow)`${prepared}
     with due as materialized (
       ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope)}),
     locked as materialized (
-      select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked)
-    update deliveries d set
-      leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
-      lease_token = ${leaseToken},
-      first_attempt_at = coalesce(d.first_attempt_at, now())
-    from locked l, channels c
-    where d.id = l.id and ${isDue('l')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
-    returning d.id, c.account_id, ${epochMs(sql`now()`)} as claimed_at, d.channel_id, d.monitor_id, d.event, d.payload,
-      d.test, d.attempt_count, d.round_attempt_count, c.failing_since is not null as is_channel_failing, c.url, c.sealed_secret,
-      case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
-      ${epochMs(sql`now() - d.first_attempt_at`)} as elapsed_ms, ${withTrace ? traceparent : sql`null`} as traceparent`;
+      select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked),
+    eligible as materialized (
+      select l.id, c.account_id, c.failing_since is not null as is_channel_failing, c.attempt_limit, c.url, c.sealed_secret,
+        case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret
+      from locked l cross join lateral (select * from channels where id = l.channel_id offset 0) c
+      where ${isDue('l')} and (c.enabled or l.test) and c.deleted_at is null),
+    claimed as (
+      update deliveries d set
+        leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
+        lease_token = ${leaseToken},
+        first_attempt_at = coalesce(d.first_attempt_at, now())
+      where d.id = any(array(select id from eligible))
+      returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
+        d.first_attempt_at, d.status_change_id)
+    select e.*, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
+      due.turn >= e.attempt_limit as is_limit_reached, due.turn > ${USUAL_PER_CHANNEL} as is_extra,
+      ${epochMs(sql`now()`)} as claimed_at, ${epochMs(sql`now() - d.first_attempt_at`)} as elapsed_ms,
+      ${withTrace ? traceparent : sql`null`} as traceparent
+    from claimed d join eligible e on e.id = d.id join due on due.id = d.id`;
+  });
   return rows.map(({ sealedSecret, sealedPreviousSecret, ...row }) => {
     const valid = [sealedSecret, sealedPreviousSecret].flatMap((sealed) => decryptOrNone(secrets, sealed));
     return Object.assign(row, { leaseToken, secrets: valid });
@@ -132,21 +155,28 @@ function isOldest(name: string): SQL {
 }
 
 /** The number of running attempts to a channel `c`, as a value or as a row. */
-const runningAttempts = sql`(
-  select count(*) as count from deliveries l where ${channelIf('leased', 'l')} = c.id and l.leased_until > now())`;
+function runningAttempts(endedIds: readonly string[] = []): SQL {
+  return sql`(
+    select count(*) as count from deliveries l
+    where ${channelIf('leased', 'l')} = c.id and l.leased_until > now() and l.id <> all(${arrayOf('uuid', endedIds)}))`;
+}
+
+/** A channel `c` that takes attempts other than test events. */
+const takesAttempts = sql`(c.enabled and (c.paused_until is null or c.paused_until <= now()))`;
 
 /** Looks the row up by its id first (`offset 0`): next to the other conditions, the planner could read the channel's whole backlog. */
 function dueOne(deliveryId: string): SQL {
   const byId = sql`(select * from deliveries where id = ${deliveryId} offset 0)`;
   const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
-  return sql`select d.id from ${byId} d join channels c on c.id = d.channel_id
+  return sql`select d.id, r.count + 1 as turn from ${byId} d join channels c on c.id = d.channel_id
+    cross join lateral ${runningAttempts()} r
     where ${isDue('d')} and (d.test or (
-      c.enabled and (d.round_attempt_count > 0 or (${isHead} and ${isOldest('d')}))
-      and ${runningAttempts} < case when c.failing_since is null then ${MAX_PER_CHANNEL} else 1 end))`;
+      ${takesAttempts} and (d.round_attempt_count > 0 or (${isHead} and ${isOldest('d')}))
+      and r.count < case when c.failing_since is null then c.attempt_limit else 1 end))`;
 }
 
 /** The distinct values of an indexed column, in their order. Each takes one step in the index: the rows in between cost nothing. */
-function distinctIds(id: SQL, condition: SQL, limit: number): SQL {
+function distinctIds(id: SQL, condition: SQL, limit: SQL | number): SQL {
   return sql`(
     with recursive step (id, number) as (
       (select ${id}, 1 from deliveries p where ${condition} order by ${id} limit 1)
@@ -160,7 +190,7 @@ const pendingChannel = channelIf('pending', 'p');
 const channelsWithPending = distinctIds(pendingChannel, sql`${pendingChannel} is not null`, 2 ** 31 - 1);
 
 /** The deliveries of channel `c` that meet a condition and have been due longest. Each takes one step in its index, as above. */
-function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: number): SQL {
+function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: SQL): SQL {
   const isDueOfChannel = sql`${channelIf(condition, 'p')} = c.id and p.next_attempt_at <= now()`;
   const first = sql`p.id, p.next_attempt_at, p.monitor_id, p.leased_until`;
   return sql`(
@@ -175,37 +205,52 @@ function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: number): 
     select * from step)`;
 }
 
-/** Monitors whose first delivery to channel `c` may be due: from those due longest, and from the first in the index. */
-const monitorsToVisit = sql`(
-  (select w.monitor_id as id from ${dueLongest('pending', MAX_VISITED)} w)
+/** The first deliveries of monitors to channel `c`, if they may be attempted. */
+function firstOf(monitorIds: SQL): SQL {
+  return sql`
+    select h.id, h.next_attempt_at from ${monitorIds} m cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h
+    where ${isFree('h')} and ${isOldest('h')}`;
+}
+
+/**
+ * The first deliveries of the monitors that have been due longest; if these are too few, also those of the first monitors in the index,
+ * because the backlog of one monitor may hide the others.
+ */
+const firstOfMonitors = sql`(
+  with longest as materialized (${firstOf(sql`(
+    select distinct w.monitor_id as id from ${dueLongest('pending', visited)} w where ${isFree('w')})`)})
+  select * from longest
   union
-  ${distinctIds(sql`p.monitor_id`, sql`${channelIf('unattempted', 'p')} = c.id`, MAX_VISITED)})`;
+  select * from (${firstOf(distinctIds(sql`p.monitor_id`, sql`${channelIf('unattempted', 'p')} = c.id`, visited))}) d
+  where (select count(*) from longest) < c.attempt_limit - r.count)`;
 
-/** What a channel `c` may attempt: due test events, due repetitions, and the first delivery of each monitor. */
+/** What a channel `c` with `r.count` running attempts may attempt: due test events, due repetitions, and the first delivery of each monitor. */
 const dueOfChannel = sql`(
-  (select d.id, d.next_attempt_at from ${dueLongest('test', MAX_DUE)} d where ${isFree('d')})
+  (select d.id, d.next_attempt_at from ${dueLongest('test', dueOfOneKind)} d where ${isFree('d')})
   union all
-  (select d.id, d.next_attempt_at from ${dueLongest('repeated', MAX_DUE)} d where c.enabled and ${isFree('d')})
+  (select d.id, d.next_attempt_at from ${dueLongest('repeated', dueOfOneKind)} d where ${takesAttempts} and ${isFree('d')})
   union all
-  (select h.id, h.next_attempt_at from ${monitorsToVisit} m
-    cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h
-    where c.enabled and ${isFree('h')} and ${isOldest('h')}))`;
+  (select d.id, d.next_attempt_at from ${firstOfMonitors} d where ${takesAttempts}))`;
 
-/** `turn` is the number that the attempt would have among the concurrent attempts of its channel. */
-function dueByChannel({ limit, failingLimit = limit }: DueScope): SQL {
-  return sql`select k.id from (
+/**
+ * `turn` is the number that the attempt would have among the concurrent attempts of its channel. The order is total, so that concurrent
+ * claims choose the same deliveries and do not exceed the limit together.
+ */
+function dueByChannel({ limit, failingLimit = limit, extraLimit = limit, endedIds }: DueScope): SQL {
+  return sql`select k.id, k.turn from (
       select d.id, d.turn, d.waits_since, d.failing,
-        row_number() over (partition by d.failing order by d.turn, d.waits_since) as number
+        row_number() over (partition by d.failing order by d.turn, d.waits_since) as number,
+        row_number() over (partition by d.turn > ${USUAL_PER_CHANNEL} order by d.turn, d.waits_since) as extra_number
       from (
         select d.id, d.turn, c.failing_since is not null as failing,
           case when c.failing_since is null then d.next_attempt_at else greatest(d.next_attempt_at, c.last_failed_at) end
             as waits_since
         from ${channelsWithPending} w join channels c on c.id = w.id and c.deleted_at is null
           and (c.failing_since is null or ${failingLimit} > 0)
-        cross join lateral ${runningAttempts} r
+        cross join lateral ${runningAttempts(endedIds)} r
         cross join lateral (
-          select d.id, d.next_attempt_at, r.count + row_number() over (order by d.next_attempt_at) as turn
-          from ${dueOfChannel} d order by d.next_attempt_at limit greatest(0, ${MAX_PER_CHANNEL} - r.count)) d) d) k
-    where not k.failing or k.number <= ${failingLimit}
+          select d.id, d.next_attempt_at, r.count + row_number() over (order by d.next_attempt_at, d.id) as turn
+          from ${dueOfChannel} d order by d.next_attempt_at, d.id limit greatest(0, c.attempt_limit - r.count)) d) d) k
+    where (not k.failing or k.number <= ${failingLimit}) and (k.turn <= ${USUAL_PER_CHANNEL} or k.extra_number <= ${extraLimit})
     order by k.turn, k.waits_since limit ${limit}`;
 }

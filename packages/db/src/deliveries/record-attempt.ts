@@ -1,9 +1,10 @@
-import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { eq, sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { recordDisabled } from '../channels/audit-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { query, timestamptz } from '../database/sql.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { arrayOf, preferIndexes, query, tableOf, timestamptz } from '../database/sql.ts';
 import { holdPendingDeliveries } from './hold-deliveries.ts';
 import type { AttemptRow } from './table.ts';
 
@@ -27,6 +28,11 @@ export interface AttemptRecord extends Readonly<Omit<AttemptRow, 'number'>> {
   /** Of a test event: does not affect the health of the channel. */
   readonly test: boolean;
   readonly outcome: AttemptOutcome;
+  /** The limit of concurrent attempts to the channel when this one started, and the limit that follows, see `nextAttemptLimit`. */
+  readonly attemptLimit: number;
+  readonly nextAttemptLimit: number;
+  /** How long no attempt to the channel may start, as its receiver requested; 0 if it did not. */
+  readonly pauseMs: number;
 }
 
 /** The attempt is in the log already: the response to its commit was lost. Nothing is written again. */
@@ -41,10 +47,14 @@ class AlreadyRecordedError extends Error {
  * @returns why this attempt disabled the channel, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
+  if (attempt.outcome.kind === 'delivered') {
+    await recordDelivered(db, [attempt]);
+    return null;
+  }
   try {
     return await db.transaction(async (tx) => {
       // Locks the channel before the delivery, as every transaction does, so that no two of them deadlock.
-      const health = await readHealth(tx, attempt);
+      const health = attempt.test ? null : await lockHealth(tx, attempt);
       const recorded = await updateDelivery(tx, attempt, health);
       if (recorded === null) return null;
       await insertAttempt(tx, attempt, recorded.number);
@@ -56,15 +66,80 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
   }
 }
 
-/** Ends the channel's failures after a success; otherwise locks the channel. @returns null if its health does not change any more */
-async function readHealth(tx: Transaction, attempt: AttemptRecord) {
-  if (attempt.test) return null;
-  const isThis = eq(channels.id, attempt.channelId);
-  if (attempt.outcome.kind === 'delivered') {
-    const wasFailing = and(isThis, eq(channels.url, attempt.url), isNotNull(channels.failingSince));
-    await tx.update(channels).set({ failingSince: null }).where(wasFailing);
-    return null;
+/** Records successful attempts as `recordAttempt` does, all in one transaction. */
+export async function recordDelivered(db: Database, delivered: readonly AttemptRecord[]): Promise<void> {
+  const table = tableOf('u', delivered, {
+    id: ['uuid', ({ deliveryId }) => deliveryId],
+    started_at: ['timestamptz', ({ startedAt }) => startedAt],
+    duration_ms: ['int', ({ durationMs }) => durationMs],
+    status_code: ['int', ({ statusCode }) => statusCode],
+    response_excerpt: ['text', ({ responseExcerpt }) => responseExcerpt],
+  });
+  const ids = arrayOf(
+    'uuid',
+    delivered.map(({ deliveryId }) => deliveryId),
+  );
+  await db.transaction(async (tx) => {
+    await preferIndexes(tx);
+    await endFailures(tx, delivered);
+    await tx.execute(
+      sql`${prepared} select from deliveries where id = any(${ids}) order by id for no key update`,
+    );
+    await tx.execute(sql`${prepared}
+      with recorded as (
+        update deliveries d set
+          attempt_count = d.attempt_count + 1,
+          round_attempt_count = d.round_attempt_count + 1,
+          state = 'delivered',
+          next_attempt_at = null,
+          leased_until = null,
+          lease_token = null,
+          delivered_at = coalesce(d.delivered_at, now())
+        from ${table}
+        where d.id = any(${ids}) and d.id = u.id and not ${isInLog(sql`u.id`, sql`u.started_at`, sql`u.duration_ms`, sql`u.status_code`)}
+        returning d.id, d.attempt_count as number, u.started_at, u.duration_ms, u.status_code, u.response_excerpt)
+      insert into attempts (delivery_id, number, started_at, duration_ms, status_code, response_excerpt)
+      select * from recorded`);
+  });
+}
+
+/** Ends the failures of channels whose attempts succeeded, and changes their limits, unless these have changed since. */
+async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<void> {
+  const byChannel = new Map<string, AttemptRecord>();
+  for (const attempt of delivered) {
+    if (attempt.test) continue;
+    const other = byChannel.get(attempt.channelId);
+    if (other === undefined || decides(attempt, other)) byChannel.set(attempt.channelId, attempt);
   }
+  if (byChannel.size === 0) return;
+  await tx.execute(sql`${prepared}
+    with changed as materialized (
+      select c.id, u.attempt_limit, u.next_attempt_limit
+      from channels c join ${tableOf('u', [...byChannel.values()], {
+        id: ['uuid', ({ channelId }) => channelId],
+        url: ['text', ({ url }) => url],
+        attempt_limit: ['int', ({ attemptLimit }) => attemptLimit],
+        next_attempt_limit: ['int', ({ nextAttemptLimit }) => nextAttemptLimit],
+      })} on u.id = c.id and u.url = c.url
+      where c.id = any(${arrayOf('uuid', [...byChannel.keys()])})
+        and (c.failing_since is not null or (c.attempt_limit = u.attempt_limit and u.next_attempt_limit <> u.attempt_limit))
+      order by c.id for no key update of c)
+    update channels c set
+      failing_since = null,
+      attempt_limit = case when c.attempt_limit = u.attempt_limit then u.next_attempt_limit else c.attempt_limit end
+    from changed u where c.id = any(array(select id from changed)) and c.id = u.id`);
+}
+
+/** Of two attempts recorded together, the later limit decides for their channel; if it is the same, a fall, else a rise. */
+function decides(attempt: AttemptRecord, other: AttemptRecord): boolean {
+  if (attempt.attemptLimit !== other.attemptLimit) return attempt.startedAt > other.startedAt;
+  const [next, otherNext] = [attempt.nextAttemptLimit, other.nextAttemptLimit];
+  const isLower = Math.min(next, otherNext) < attempt.attemptLimit;
+  return isLower ? next < otherNext : next > otherNext;
+}
+
+/** @returns null if the channel was deleted with its deliveries */
+async function lockHealth(tx: Transaction, attempt: AttemptRecord) {
   const [channel] = await tx
     .select({
       accountId: channels.accountId,
@@ -74,68 +149,76 @@ async function readHealth(tx: Transaction, attempt: AttemptRecord) {
       exhausted: sql<boolean>`coalesce(failing_since <= now() - make_interval(hours => ${DISABLE_AFTER_HOURS}), false)`,
     })
     .from(channels)
-    .where(isThis)
+    .where(eq(channels.id, attempt.channelId))
     .for('no key update');
   return channel ?? null;
 }
-type Health = NonNullable<Awaited<ReturnType<typeof readHealth>>>;
+type Health = NonNullable<Awaited<ReturnType<typeof lockHealth>>>;
 
 const updatedRow = z.object({ number: z.number(), hadLease: z.boolean() });
 
 /** @returns the attempt's number, and whether it still had the lease; null if the delivery was deleted with its channel */
 async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: Health | null) {
   const { outcome } = attempt;
-  const delivered = outcome.kind === 'delivered';
   // A 410 from a former URL is not final: the delivery is due at the current one.
   const isMoved = outcome.kind === 'gone' && health?.isCurrentUrl === false;
   const delayMs = outcome.kind === 'retry' ? outcome.delayMs : isMoved ? 0 : null;
-  const state = delivered ? 'delivered' : delayMs === null ? 'failed' : 'pending';
-  const counts = sql`(${delivered} or b.had_lease)`;
+  const state = delayMs === null ? 'failed' : 'pending';
   const [row] = await query(tx, updatedRow)`
     with before as materialized (
       select id, (lease_token = ${attempt.leaseToken}) is true as had_lease from deliveries
       where id = ${attempt.deliveryId} for no key update)
     update deliveries d set
       attempt_count = d.attempt_count + 1,
-      round_attempt_count = d.round_attempt_count + case when ${counts} then 1 else 0 end,
-      state = case
-        when ${counts} and d.state = 'pending' then ${state}
-        when ${delivered} then 'delivered'
-        else d.state end,
+      round_attempt_count = d.round_attempt_count + case when b.had_lease then 1 else 0 end,
+      state = case when b.had_lease and d.state = 'pending' then ${state} else d.state end,
       next_attempt_at = case
-        when ${counts} then now() + make_interval(secs => ${delayMs}::float8 / 1000)
+        when b.had_lease then now() + make_interval(secs => ${delayMs}::float8 / 1000)
         else d.next_attempt_at end,
-      leased_until = case when ${counts} then null else d.leased_until end,
-      lease_token = case when ${counts} then null else d.lease_token end,
-      delivered_at = case when ${delivered} then coalesce(d.delivered_at, now()) else d.delivered_at end
+      leased_until = case when b.had_lease then null else d.leased_until end,
+      lease_token = case when b.had_lease then null else d.lease_token end
     from before b
     where d.id = b.id
     returning d.attempt_count as number, b.had_lease`;
   return row ?? null;
 }
 
-/** The delivery is locked, so other recorded attempts are visible. Its start identifies an attempt: leases keep attempts seconds apart. */
+/** Whether the log has an attempt of a delivery. Its start identifies it: leases keep attempts seconds apart. */
+function isInLog(deliveryId: SQL, startedAt: SQL, durationMs: SQL, statusCode: SQL): SQL {
+  return sql`exists (
+    select from attempts a
+    where a.delivery_id = ${deliveryId} and a.started_at = ${startedAt}
+      and a.duration_ms = ${durationMs} and a.status_code is not distinct from ${statusCode})`;
+}
+
+/** The delivery is locked, so other recorded attempts are visible. */
 async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number) {
-  const { deliveryId, startedAt, durationMs, statusCode, error, responseExcerpt } = attempt;
+  const { deliveryId, durationMs, statusCode, error, responseExcerpt } = attempt;
+  const startedAt = timestamptz(attempt.startedAt);
   const { rowCount } = await tx.execute(sql`
     insert into attempts (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
-    select ${deliveryId}::uuid, ${number}::int, ${timestamptz(startedAt)}, ${durationMs}::int, ${statusCode}::int, ${error}::text,
+    select ${deliveryId}::uuid, ${number}::int, ${startedAt}, ${durationMs}::int, ${statusCode}::int, ${error}::text,
       ${responseExcerpt}::text
-    where not exists (
-      select from attempts a
-      where a.delivery_id = ${deliveryId} and a.started_at = ${timestamptz(startedAt)}
-        and a.duration_ms = ${durationMs} and a.status_code is not distinct from ${statusCode}::int)`);
+    where not ${isInLog(sql`${deliveryId}`, startedAt, sql`${durationMs}`, sql`${statusCode}::int`)}`);
   if (rowCount === 0) throw new AlreadyRecordedError();
 }
 
 /** @returns why this failure disables the channel, or null */
-async function recordFailure(tx: Transaction, { channelId, outcome }: AttemptRecord, health: Health) {
+async function recordFailure(tx: Transaction, attempt: AttemptRecord, health: Health) {
+  const { channelId, outcome, attemptLimit, nextAttemptLimit, pauseMs } = attempt;
   const exhausted = health.exhausted
     ? `Every attempt of the last ${DISABLE_AFTER_HOURS} hours failed.`
     : null;
   const reason = outcome.kind === 'gone' ? 'The receiver responded with 410 Gone.' : exhausted;
   const disabledReason = health.enabled ? reason : null;
-  const failed = { failingSince: sql`coalesce(${channels.failingSince}, now())`, lastFailedAt: sql`now()` };
+  const failed = {
+    failingSince: sql`coalesce(${channels.failingSince}, now())`,
+    lastFailedAt: sql`now()`,
+    attemptLimit: sql`case when ${channels.attemptLimit} = ${attemptLimit} then ${nextAttemptLimit}::int else ${channels.attemptLimit} end`,
+    ...(pauseMs > 0 && {
+      pausedUntil: sql`greatest(${channels.pausedUntil}, now() + make_interval(secs => ${pauseMs}::float8 / 1000))`,
+    }),
+  };
   const values = { ...failed, ...(disabledReason !== null && { enabled: false, disabledReason }) };
   await tx.update(channels).set(values).where(eq(channels.id, channelId));
   if (disabledReason === null) return null;

@@ -1,48 +1,66 @@
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { epochMs, query, timestamptz } from '../database/sql.ts';
+import { timestamptz } from '../database/sql.ts';
 
 /** Few enough that reading a page does not delay other requests. */
 const PAGE_MONITORS = 500;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The counters of a region in one text, which costs a fraction of a column for each. */
-const counters = z.string().transform((text) => text.split(' ').map(Number));
+const count = z.number();
+const epochMsOrNull = z.number().nullable();
+
+/** The numbers of a region as a JSON array in one column, which costs a fraction of a column for each. Times are epoch milliseconds. */
+const numbers = z
+  .string()
+  .transform((text) => JSON.parse(text) as unknown)
+  .pipe(
+    z.tuple(
+      [
+        count,
+        count.describe('incidents'),
+        epochMsOrNull.describe('expiry of the certificate'),
+        epochMsOrNull.describe('last check'),
+        count.describe('passed checks'),
+        count.describe('failed checks'),
+        count.describe('inconclusive checks'),
+        count.describe('sum of the durations in milliseconds'),
+      ],
+      // The durations by bucket.
+      count,
+    ),
+  );
 
 const metricsRow = z.object({
   id: z.string(),
-  createdAt: z.number(),
   name: z.string(),
   externalId: z.string().nullable(),
   source: z.string().nullable(),
   labels: z.record(z.string(), z.string()),
   status: z.enum(MONITOR_STATUSES),
-  incidents: z.number(),
   region: z.string(),
-  /** Epoch milliseconds; null without a check. */
-  lastCheckedAt: z.number().nullable(),
-  /** Epoch milliseconds; null without a certificate. */
-  certificateExpiresAt: z.number().nullable(),
-  durationSumMs: z.number(),
-  checks: counters,
-  durationCounts: counters,
+  numbers,
 });
 type MetricsRow = z.output<typeof metricsRow>;
 
-export interface RegionMetrics extends Pick<MetricsRow, 'region' | 'lastCheckedAt' | 'durationSumMs'> {
+export interface RegionMetrics {
+  readonly region: string;
   readonly upChecks: number;
   readonly downChecks: number;
   readonly inconclusiveChecks: number;
   /** By bucket of `DURATION_BOUNDS_MS`, not cumulative. */
   readonly durationCounts: readonly number[];
+  readonly durationSumMs: number;
+  /** Epoch milliseconds; null before the first check. */
+  readonly lastCheckedAt: number | null;
 }
 
 export interface MonitorMetrics extends Pick<
   MetricsRow,
-  'id' | 'name' | 'externalId' | 'source' | 'labels' | 'status' | 'incidents'
+  'id' | 'name' | 'externalId' | 'source' | 'labels' | 'status'
 > {
+  readonly incidents: number;
   /** The earliest expiry of its regions, epoch milliseconds; null: none saw a certificate. */
   readonly certificateExpiresAt: number | null;
   readonly regions: readonly RegionMetrics[];
@@ -64,45 +82,62 @@ export async function* readMonitorMetrics(
   const isOfSource = source === undefined ? sql`` : sql`and source = ${source}`;
   let after = { createdAt: -Infinity, id: FIRST_ID };
   for (;;) {
-    const rows = await query(db, metricsRow)`
+    const { rows } = await db.execute(sql`
       with page as (
         select * from monitors
         where account_id = ${accountId} and (created_at, id) > (${timestamptz(after.createdAt)}, ${after.id}::uuid) ${isOfSource}
         order by created_at, id limit ${PAGE_MONITORS})
-      select m.id, ${epochMs(sql`m.created_at`)} as created_at, m.name, m.external_id, m.source,
-        ${withLabels ? sql`m.labels` : sql`'{}'::jsonb as labels`}, m.status, m.incident_count::float8 as incidents, r.region,
-        ${epochMs(sql`coalesce(r.last_checked_at, r.last_result_at)`)} as last_checked_at,
-        ${epochMs(sql`r.certificate_expires_at`)} as certificate_expires_at, r.duration_sum_ms::float8,
-        concat_ws(' ', r.up_checks, r.down_checks, r.inconclusive_checks) as checks,
-        array_to_string(r.duration_counts, ' ') as duration_counts
+      select m.id, m.name, m.external_id as "externalId", m.source, ${withLabels ? sql`m.labels` : sql`'{}'::jsonb`} as labels,
+        m.status, r.region, ${NUMBERS} as numbers
       from page m join monitor_regions r on r.monitor_id = m.id
-      order by m.created_at, m.id, r.region`;
-    const page = groupByMonitor(rows);
+      order by m.created_at, m.id, r.region`);
+    const read = z.array(metricsRow).parse(rows);
+    const page = groupByMonitor(read);
     if (page.length > 0) yield page;
-    const last = rows.at(-1);
+    const last = read.at(-1);
     if (last === undefined || page.length < PAGE_MONITORS) return;
-    after = last;
+    after = { createdAt: last.numbers[0], id: last.id };
   }
+}
+
+/** @see numbers */
+const NUMBERS = sql`concat('[', concat_ws(',', ${wholeMs('m.created_at')}, m.incident_count, ${wholeMs('r.certificate_expires_at')},
+  ${wholeMs('coalesce(r.last_checked_at, r.last_result_at)')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
+  array_to_string(r.duration_counts, ',')), ']')`;
+
+/** A time in epoch milliseconds as JSON. */
+function wholeMs(time: string): SQL {
+  return sql.raw(`coalesce((extract(epoch from ${time}) * 1000)::bigint::text, 'null')`);
 }
 
 /** @param rows those of a monitor one after the other */
 function groupByMonitor(rows: readonly MetricsRow[]): MonitorMetrics[] {
-  const grouped = new Map<string, MetricsRow[]>();
+  const grouped: MetricsRow[][] = [];
   for (const row of rows) {
-    const same = grouped.get(row.id);
-    if (same === undefined) grouped.set(row.id, [row]);
-    else same.push(row);
+    const same = grouped.at(-1);
+    if (same?.[0]?.id === row.id) same.push(row);
+    else grouped.push([row]);
   }
-  return [...grouped.values()].map((ofMonitor) => {
-    const [{ id, name, externalId, source, labels, status, incidents }] = ofMonitor as [MetricsRow];
-    const expiries = ofMonitor.flatMap(({ certificateExpiresAt }) => certificateExpiresAt ?? []);
+  return grouped.map((ofMonitor) => {
+    const [
+      {
+        id,
+        name,
+        externalId,
+        source,
+        labels,
+        status,
+        numbers: [, incidents],
+      },
+    ] = ofMonitor as [MetricsRow];
+    const expiries = ofMonitor.flatMap(({ numbers: [, , expiry] }) => expiry ?? []);
     const certificateExpiresAt = expiries.length > 0 ? Math.min(...expiries) : null;
     const regions = ofMonitor.map(toRegionMetrics);
     return { id, name, externalId, source, labels, status, incidents, certificateExpiresAt, regions };
   });
 }
 
-function toRegionMetrics({ region, lastCheckedAt, durationSumMs, durationCounts, checks }: MetricsRow) {
-  const [upChecks = 0, downChecks = 0, inconclusiveChecks = 0] = checks;
+function toRegionMetrics({ region, numbers: [, , , lastCheckedAt, ...rest] }: MetricsRow): RegionMetrics {
+  const [upChecks, downChecks, inconclusiveChecks, durationSumMs, ...durationCounts] = rest;
   return { region, lastCheckedAt, durationSumMs, durationCounts, upChecks, downChecks, inconclusiveChecks };
 }

@@ -4,8 +4,8 @@ import type { Database } from '../database/open.ts';
 import { arrayOf, type Backlog, backlogRow, query, queryOne } from '../database/sql.ts';
 import { monitorIfDue } from './table.ts';
 
-/** Which status changes to dispatch: one that a job named, or the oldest due ones. */
-export type DispatchScope = { readonly statusChangeId: string } | { readonly limit: number };
+/** Which status changes to dispatch: those that jobs named, or due ones. */
+export type DispatchScope = { readonly statusChangeIds: readonly string[] } | { readonly limit: number };
 
 export interface DispatchedStatusChanges {
   readonly statusChanges: number;
@@ -30,9 +30,9 @@ export async function dispatchStatusChanges(
     const due = await query(tx, dueRow)`
       select id, webhook_events -> 0 ->> 'traceparent' as traceparent from status_changes
       where ${monitorIfDue()} is not null
-        ${'statusChangeId' in scope ? sql`and id = ${scope.statusChangeId}` : sql``}
+        ${'limit' in scope ? sql`` : sql`and id = any(${arrayOf('uuid', scope.statusChangeIds)})`}
       order by ${monitorIfDue()}, timestamp
-      limit ${'limit' in scope ? scope.limit : 1}
+      ${'limit' in scope ? sql`limit ${scope.limit}` : sql``}
       for update skip locked`;
     if (due.length === 0) return { statusChanges: 0, deliveryIds: [], traceparents: [] };
     const dueIds = due.map(({ id }) => id);

@@ -45,6 +45,12 @@ export async function takeTrigger(
   return taken ?? null;
 }
 
+/** Whether a checker has taken the trigger. */
+export async function hasTriggerStarted(db: Database, id: string): Promise<boolean> {
+  const [row] = await db.select({ startedAt: triggers.startedAt }).from(triggers).where(eq(triggers.id, id));
+  return row !== undefined && row.startedAt !== null;
+}
+
 /** The timestamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
   const [row] = await db.select().from(triggers).where(eq(triggers.id, id));

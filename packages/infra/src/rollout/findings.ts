@@ -28,6 +28,7 @@ const eventSchema = z.object({
   monitorId: z.string(),
   timestamp: z.string().transform((text) => new Date(text).toISOString()),
   status: z.enum(['UP', 'DOWN']),
+  inconclusive: z.boolean(),
   latency: z.number(),
   errorReason: z.string().nullable(),
   region: z.string(),
@@ -75,7 +76,7 @@ export async function readFindings(
   // Events that change no status imply no webhook, so monitors that were never DOWN are left out.
   const events = await system.query(
     eventSchema,
-    `select monitor_id as "monitorId", timestamp, status, latency_ms as latency, error_reason as "errorReason", region
+    `select monitor_id as "monitorId", timestamp, status, inconclusive, latency_ms as latency, error_reason as "errorReason", region
      from events where monitor_id in (select monitor_id from events where status = 'DOWN') and ${OF_LOAD}
      order by timestamp`,
   );

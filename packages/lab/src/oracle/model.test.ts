@@ -3,11 +3,12 @@ import { expectedChanges, expectedWebhooks, type CheckEvent, type ModelMonitor }
 
 const at = (second: number): number => Date.UTC(2026, 0, 1) + second * 1_000;
 
-/** One check per second: `+` passed, `-` failed. */
+/** One check per second: `+` passed, `-` failed, `?` was inconclusive. */
 function eventsOf(course: string): CheckEvent[] {
   return Array.from(course, (mark, second) => ({
     timestamp: new Date(at(second)).toISOString(),
     status: mark === '+' ? 'UP' : 'DOWN',
+    inconclusive: mark === '?',
     latency: second,
     errorReason: mark === '+' ? null : 'HTTP_500',
     region: 'north',
@@ -68,6 +69,28 @@ test('failures count up to the threshold', () => {
     'PENDING UP 0 silent',
     'UP DOWN 2',
     'DOWN UP 3',
+  ]);
+});
+
+test('a recovery needs as many passes in a row as its threshold', () => {
+  const rules = { failureThreshold: 2, recoveryThreshold: 3 };
+  expect(changesOf(rules, eventsOf('+--++-+++-+'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 2',
+    'DOWN UP 8',
+  ]);
+  expect(changesOf({ ...TWO, recoveryThreshold: 2 }, fromTwoRegions('--+++'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 1',
+    'DOWN UP 4',
+  ]);
+});
+
+test('inconclusive checks count for nothing', () => {
+  expect(changesOf({ failureThreshold: 2 }, eventsOf('??+-??-?+'))).toEqual([
+    'PENDING UP 2 silent',
+    'UP DOWN 6',
+    'DOWN UP 8',
   ]);
 });
 

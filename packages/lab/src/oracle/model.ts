@@ -11,10 +11,15 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
 
 /** The fields of an event from which webhooks follow. */
-export type CheckEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
+export type CheckEvent = Pick<
+  Event,
+  'timestamp' | 'status' | 'inconclusive' | 'latency' | 'errorReason' | 'region'
+>;
 
 export interface ModelMonitor {
   readonly failureThreshold: number;
+  /** Default: 1. */
+  readonly recoveryThreshold?: number;
   readonly regions: readonly string[];
   /** Default: PENDING. */
   readonly initialStatus?: 'PENDING' | 'UP';
@@ -42,6 +47,9 @@ export interface ExpectedChange {
 
 interface RegionState {
   failures: number;
+  passes: number;
+  /** Whether it has passed since it failed, but not often enough to have recovered. */
+  isRecovering: boolean;
   lastAt: number | null;
   since: number;
 }
@@ -119,14 +127,15 @@ class Model {
     this.#threshold = monitor.failureThreshold;
     this.#status = monitor.initialStatus ?? 'PENDING';
     const since = monitor.createdAt ?? 0;
-    this.#regions = new Map(monitor.regions.map((region) => [region, { failures: 0, lastAt: null, since }]));
+    const state = { failures: 0, passes: 0, isRecovering: false, lastAt: null, since };
+    this.#regions = new Map(monitor.regions.map((region) => [region, { ...state }]));
   }
 
   check(event: CheckEvent, at: number): void {
     const region = this.#regions.get(event.region);
-    if (region === undefined) return;
+    if (region === undefined || event.inconclusive) return;
     this.#endSilence(region, at);
-    region.failures = event.status === 'UP' ? 0 : region.failures + 1;
+    this.#count(region, event.status === 'UP');
     region.lastAt = at;
     this.#last = event;
     if (event.status === 'DOWN') this.#lastFailure = event;
@@ -136,6 +145,17 @@ class Model {
     }
     const to = this.#decide(this.#status, at, [region]);
     if (to !== null && to !== this.#status) this.#change(to, at, event, this.#status);
+  }
+
+  #count(region: RegionState, passed: boolean): void {
+    const failed = this.#fails(region);
+    region.failures = passed ? 0 : region.failures + 1;
+    region.passes = passed ? region.passes + 1 : 0;
+    if (passed) region.isRecovering = failed && region.passes < (this.#monitor.recoveryThreshold ?? 1);
+  }
+
+  #fails({ failures, isRecovering }: RegionState): boolean {
+    return isRecovering || failures >= this.#threshold;
   }
 
   setThreshold(threshold: number, at: number): void {
@@ -172,7 +192,7 @@ class Model {
     const fresh = [...this.#regions.values()].filter((region) => this.#isFresh(region, now));
     const reported = fresh.filter(({ lastAt }) => lastAt !== null);
     if (reported.length === 0) return null;
-    const failing = reported.filter(({ failures }) => failures >= this.#threshold).length;
+    const failing = reported.filter((region) => this.#fails(region)).length;
     if (failing * 2 > fresh.length) return 'DOWN';
     if (before !== 'DOWN') return 'UP';
     const hasPassed = [...witnesses].some((one) => reported.includes(one) && one.failures === 0);

@@ -1,13 +1,14 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
 import { requireSource } from '@tocsin/db/audit-log/actor';
 import { isDataError, notFound } from '@tocsin/db/database/errors';
 import { findEvent } from '@tocsin/db/events/read-events';
 import { toInput, UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import type { MonitorRow } from '@tocsin/db/monitors/table';
-import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
+import { createTrigger, findTriggerEvent, hasTriggerStarted } from '@tocsin/db/triggers/triggers';
 import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { stopping, unavailable } from '../http/errors.ts';
@@ -60,7 +61,7 @@ function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
   }
 }
 
-/** The maximum time from a request to its event, in milliseconds. */
+/** The maximum time from a request to its event, in milliseconds, unless the result waits for proof of the network. */
 function maxDurationMs({ timeoutSeconds }: MonitorRow): number {
   return timeoutSeconds * 1_000 + START_WITHIN_MS;
 }
@@ -91,11 +92,14 @@ async function awaitEvent(
   triggerId: string,
   res: Response,
 ): Promise<Event | null> {
-  const timestamp = await waitFor({
-    find: () => findTriggerEvent(db, triggerId),
-    forMs: maxDurationMs(monitor),
-    isWanted: () => !res.destroyed && !shutdown.aborted,
-  });
+  const find = (): ReturnType<typeof findTriggerEvent> => findTriggerEvent(db, triggerId);
+  const isWanted = (): boolean => !res.destroyed && !shutdown.aborted;
+  let waitedMs = maxDurationMs(monitor);
+  let timestamp = await waitFor({ find, forMs: waitedMs, isWanted });
+  if (timestamp === null && isWanted() && (await hasTriggerStarted(db, triggerId))) {
+    waitedMs += MAX_PROOF_WAIT_MS;
+    timestamp = await waitFor({ find, forMs: MAX_PROOF_WAIT_MS, isWanted });
+  }
   if (timestamp instanceof Date) {
     const event = await findEvent(db, monitor.accountId, monitor.id, timestamp);
     if (event !== null) return event;
@@ -103,10 +107,10 @@ async function awaitEvent(
   if (timestamp !== null) throw notFound('monitor');
   if (res.destroyed) return null;
   if (shutdown.aborted) throw stopping();
-  throw new AppError('check_not_answered', noResult(monitor));
+  throw new AppError('check_not_answered', noResult(monitor, waitedMs));
 }
 
-function noResult({ regions, timeoutSeconds }: MonitorRow): string {
+function noResult({ regions }: MonitorRow, waitedMs: number): string {
   const region = regions[0] === undefined ? 'the default region' : `region ${regions[0]}`;
-  return `No checker of ${region} returned a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
+  return `No checker of ${region} returned a result within ${waitedMs / 1_000} seconds.`;
 }

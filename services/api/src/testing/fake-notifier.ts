@@ -24,6 +24,9 @@ export async function attempt(
       error: delivered ? null : `responded with ${statusCode}`,
       responseExcerpt: 'thanks',
       outcome: { kind: delivered ? 'delivered' : 'failed' },
+      attemptLimit: claimed.attemptLimit,
+      nextAttemptLimit: claimed.attemptLimit,
+      pauseMs: 0,
     });
   }
 }

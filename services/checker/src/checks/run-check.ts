@@ -68,7 +68,8 @@ export function runCheck(
         owner: { account: target.accountId, resource: monitorId },
       });
       onProbed?.();
-      metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
+      const endedAt = performance.now();
+      metrics.checkSeconds.observe({ region: request.region }, (endedAt - startedAt) / 1_000);
       if (span.isRecording()) span.setAttributes(describeResult(result));
       const traceparent = currentTraceparent();
       const record = {
@@ -79,7 +80,8 @@ export function runCheck(
         revision,
         ...(traceparent !== undefined && { traceparent }),
       };
-      const probed = { target, region: request.region, urlOverride: request.urlOverride, startedAt, result };
+      const { region, urlOverride } = request;
+      const probed = { target, region, urlOverride, startedAt, endedAt, result };
       const { outcome, network } = await recordResult(context, record, probed, onWaiting);
       span.setAttribute('tocsin.check.outcome', outcome.kind);
       handleOutcome(context, record, network, outcome);

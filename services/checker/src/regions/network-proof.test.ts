@@ -14,7 +14,7 @@ const REGION = 'eu';
 const servers = createLocalTargets();
 
 /** What happens to the connections of this process, and to its lookups. */
-let network: { connections: 'work' | 'break' | 'hang'; names: 'resolve' | 'fail' };
+let network: { connections: 'work' | 'break' | 'hang'; names: 'resolve' | 'fail'; lookupMs: number };
 /** Whether the checked target itself works. */
 let targetWorks: boolean;
 let canaries: CheckTarget[];
@@ -29,7 +29,7 @@ let proof: NetworkProof;
 beforeEach(() => {
   // Rounds and time-outs come when a test moves the clock.
   holdProbeClock();
-  network = { connections: 'work', names: 'resolve' };
+  network = { connections: 'work', names: 'resolve', lookupMs: 0 };
   targetWorks = true;
   canaries = [];
   postgres = 'available';
@@ -43,8 +43,9 @@ beforeEach(() => {
     lookup: (hostname, _options, done) => {
       const addresses: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
       const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' });
-      if (network.names === 'resolve') setImmediate(done, null, addresses);
-      else setImmediate(done, error, []);
+      if (network.names === 'fail') setImmediate(done, error, []);
+      else if (network.lookupMs === 0) setImmediate(done, null, addresses);
+      else setTimeout(done, network.lookupMs, null, addresses);
     },
   });
   prober = new Prober({ egress, signal });
@@ -122,7 +123,8 @@ async function failedCheck(target: CheckTarget, afterMs = 0): Promise<ProbedChec
   jest.advanceTimersByTime(afterMs);
   const result = await probing;
   expect(result.transportFailure).not.toBeNull();
-  return { target, region: REGION, urlOverride: null, startedAt, result };
+  const endedAt = performance.now();
+  return { target, region: REGION, urlOverride: null, startedAt, endedAt, result };
 }
 
 /** A check that fails because its target closes every connection. */
@@ -149,9 +151,9 @@ async function advanceUntil(
 /** Moves the clock until the promise settles. */
 async function settled<Value>(promise: Promise<Value>, stepMs?: number): Promise<Value> {
   let isSettled = false;
-  const done = (): void => void (isSettled = true);
-  promise.then(done, done);
+  const watching = promise.catch(() => undefined).finally(() => (isSettled = true));
   await advanceUntil('the promise settles', () => isSettled, stepMs);
+  await watching;
   return promise;
 }
 
@@ -228,6 +230,102 @@ describe('a check that failed below HTTP', () => {
     await advanceUntil('a round ends', async () => (await rounds())['unknown'] === 1);
     shutdown.abort();
     await expect(settled(proving)).rejects.toThrow(ProbeAbortedError);
+  });
+});
+
+describe('rounds', () => {
+  test('are shared by the results that wait, and start at most every two seconds', async () => {
+    const canary = await addCanary('canary');
+    const first = await Promise.all(Array.from({ length: 20 }, (_, index) => refusedCheck(`first ${index}`)));
+    const startedAt = performance.now();
+    const proving = Promise.all(first.map((check) => proof.prove(check)));
+    expect(await settled(proving)).toEqual(first.map(() => null));
+    expect(canary.connections()).toBe(1);
+    const second = await refusedCheck('second');
+    expect(await settled(proof.prove(second))).toBeNull();
+    // One for the check, which waits for it, and one for the second probe.
+    expect(canary.connections()).toBe(3);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(4_000);
+  });
+
+  test('are not needed if a canary’s own check passed since the check started', async () => {
+    const canary = await addCanary('canary');
+    // The list of canaries is read.
+    expect(await proof.networkOf(await refusedCheck('earlier'))).toBe('unproven');
+    const check = await refusedCheck();
+    const passed = { ...check, target: monitor('canary', canary.origin), startedAt: check.startedAt + 0.5 };
+    const result = await prober.probe({
+      ...passed.target,
+      timeoutMs: 10_000,
+      owner: { account: 'shop', resource: 'canary' },
+    });
+    proof.noteResult({ ...passed, endedAt: passed.startedAt + 1, result });
+    expect(await proof.prove(check)).toBeNull();
+    expect([canary.connections(), await rounds()]).toEqual([1, {}]);
+    // A response to another monitor, or to another URL, proves nothing.
+    const later = { ...check, startedAt: passed.startedAt };
+    proof.noteResult({ ...check, startedAt: performance.now() + 1, endedAt: performance.now() + 1, result });
+    proof.noteResult({
+      ...passed,
+      startedAt: performance.now() + 1,
+      endedAt: performance.now() + 1,
+      urlOverride: canary.origin,
+      result,
+    });
+    jest.advanceTimersByTime(2);
+    expect(await settled(proof.prove(later))).toBeNull();
+    expect(await rounds()).toEqual({ connected: 1 });
+  });
+
+  test('of an account whose canaries hang do not delay those of another', async () => {
+    const hanging = await servers.tcp(() => undefined);
+    const down = await servers.tcp((socket) => void socket.destroy());
+    await addCanary('canary');
+    for (let index = 0; index < 10; index += 1)
+      canaries.push(monitor(`hostile ${index}`, hanging.origin, { accountId: 'hostile' }));
+    const hostile = await failedCheck(monitor('hostile', down.origin, { accountId: 'hostile' }));
+    const stuck = Array.from({ length: 1_000 }, () => proof.prove(hostile).catch(() => null));
+    await advanceUntil('the canaries hang', () => hanging.connections() === 10, 1);
+    expect(await settled(proof.prove(await refusedCheck()), 1)).toBeNull();
+    // One round at a time, however many results wait.
+    expect(hanging.connections()).toBe(10);
+    network.connections = 'break';
+    await settled(Promise.all(stuck), 200);
+  });
+});
+
+describe('while no name resolves', () => {
+  beforeEach(async () => {
+    const named = await addCanary('named');
+    canaries = [monitor('named', `http://canary.test:${named.port}`)];
+    await addCanary('address');
+    network.names = 'fail';
+  });
+
+  test('checks of names do not count, and those of addresses do', async () => {
+    const check = await failedCheck(monitor('site', 'http://site.test:1'));
+    expect(await settled(proof.prove(check))).toBe('isolated');
+    expect([await rounds(), reports]).toEqual([{ no_dns: 1 }, ['shop isolated']]);
+    expect(await proof.networkOf(check)).toBe('isolated');
+    const refused = await refusedCheck('by address');
+    expect(await proof.networkOf(refused)).toBe('unproven');
+    expect(await settled(proof.prove(refused))).toBeNull();
+    network.names = 'resolve';
+    await ended();
+  });
+
+  test('checks of names count if no canary has a name', async () => {
+    canaries = canaries.slice(1);
+    const check = await failedCheck(monitor('site', 'http://site.test:1'));
+    expect(await settled(proof.prove(check))).toBeNull();
+  });
+
+  test('a lookup that times out is one that failed', async () => {
+    network.names = 'resolve';
+    network.lookupMs = 60_000;
+    const check = await failedCheck(monitor('site', 'http://site.test:1'), 10_000);
+    expect(check.result.transportFailure).toBe('lookup');
+    expect(await settled(proof.prove(check), 200)).toBe('isolated');
   });
 });
 
@@ -313,6 +411,25 @@ describe('a check that the network may have failed until shortly before the proo
     network.connections = 'work';
     expect(await settled(proof.prove(check), 1)).toBe('isolated');
     expect(reports).toEqual([]);
+  });
+
+  test('does not count if a canary responded only after its packets were repeated', async () => {
+    const named = await addCanary('named');
+    canaries = [monitor('named', `http://canary.test:${named.port}`)];
+    network.lookupMs = 1_500;
+    const check = await refusedCheck();
+    targetWorks = true;
+    expect(await settled(proof.prove(check))).toBe('isolated');
+  });
+
+  test('does not count because a canary responded early in the check', async () => {
+    await addCanary('canary');
+    const earlier = await refusedCheck('earlier');
+    expect(await settled(proof.prove(earlier), 1)).toBeNull();
+    targetWorks = true;
+    const check = await timedOutCheck();
+    network.connections = 'work';
+    expect(await settled(proof.prove({ ...check, startedAt: earlier.startedAt }), 1)).toBe('isolated');
   });
 
   test('counts if its target fails again', async () => {

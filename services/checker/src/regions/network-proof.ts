@@ -11,11 +11,10 @@ import { hasResponded, RegionNetwork, type RegionNetworkOptions } from './region
 const CANARY_WITHIN_MS = 2_000;
 /** How long a target has to respond when it is probed again. */
 const SECOND_PROBE_WITHIN_MS = 5_000;
-/** A network that is proven later than this after a check started may have come back meanwhile. Packets that were lost until then are repeated. */
-const PROMPT_PROOF_MS = 1_000;
-/** Probes of canaries and second probes that run at the same time. */
-const MAX_PROBES = 2_000;
-const MAX_PROBES_PER_ACCOUNT = 500;
+/** If a check, or the proof, ends later than this after the check started, the network may have been lost, and come back, meanwhile. */
+const PROMPT_MS = 1_000;
+/** Probes of canaries that run at the same time, and as many second probes. */
+const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
 /** How long a probe waits for its turn. */
 const TURN_WITHIN_MS = 1_000;
 /** A region of an account is forgotten when no check has failed for so long. */
@@ -30,6 +29,7 @@ export interface ProbedCheck {
   readonly region: string;
   readonly urlOverride: string | null;
   readonly startedAt: number;
+  readonly endedAt: number;
   readonly result: ProbeResult;
 }
 
@@ -49,11 +49,8 @@ export class NetworkProof {
   readonly #options: NetworkProofOptions;
   /** By account and region; only of checks that failed. */
   readonly #networks = new Map<string, RegionNetwork>();
-  readonly #probes = new FairLimiter({
-    limit: MAX_PROBES,
-    limits: { account: MAX_PROBES_PER_ACCOUNT },
-    sharedBy: 'account',
-  });
+  readonly #canaryProbes = new FairLimiter(PROBE_LIMITS);
+  readonly #secondProbes = new FairLimiter(PROBE_LIMITS);
   #sweptAt = performance.now();
 
   constructor(options: NetworkProofOptions) {
@@ -61,11 +58,11 @@ export class NetworkProof {
   }
 
   /** Notes the result of a check that did not fail below HTTP: a response to a canary's check proves the network. */
-  noteResult({ target, region, urlOverride, startedAt, result }: ProbedCheck): void {
+  noteResult({ target, region, urlOverride, startedAt, endedAt, result }: ProbedCheck): void {
     if (this.#networks.size === 0 || urlOverride !== null || !hasResponded(result)) return;
     const network = this.#networks.get(keyOf(target.accountId, region));
     // A redirect hides how long the first connection took.
-    network?.noteResponse(target.monitorId, startedAt, performance.now() - startedAt);
+    network?.noteResponse(target.monitorId, startedAt, endedAt - startedAt);
   }
 
   /**
@@ -89,25 +86,22 @@ export class NetworkProof {
    * @throws ProbeAbortedError at shutdown
    */
   async prove(check: ProbedCheck): Promise<'isolated' | null> {
-    const { target, region, result } = check;
+    const { target, region, startedAt, endedAt, result } = check;
     const until = performance.now() + MAX_PROOF_WAIT_MS;
     const network = this.#networkOf(target.accountId, region);
     // Canaries count always: the alert of a canary tells that the region is isolated.
     if ((await network.isCanary(target.monitorId)) === true) return null;
-    let { startedAt } = check;
-    let kind = result.transportFailure ?? 'connection';
-    for (let isSecond = false; ; isSecond = true) {
-      const proof = await network.seekProof(kind, startedAt, until);
-      if (proof === 'isolated') return 'isolated';
-      if (proof === null || isSecond) return null;
-      const isPrompt = proof <= startedAt + PROMPT_PROOF_MS;
-      if (isPrompt && !network.wasIsolated(kind, startedAt)) return null;
-      startedAt = performance.now();
-      const second = await this.#probeAgain(target, until - startedAt);
-      if (second === null) return null;
-      if (second.transportFailure === null) return 'isolated';
-      kind = second.transportFailure;
-    }
+    const kind = result.transportFailure ?? 'connection';
+    const proof = await network.seekProof(kind, startedAt, until);
+    if (typeof proof !== 'number') return proof;
+    const wasIsolated = network.wasIsolated(kind, startedAt);
+    if (!wasIsolated && Math.max(endedAt, proof) <= startedAt + PROMPT_MS) return null;
+    const second = await this.#probeAgain(target, until - performance.now());
+    if (second === null) return wasIsolated ? 'isolated' : null;
+    if (second.transportFailure === null) return 'isolated';
+    // The network may have been lost again.
+    const lastProof = await network.seekProof(second.transportFailure, performance.now(), until);
+    return lastProof === 'isolated' ? 'isolated' : null;
   }
 
   async close(): Promise<void> {
@@ -143,7 +137,7 @@ export class NetworkProof {
   /** Canaries have owners of their own: when no name resolves, the lookups of the account's targets use up what an account may have. */
   #probeCanary(canary: CheckTarget): Promise<ProbeResult | null> {
     const account = `canaries of ${canary.accountId}`;
-    return this.#probe({
+    return this.#probe(this.#canaryProbes, {
       ...canary,
       assertions: ANY_RESPONSE,
       timeoutMs: CANARY_WITHIN_MS,
@@ -155,12 +149,12 @@ export class NetworkProof {
     const withinMs = Math.min(target.timeoutSeconds * 1_000, SECOND_PROBE_WITHIN_MS, leftMs);
     if (withinMs <= 0) return Promise.resolve(null);
     const owner = { account: target.accountId, resource: target.monitorId };
-    return this.#probe({ ...target, timeoutMs: withinMs, owner });
+    return this.#probe(this.#secondProbes, { ...target, timeoutMs: withinMs, owner });
   }
 
   /** Null if a limit of this process kept the probe from its end. */
-  async #probe(target: ProbeTarget): Promise<ProbeResult | null> {
-    const release = await this.#probes.acquire({ account: target.owner.account }, TURN_WITHIN_MS);
+  async #probe(limiter: FairLimiter<'account'>, target: ProbeTarget): Promise<ProbeResult | null> {
+    const release = await limiter.acquire({ account: target.owner.account }, TURN_WITHIN_MS);
     if (release === null) return null;
     try {
       return await this.#options.prober.probe(target);

@@ -18,8 +18,6 @@ const LIST_WITHIN_MS = 2_000;
 const LIST_RETRY_MS = 500;
 /** A connection that took longer may have lost its first packets: a connection to the next address begins after 500 ms, and a packet is repeated after a second. */
 const QUICK_CONNECT_MS = 400;
-/** A check that started longer ago than the oldest of these proofs is compared with that one. */
-const MAX_PROOFS = 32;
 const KINDS: readonly TransportFailure[] = ['lookup', 'connection'];
 
 export interface RegionNetworkOptions {
@@ -89,7 +87,7 @@ export class RegionNetwork {
 
   /**
    * Waits for evidence of the network after this moment, until another. Results that wait share rounds.
-   * @returns the moment from which a canary proves the network; null without evidence, or without canaries
+   * @returns the last moment at which a canary has proven the network; null without evidence, or without canaries
    * @throws ProbeAbortedError at shutdown
    */
   async seekProof(kind: TransportFailure, since: number, until: number): Promise<number | 'isolated' | null> {
@@ -97,8 +95,7 @@ export class RegionNetwork {
     for (;;) {
       if (this.#options.signal.aborted) throw new ProbeAbortedError('the checker shuts down');
       if (evidence.isIsolated) return 'isolated';
-      const proof = evidence.proofAfter(since);
-      if (proof !== null) return proof;
+      if (evidence.provenAt > since) return evidence.provenAt;
       const canaries = await this.#list();
       const leftMs = until - performance.now();
       if (leftMs <= 0 || canaries?.length === 0) return null;
@@ -169,7 +166,7 @@ export class RegionNetwork {
       const hasFailed = usable.length > 0 && usable.every((outcome) => outcome === 'failed');
       if (canaries.length === 0) evidence.end();
       // A scheduled check of a canary may have passed meanwhile.
-      else if (hasFailed && evidence.proofAfter(this.#roundAt) === null) evidence.isolate(this.#roundAt);
+      else if (hasFailed && evidence.provenAt < this.#roundAt) evidence.isolate(this.#roundAt);
     }
     this.#options.onRound(this.#resultOf([...outcomes.values()]));
     this.#hasRound = false;
@@ -241,7 +238,8 @@ function hasName(url: string): boolean {
 
 /** What canaries have shown for one kind of failure. */
 class Evidence {
-  #proofs: number[] = [];
+  /** The last moment at which there was a network. */
+  provenAt = -Infinity;
   #isolatedSince: number | null = null;
   /** When the last isolation ended. */
   #connectedSince = -Infinity;
@@ -254,22 +252,15 @@ class Evidence {
     return this.isIsolated || this.#connectedSince > since;
   }
 
-  /** The first moment after this one at which there was a network; null: none is known. */
-  proofAfter(since: number): number | null {
-    return this.#proofs.find((at) => at > since) ?? null;
-  }
-
   prove(at: number): void {
     // Of a canary that responded before the others failed.
     if (this.#isolatedSince !== null && at <= this.#isolatedSince) return;
     if (this.#isolatedSince !== null) this.end(at);
-    this.#proofs.push(at);
-    if (this.#proofs.length > MAX_PROOFS) this.#proofs.shift();
+    this.provenAt = Math.max(this.provenAt, at);
   }
 
   isolate(since: number): void {
     this.#isolatedSince ??= since;
-    this.#proofs = [];
   }
 
   end(at = performance.now()): void {

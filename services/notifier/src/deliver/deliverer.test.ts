@@ -23,6 +23,9 @@ const delivery: ClaimedDelivery = {
   accountId: 'a',
   channelId: 'c',
   isChannelFailing: false,
+  attemptLimit: 10,
+  isLimitReached: false,
+  isExtra: false,
   monitorId: 'm',
   event: 'monitor.down',
   payload: '{}',
@@ -57,6 +60,7 @@ function delivererOn(options: Partial<DelivererOptions>): Deliverer {
   return new Deliverer({
     send: async () => result,
     recordAttempt: async () => null,
+    recordDelivered: async () => undefined,
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => undefined,
@@ -79,6 +83,58 @@ test('an outcome that Postgres refuses at first is recorded later, once', async 
   });
   await deliverer.attempt(delivery);
   expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);
+});
+
+const delivered: WebhookResult = { ...result, statusCode: 204, error: null };
+
+test('successful attempts that end together are recorded together', async () => {
+  const batches: string[][] = [];
+  const deliverer = delivererOn({
+    send: async () => delivered,
+    recordDelivered: async (attempts) => void batches.push(attempts.map(({ deliveryId }) => deliveryId)),
+  });
+  const ids = Array.from({ length: 250 }, (_, index) => `d${index}`);
+  await Promise.all(ids.map((id) => deliverer.attempt({ ...delivery, id })));
+  expect(batches.flat()).toEqual(ids);
+  expect(batches.map(({ length }) => length)).toEqual([200, 50]);
+});
+
+test('an attempt that Postgres refuses does not stop the others of its batch', async () => {
+  const recorded: string[] = [];
+  const deliverer = delivererOn({
+    now: () => 0,
+    send: async () => delivered,
+    recordDelivered: async (attempts) => {
+      if (attempts.some(({ deliveryId }) => deliveryId === 'bad')) throw new Error('refused');
+    },
+    recordAttempt: async ({ deliveryId }) => {
+      recorded.push(deliveryId);
+      return null;
+    },
+  });
+  await Promise.all(['a', 'bad', 'b'].map((id) => deliverer.attempt({ ...delivery, id })));
+  expect(recorded.toSorted()).toEqual(['a', 'b', 'bad']);
+});
+
+test.each<[string, Partial<WebhookResult>, object]>([
+  ['a 429', { statusCode: 429, retryAfterMs: 30_000 }, { nextAttemptLimit: 5, pauseMs: 30_000 }],
+  [
+    'a long Retry-After',
+    { statusCode: 503, retryAfterMs: HOUR_MS },
+    { nextAttemptLimit: 5, pauseMs: 60_000 },
+  ],
+  ['a 500', {}, { nextAttemptLimit: 10, pauseMs: 0 }],
+])('%s is recorded with what it changes for its channel', async (_, given, expected) => {
+  const recorded: AttemptRecord[] = [];
+  const deliverer = delivererOn({
+    send: async () => ({ ...result, ...given }),
+    recordAttempt: async (attempt) => {
+      recorded.push(attempt);
+      return null;
+    },
+  });
+  await deliverer.attempt(delivery);
+  expect(recorded).toEqual([expect.objectContaining({ attemptLimit: 10, ...expected })]);
 });
 
 test('a delivery claimed long after the stop began is left to other processes', async () => {

@@ -1,15 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { nextAttemptDelayMs } from '@tocsin/core/deliveries/retry-schedule';
+import { nextAttemptLimit } from '@tocsin/core/deliveries/attempt-limit';
+import { channelPauseMs, nextAttemptDelayMs } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Logger } from '@tocsin/runtime/logger';
 import { failSpan, SpanKind, withSpan, type Span } from '@tocsin/runtime/tracing';
 import type { NotifierMetrics } from '../metrics.ts';
+import { createBatcher } from './batcher.ts';
 import type { WebhookResult, WebhookRequest } from './send-webhook.ts';
 
 /** Recording is retried while Postgres is unavailable, but not beyond the attempt's lease (15 s). */
 const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
+/** Successful attempts that end within this time are recorded together. */
+const GATHER_MS = 10;
+const MAX_BATCH_SIZE = 200;
 /** A service has 30 s to stop, and recording an attempt takes up to 18 s. A later attempt might be sent, not recorded, and repeated. */
 const START_AFTER_STOP_MS = 5_000;
 
@@ -17,6 +22,8 @@ export interface DelivererOptions {
   readonly send: (request: WebhookRequest) => Promise<WebhookResult>;
   /** @returns why this attempt disabled the channel, or null */
   readonly recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
+  /** Records successful attempts, all or none. */
+  readonly recordDelivered: (attempts: readonly AttemptRecord[]) => Promise<void>;
   readonly metrics: NotifierMetrics;
   readonly logger: Logger;
   /** Called after each recorded attempt, because a later delivery may have waited for it. */
@@ -29,15 +36,24 @@ export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #now: () => number;
+  readonly #addDelivered: (attempt: AttemptRecord) => Promise<void>;
   #startsUntil = Infinity;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    this.#addDelivered = createBatcher({
+      write: options.recordDelivered,
+      maxSize: MAX_BATCH_SIZE,
+      gatherMs: GATHER_MS,
+    });
   }
 
-  /** Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is made again after its lease. */
-  attempt(delivery: ClaimedDelivery): Promise<void> {
+  /**
+   * Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is made again after its lease.
+   * @param onEnded called when the attempt has ended and is to be recorded
+   */
+  attempt(delivery: ClaimedDelivery, onEnded: () => void = () => undefined): Promise<void> {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;
     if (this.#now() > this.#startsUntil) {
@@ -54,7 +70,7 @@ export class Deliverer {
       'tocsin.delivery.attempt': delivery.attemptCount + 1,
     };
     const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
-    const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span))
+    const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span, onEnded))
       .catch((error: unknown) => {
         logger.error('An attempt failed unexpectedly; it is made again after its lease', {
           deliveryId,
@@ -75,10 +91,11 @@ export class Deliverer {
     await Promise.all(this.#running);
   }
 
-  async #attempt(delivery: ClaimedDelivery, span: Span): Promise<void> {
+  async #attempt(delivery: ClaimedDelivery, span: Span, onEnded: () => void): Promise<void> {
     const { send, logger, metrics } = this.#options;
     const leaseEndsAt = this.#now() + RECORD_WITHIN_MS;
     const { retryAfterMs, ...result } = await send(delivery);
+    onEnded();
     const { statusCode, durationMs, error } = result;
     const outcome = decideOutcome(delivery, { ...result, retryAfterMs });
     span.setAttributes({
@@ -102,15 +119,22 @@ export class Deliverer {
       durationMs,
       error,
     });
-    await this.#record({ ...result, deliveryId, leaseToken, channelId, url, test, outcome }, leaseEndsAt);
+    const { attemptLimit } = delivery;
+    const limits = { attemptLimit, nextAttemptLimit: nextAttemptLimit({ ...delivery, ...result }) };
+    const attempt = { ...result, deliveryId, leaseToken, channelId, url, test, outcome, ...limits };
+    await this.#record({ ...attempt, pauseMs: channelPauseMs(retryAfterMs) }, leaseEndsAt);
   }
 
   async #record(attempt: AttemptRecord, leaseEndsAt: number): Promise<void> {
     const { recordAttempt, logger, metrics, onRecorded } = this.#options;
-    const { deliveryId, channelId } = attempt;
+    const { deliveryId, channelId, outcome } = attempt;
     for (let tries = 1; ; tries += 1) {
       try {
-        const disabledReason = await recordAttempt(attempt);
+        // One that cannot be recorded makes its batch fail: each is then recorded on its own.
+        const isBatched = outcome.kind === 'delivered' && tries === 1;
+        const disabledReason = isBatched
+          ? await this.#addDelivered(attempt).then(() => null)
+          : await recordAttempt(attempt);
         if (disabledReason !== null) {
           metrics.channelsDisabled.inc();
           logger.error('Channel disabled', { channelId, reason: disabledReason });
