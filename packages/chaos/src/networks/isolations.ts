@@ -69,10 +69,20 @@ function spanOf({ slot, timestamp, latencyMs }: CheckFacts): Span {
 }
 
 function wrongInconclusives(record: NetworkRecord): string[] {
-  const keys = new Map(record.monitors.map(({ id, key }) => [id, key]));
+  const monitors = new Map(record.monitors.map((monitor) => [monitor.id, monitor]));
   return record.events
     .filter((event) => event.inconclusive && !isCutOff(record, event.region, spanOf(event)))
-    .map(({ monitorId, region, timestamp }) => `${keys.get(monitorId)} in ${region} at ${iso(timestamp)}`);
+    .filter((event) => {
+      const { from, until } = spanOf(event);
+      // Its target did not respond to the check, and then to the second probe.
+      return !monitors
+        .get(event.monitorId)
+        ?.outages.some((outage) => from <= outage.until && outage.until <= until);
+    })
+    .map(
+      ({ monitorId, region, timestamp }) =>
+        `${monitors.get(monitorId)?.key} in ${region} at ${iso(timestamp)}`,
+    );
 }
 
 /** The checks of a reconnected region that must be complete, because nothing disturbs it meanwhile. */

@@ -22,8 +22,9 @@ const GAP_MS = [6_000, 60_000] as const;
 const KILLED_SHARE = 1 / 3;
 const KILL_AFTER_MS = [500, 9_000] as const;
 const KILL_AROUND_END_MS = [-2_000, 3_000] as const;
-/** How long a checker takes to start, for the length of outages. */
-const START_MS = 8_000;
+/** How long a checker takes to start on a busy machine, and a cut to begin and end: outages must last long enough nevertheless. */
+const START_MS = 20_000;
+const CUT_LATENESS_MS = 1_000;
 /** The share of the monitors with outages, and of those with an interval so long that checks after an isolation are extra. */
 const FAILING_SHARE = 0.4;
 const SLOW = { share: 0.1, intervalSeconds: 60 } as const;
@@ -52,7 +53,9 @@ export interface NetworkPlanOptions {
 
 /** A campaign: a pure function of its options. Times are milliseconds since its start. */
 export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptions): NetworkPlan {
-  const disturbances = planDisturbances(new Random(seed, 'cuts'), cuts, maxCutMs);
+  const planned = planDisturbances(new Random(seed, 'cuts'), cuts, maxCutMs);
+  const late = planned.cuts.map(withLateness);
+  const disturbances = { ...planned, cuts: late };
   const lastCutAt = Math.max(...disturbances.cuts.map(({ until }) => until));
   const random = new Random(seed, 'monitors');
   const watched = Array.from({ length: targets }, (_, index) => {
@@ -64,10 +67,14 @@ export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptio
   );
   return {
     seed,
-    ...disturbances,
+    ...planned,
     monitors: [...REGIONS.flatMap(planCanaries), ...watched],
     endsAt: Math.max(lastCutAt + SLOW.intervalSeconds * 1_000, ...ends),
   };
+}
+
+function withLateness(cut: Cut): Cut {
+  return { ...cut, until: cut.until + CUT_LATENESS_MS };
 }
 
 function planDisturbances(random: Random, count: number, maxCutMs: number): Disturbances {

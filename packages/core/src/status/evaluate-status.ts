@@ -23,7 +23,8 @@ export interface RegionVerdict {
 /**
  * The status that follows from `before` and the regions' verdicts, or null if it stays. A monitor that is DOWN recovers only by a check
  * that passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
- * @param witnesses the regions whose last check may show a recovery: all of them, or the one that has just reported
+ * Likewise, a monitor goes DOWN only by a check that failed: regions that have not recovered yet must not alert when one of them passes.
+ * @param witnesses the regions whose last check may show the change: all of them, or the one that has just reported
  */
 export function evaluateStatus(
   rules: StatusRules,
@@ -33,8 +34,11 @@ export function evaluateStatus(
   witnesses: readonly RegionVerdict[] = regions,
 ): 'UP' | 'DOWN' | null {
   const implied = impliedStatus(rules, regions, now);
-  if (before !== 'DOWN' || implied !== 'UP') return implied;
+  if (implied === null || implied === before) return implied;
   const fresh = (region: RegionVerdict): boolean => hasFreshResult(rules, region, now);
+  if (implied === 'DOWN')
+    return witnesses.some((region) => fresh(region) && region.consecutiveFailures > 0) ? 'DOWN' : null;
+  if (before !== 'DOWN') return 'UP';
   const passed = witnesses.some((region) => fresh(region) && region.consecutiveFailures === 0);
   return passed && impliedStatus(rules, regions.filter(fresh), now) === 'UP' ? 'UP' : null;
 }

@@ -32,6 +32,16 @@ test.each<[string, RegionVerdict[], 'UP' | 'DOWN' | null]>([
   expect(evaluateStatus(rules, 'DOWN', regions, NOW)).toBe(expected);
 });
 
+const recovering = { ...region(0), recoveryPasses: 1 };
+
+test.each<[string, RegionVerdict[], RegionVerdict, 'UP' | 'DOWN' | null]>([
+  ['a region that has not recovered yet passes', [passing, recovering, recovering], recovering, null],
+  ['a region fails while another has not recovered yet', [passing, recovering, failing], failing, 'DOWN'],
+  ['a region passes, and most have recovered', [passing, passing, recovering], recovering, 'UP'],
+])('from UP: %s', (_, regions, witness, expected) => {
+  expect(evaluateStatus({ ...rules, recoveryThreshold: 2 }, 'UP', regions, NOW, [witness])).toBe(expected);
+});
+
 const anyRegion = fc.record({
   consecutiveFailures: fc.nat(4),
   recoveryPasses: fc.constant(null),

@@ -181,8 +181,8 @@ class Model {
   }
 
   /**
-   * The status by the fresh regions, null if none of them has reported. A monitor recovers only if the latest check of one of the
-   * witnesses passed.
+   * The status by the fresh regions, null if none of them has reported. A monitor goes DOWN only if the latest check of one of the
+   * witnesses failed, and recovers only if it passed.
    */
   #decide(
     before: MonitorStatus,
@@ -193,9 +193,11 @@ class Model {
     const reported = fresh.filter(({ lastAt }) => lastAt !== null);
     if (reported.length === 0) return null;
     const failing = reported.filter((region) => this.#fails(region)).length;
-    if (failing * 2 > fresh.length) return 'DOWN';
+    const shown = [...witnesses].filter((one) => reported.includes(one));
+    const hasFailed = shown.some((one) => one.failures > 0);
+    if (failing * 2 > fresh.length) return before === 'DOWN' || hasFailed ? 'DOWN' : null;
     if (before !== 'DOWN') return 'UP';
-    const hasPassed = [...witnesses].some((one) => reported.includes(one) && one.failures === 0);
+    const hasPassed = shown.some((one) => one.failures === 0);
     return hasPassed && failing * 2 <= reported.length ? 'UP' : null;
   }
 

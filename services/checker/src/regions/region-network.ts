@@ -104,7 +104,7 @@ export class RegionNetwork {
     }
   }
 
-  /** Notes that a canary responded to a request. @param connectMs how long it took at most until the connection was open */
+  /** Notes that a monitor responded to a request, which matters only of a canary. @param connectMs how long it took at most until the connection was open */
   noteResponse(monitorId: string, startedAt: number, connectMs: number): void {
     const canaries = this.#canaries ?? [];
     // Of the results of all monitors, few are of canaries: the others must wake nobody.
