@@ -11,12 +11,21 @@ import {
   lockMonitors,
 } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
-import type { CheckOutcome, CheckRecord, DroppedCheck, RecordedCheck, RegionUpdate } from './check-record.ts';
+import type {
+  CheckOutcome,
+  CheckRecord,
+  DroppedCheck,
+  RecordedCheck,
+  RegionUpdate,
+  SealResponse,
+} from './check-record.ts';
 import { findExisting, findRepeated, insertEvents, settleTriggers, updateRegions } from './write-checks.ts';
 
 export interface RecordOptions {
   /** Time limit of each statement, in milliseconds. Default: the limit of the session. */
   readonly statementTimeoutMs?: number;
+  /** Default: no response is kept. */
+  readonly sealResponse?: SealResponse;
 }
 
 /**
@@ -27,7 +36,7 @@ export interface RecordOptions {
 export async function recordChecks(
   db: Database,
   checks: readonly CheckRecord[],
-  { statementTimeoutMs }: RecordOptions = {},
+  { statementTimeoutMs, sealResponse = () => null }: RecordOptions = {},
 ): Promise<CheckOutcome[]> {
   return db.transaction(async (tx) => {
     if (statementTimeoutMs !== undefined) {
@@ -45,7 +54,7 @@ export async function recordChecks(
     });
     const recorded = results.filter((result) => result.kind === 'recorded');
     const updates = recorded.flatMap(({ regions }) => regions);
-    await insertEvents(tx, recorded);
+    await insertEvents(tx, recorded, sealResponse);
     await updateRegions(tx, updates);
     await settleTriggers(tx, recorded);
     const changes = await writeStatuses(tx, monitors.values());
@@ -87,7 +96,9 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
     regions.push({ monitorId, state: effect.region, certificateExpiresAt });
   }
   const outdated = check.revision < monitor.revision;
-  return { kind: 'recorded', check, timestamp, outdated, gap: findGap(check, monitor), regions };
+  const gap = findGap(check, monitor);
+  const firstFailure = effect.region?.lastResultAt === timestamp && effect.region.consecutiveFailures === 1;
+  return { kind: 'recorded', check, firstFailure, timestamp, outdated, gap, regions };
 }
 
 function findGap({ region, slot }: CheckRecord, monitor: LockedMonitor): SlotGap | null {

@@ -61,7 +61,6 @@ export function runCheck(
         ...request,
         ...result,
         network: null,
-        response: null,
         monitorId,
         revision,
         ...(traceparent !== undefined && { traceparent }),
