@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Filled } from './fill/fill-system.ts';
-import { UNSERVED_REGION } from './fill/monitors.ts';
+import { CANARY_REGION, UNSERVED_REGION } from './fill/monitors.ts';
 
 /** A page of the dashboard in one state. */
 export interface DashboardPage {
@@ -28,6 +28,17 @@ export function pathOf({ route, path = route }: DashboardPage, filled: Filled): 
 /** Makes requests for this path fail from now on. */
 async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
+}
+
+/** Shows a region as isolated from now on. */
+async function isolateRegion(page: Page): Promise<void> {
+  const body = await page.evaluate(async () => (await fetch('/api/dashboard/regions')).text());
+  const { regions } = JSON.parse(body) as { readonly regions: readonly { readonly region: string }[] };
+  const isolated = { health: 'isolated', since: new Date(Date.now() - 48 * 60_000).toISOString() };
+  for (const one of regions) if (one.region === CANARY_REGION) Object.assign(one, isolated);
+  await page.route('**/api/dashboard/regions', (route) => route.fulfill({ json: { regions } }));
+  await page.reload();
+  await page.getByText(/^Region .* has had no network/).waitFor();
 }
 
 /** Enters a label selector, and waits for its preview. */
@@ -78,8 +89,14 @@ export const PAGES: readonly DashboardPage[] = [
     },
     errorStatus: 503,
   },
+  { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
   { name: 'monitor', route: '/monitors/$monitorId' },
+  {
+    name: 'monitor-latency-table',
+    route: '/monitors/$monitorId',
+    open: async (page) => page.getByRole('button', { name: 'Show as table' }).click(),
+  },
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
@@ -121,6 +138,15 @@ export const PAGES: readonly DashboardPage[] = [
     },
   },
   { name: 'regions', route: '/regions', isAlsoEmpty: true },
+  { name: 'regions-isolated', route: '/regions', open: isolateRegion },
+  {
+    name: 'canaries',
+    route: '/regions',
+    open: async (page) => {
+      await page.getByRole('button', { name: `Edit the canaries of ${CANARY_REGION}` }).click();
+      await page.getByRole('dialog').getByRole('option').first().waitFor();
+    },
+  },
   {
     name: 'regions-not-refreshed',
     route: '/regions',

@@ -9,6 +9,7 @@ import { listChannels } from '@tocsin/db/channels/read-channels';
 import { type Database, openDatabase, type OpenDatabase, type Transaction } from '@tocsin/db/database/open';
 import { listMaintenanceWindows } from '@tocsin/db/maintenance-windows/read-windows';
 import { listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { readRegionNetworks } from '@tocsin/db/regions/canaries';
 import { invitations } from '@tocsin/db/users/table';
 import { createUser, isUnused, listUsers } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
@@ -37,7 +38,7 @@ const keyOf = (type: string, id: string | null): string => `${type} ${id ?? ''}`
 
 /** Rebuilds the configuration, and checks that each entry starts from what the entries before it made. */
 function fold(entries: readonly AuditEntry[]): Configuration {
-  const configuration: Configuration = new Map();
+  const configuration: Configuration = new Map([[keyOf('region', 'default'), { canaryMonitorIds: [] }]]);
   for (const { action, target, changes } of entries) {
     const [type = '', what = ''] = action.split('.');
     if (type === 'set' || type === 'session' || /secretRevealed|secretRotated|passwordChanged/.test(what))
@@ -59,11 +60,13 @@ function fold(entries: readonly AuditEntry[]): Configuration {
   return configuration;
 }
 
-/** A deleted monitor leaves the channels and windows that list it. */
+/** A deleted monitor leaves the channels, windows and regions that list it. */
 function forgetMonitor(configuration: Configuration, id: string | null): void {
   for (const fields of configuration.values()) {
-    const { monitorIds } = fields;
-    if (Array.isArray(monitorIds)) fields['monitorIds'] = monitorIds.filter((listed) => listed !== id);
+    for (const name of ['monitorIds', 'canaryMonitorIds']) {
+      const listed = fields[name];
+      if (Array.isArray(listed)) fields[name] = listed.filter((other) => other !== id);
+    }
   }
 }
 
@@ -99,6 +102,7 @@ async function readConfiguration(): Promise<Configuration> {
       (await listApiKeys(db, accountId)).map((key) => ({ ...key, key: '(secret)' })),
       ['lastUsedAt', 'createdBy', 'createdAt'],
     ],
+    ['region', [await readRegion('default')], []],
     ['user', await listUsers(db, accountId), ['email', 'createdAt']],
     ['invitation', open.map(({ email, ...rest }) => ({ ...rest, email: hidden(email) })), []],
   ];
@@ -110,6 +114,11 @@ async function readConfiguration(): Promise<Configuration> {
       }),
     ),
   );
+}
+
+async function readRegion(id: string): Promise<{ id: string } & Fields> {
+  const networks = await readRegionNetworks(context.db, context.accountId);
+  return { id, canaryMonitorIds: networks.get(id)?.canaryMonitorIds ?? [] };
 }
 
 const withoutNulls = (configuration: Configuration): Record<string, Fields> =>

@@ -22,6 +22,7 @@ import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { setCanaries } from '@tocsin/db/regions/canaries';
 import { acceptInvitation, createInvitation, deleteInvitation } from '@tocsin/db/users/invitations';
 import { recordFailedSignIn, recordPasswordChange, recordSignIn } from '@tocsin/db/users/sign-ins';
 import { createUser, deleteUser, setUserRole } from '@tocsin/db/users/users';
@@ -242,7 +243,12 @@ const PEOPLE: readonly Operation[] = [
   },
 ];
 
-const GROUPS = [MONITORS, CHANNELS, WINDOWS, KEYS, PEOPLE];
+const REGIONS: readonly Operation[] = [
+  async (world, draw, actor) =>
+    setCanaries(world.db, actor, 'default', draw.some(await idsOf(world, 'monitors')).slice(0, 10)),
+];
+
+const GROUPS = [MONITORS, CHANNELS, WINDOWS, KEYS, PEOPLE, REGIONS];
 
 /** Does something that an actor may do. */
 export async function operate(world: World, draw: Draw): Promise<unknown> {

@@ -41,7 +41,11 @@ const stats = async (id: string, window: StatsWindow = '24h'): Promise<MonitorSt
 function still({ series, ...rest }: MonitorStats): object {
   const { window, from, to, ...figures } = rest;
   expect(Date.parse(to)).toBeGreaterThan(Date.parse(from));
-  return { window, ...figures, series: series.filter(({ checks, gaps }) => checks + gaps > 0) };
+  return {
+    window,
+    ...figures,
+    series: series.filter(({ checks, inconclusive, gaps }) => checks + inconclusive + gaps > 0),
+  };
 }
 
 async function oneSpan(fields: Partial<Parameters<typeof monitorWithSpans>[1][0]> = {}): Promise<Span> {
@@ -62,6 +66,7 @@ describe('statistics of a monitor', () => {
       ...slots.slice(0, 50).map((slot, index) => eventAt(id, slot, { latencyMs: index < 25 ? 10 : 1_000 })),
       ...slots.slice(50, 52).map((slot) => eventAt(id, slot, failure)),
       eventAt(id, slots[52] ?? 0, { status: 'DOWN', statusCode: 500, latencyMs: 1_000, phases }),
+      eventAt(id, slots[53] ?? 0, { ...failure, inconclusive: true }),
       eventAt(id, 0, { slot: null, source: 'trigger', timestamp: start + HOUR_MS, phases }),
       eventAt(id, 0, {
         slot: null,
@@ -73,12 +78,13 @@ describe('statistics of a monitor', () => {
       eventAt(randomUUID(), start + 6),
     ]);
     const slow = 1_020;
-    const hour = { checks: 54, failures: 4, gaps: 7, uptime: 50 / 54 };
+    const hour = { checks: 54, failures: 4, inconclusive: 1, gaps: 6, uptime: 50 / 54 };
     expect(still(await stats(id))).toEqual({
       window: '24h',
       checks: 55,
       failures: 4,
-      gaps: 7,
+      inconclusive: 1,
+      gaps: 6,
       uptime: 51 / 55,
       latency: { p50: 12, p95: slow, p99: slow },
       regions: [
@@ -86,11 +92,20 @@ describe('statistics of a monitor', () => {
           region: 'default',
           checks: 54,
           failures: 3,
-          gaps: 7,
+          inconclusive: 1,
+          gaps: 6,
           uptime: 51 / 54,
           latency: { p50: 12, p95: slow, p99: slow },
         },
-        { region: 'other', checks: 1, failures: 1, gaps: 0, uptime: 0, latency: { p50: 3, p95: 3, p99: 3 } },
+        {
+          region: 'other',
+          checks: 1,
+          failures: 1,
+          inconclusive: 0,
+          gaps: 0,
+          uptime: 0,
+          latency: { p50: 3, p95: 3, p99: 3 },
+        },
       ],
       series: [
         {
@@ -103,6 +118,7 @@ describe('statistics of a monitor', () => {
           start: new Date(start + HOUR_MS).toISOString(),
           checks: 1,
           failures: 0,
+          inconclusive: 0,
           gaps: 0,
           uptime: 1,
           latency: { p50: 12, p95: 12, p99: 12 },
@@ -131,6 +147,7 @@ describe('statistics of a monitor', () => {
     expect(live[0]).toMatchObject({
       checks: rollups.reduce((sum, rollup) => sum + (rollup?.checks ?? 0), 0),
       failures: rollups.reduce((sum, rollup) => sum + (rollup?.failures ?? 0), 0),
+      inconclusive: rollups.reduce((sum, rollup) => sum + (rollup?.inconclusive ?? 0), 0),
       gaps: rollups.reduce((sum, rollup) => sum + (rollup?.gaps ?? 0), 0),
     });
     await setWatermark(context, start - 2 * HOUR_MS);
@@ -190,6 +207,7 @@ describe('statistics of a monitor', () => {
         start: new Date(first + index * hours * HOUR_MS).toISOString(),
         checks: 0,
         failures: 0,
+        inconclusive: 0,
         gaps: 0,
         uptime: null,
         latency: null,

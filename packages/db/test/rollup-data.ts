@@ -22,6 +22,7 @@ export interface RawEvent {
   readonly source: 'schedule' | 'trigger';
   readonly url: string | null;
   readonly status: 'UP' | 'DOWN';
+  readonly inconclusive: boolean;
   readonly statusCode: number | null;
   readonly latencyMs: number;
   /** dns, tcp, tls, first byte, download. */
@@ -40,7 +41,7 @@ export function eventAt(monitorId: string, slot: number, fields: Partial<RawEven
     source: 'schedule',
     url: null,
   } as const;
-  return { ...known, status: 'UP', ...RESPONDED, ...fields };
+  return { ...known, status: 'UP', inconclusive: false, ...RESPONDED, ...fields };
 }
 
 export async function insertEvents(context: TestContext, events: readonly RawEvent[]): Promise<void> {
@@ -50,6 +51,7 @@ export async function insertEvents(context: TestContext, events: readonly RawEve
     timestamp: ['timestamptz', ({ timestamp }: RawEvent) => timestamp],
     id: ['uuid', () => randomUUID()],
     status: ['text', ({ status }: RawEvent) => status],
+    inconclusive: ['bool', ({ inconclusive }: RawEvent) => inconclusive],
     latency_ms: ['int', ({ latencyMs }: RawEvent) => latencyMs],
     status_code: ['int', ({ statusCode }: RawEvent) => statusCode],
     region: ['text', ({ region }: RawEvent) => region],
@@ -88,9 +90,10 @@ export function expectedRollup(
   const isOwn = (other: { monitorId: string; region: string }): boolean =>
     other.monitorId === span.monitorId && other.region === span.region;
   const own = allEvents.filter(isOwn);
-  const counted = own.filter(
+  const recorded = own.filter(
     ({ timestamp, url }) => url === null && timestamp >= hour && timestamp < hour + HOUR_MS,
   );
+  const counted = recorded.filter(({ inconclusive }) => !inconclusive);
   const slots = allSpans.filter(isOwn).flatMap((other) => slotsOf(other, hour, hour + HOUR_MS));
   const happened = (slot: number): boolean =>
     own.some(
@@ -98,7 +101,7 @@ export function expectedRollup(
         event.source === 'schedule' && event.slot === slot && event.timestamp <= slot + 15 * MINUTE_MS,
     );
   const gaps = slots.filter((slot) => !happened(slot)).length;
-  if (counted.length + gaps === 0) return null;
+  if (recorded.length + gaps === 0) return null;
   const responded = counted.filter(({ statusCode }) => statusCode !== null);
   const buckets = responded.map(({ latencyMs }) => latencyBucket(latencyMs));
   const present = [...new Set(buckets)].toSorted((one, other) => one - other);
@@ -110,7 +113,7 @@ export function expectedRollup(
     hour: new Date(hour),
     checks: counted.length,
     failures: counted.filter(({ status }) => status === 'DOWN').length,
-    inconclusive: 0,
+    inconclusive: recorded.length - counted.length,
     gaps,
     latencyBuckets: present,
     latencyCounts: present.map((bucket) => buckets.filter((other) => other === bucket).length),
@@ -209,8 +212,18 @@ export function randomEvents(
         }
       : { statusCode: null, latencyMs: pick(2) * 10_000, phases: [phase(), phase(), null, null, null] };
     const status = responded && random() < 0.8 ? 'UP' : 'DOWN';
+    // Some of them got a part of a response before the network was lost.
+    const inconclusive = status === 'DOWN' && random() < 0.3;
     const { monitorId, region } = span;
-    events.push({ ...eventAt(monitorId, time), region, ...outcome, status, timestamp, ...fields });
+    const event = {
+      ...eventAt(monitorId, time),
+      region,
+      ...outcome,
+      status,
+      inconclusive,
+      timestamp,
+    } as const;
+    events.push({ ...event, ...fields });
   };
   for (const span of spans) {
     // Beyond the span's ends too: jobs of a schedule that has just been replaced still run.

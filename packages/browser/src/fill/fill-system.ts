@@ -8,6 +8,8 @@ import { acceptInvitation, type DashboardSystem, type DashboardUser } from '../d
 import { insertHistory } from './history.ts';
 import {
   areSettled,
+  CANARIES,
+  CANARY_REGION,
   createMonitors,
   DOWN,
   IN_MAINTENANCE,
@@ -30,7 +32,7 @@ export interface Filled {
 
 /**
  * Fills a new system with the data of a team: monitors of every status, working, failing and disabled channels, incidents, deliveries,
- * maintenance windows, users and keys. Starts a checker and a notifier, which continue to run.
+ * maintenance windows, canaries, users and keys. Starts a checker and a notifier, which continue to run.
  */
 export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUser): Promise<Filled> {
   const { system } = dashboard;
@@ -41,6 +43,11 @@ export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUse
     system,
     served.map(({ id }) => id),
   );
+  const canaryMonitorIds = CANARIES.map(idOf);
+  await owner.call('PUT /api/dashboard/regions/:code', {
+    path: { code: CANARY_REGION },
+    body: { canaryMonitorIds },
+  });
   const { working, disabled } = await createChannels(dashboard, owner, idOf(DOWN));
   const window = await createWindows(owner, idOf(IN_MAINTENANCE), [idOf('Shop'), idOf('Checkout')]);
   await createPeople(dashboard, owner);

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents. Each monitor fails at
- * fixed times, and is slower by day.
+ * fixed times, is slower by day, and some have inconclusive results.
  */
 export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
   // The api creates only the partitions that it needs.
@@ -19,6 +19,7 @@ export async function insertHistory({ database }: System, monitorIds: readonly s
     await client.query('begin');
     await client.query("set local time zone 'UTC'");
     await client.query(EVENTS, [monitorIds]);
+    await client.query(INCONCLUSIVE, [monitorIds]);
     await client.query(ROLLUPS, [monitorIds, LATENCY_BOUNDS, DAYS]);
     await client.query(ROLLED);
     await client.query(INCIDENTS, [monitorIds]);
@@ -33,10 +34,11 @@ export async function insertHistory({ database }: System, monitorIds: readonly s
 const LATENCY = `(70 + 15 * number + 40 * sin(extract(epoch from moment) / 13750) + 30 * random())::int`;
 
 const EVENTS = `
-  insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, region, source, slot,
-    dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
+  insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, error_detail, region,
+    source, slot, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
   select id, moment, gen_random_uuid(), case when failed then 'DOWN' else 'UP' end, latency,
-    case when failed then 503 else 200 end, case when failed then 'HTTP_503' end, 'eu-west', 'schedule', moment,
+    case when failed then 503 else 200 end, case when failed then 'HTTP_503' end,
+    case when failed then 'expected a status from 200 to 399, got 503' end, 'eu-west', 'schedule', moment,
     2, 9, 16, latency - 33, 6
   from (
     select id, moment, ${LATENCY} as latency,
@@ -46,15 +48,26 @@ const EVENTS = `
         interval '3 minutes') as moment
   ) as planned`;
 
+/** The results of some monitors in a minute in which a region had no network. */
+const INCONCLUSIVE = `
+  insert into events (monitor_id, timestamp, id, status, latency_ms, error_reason, error_detail, inconclusive, region,
+    source, slot)
+  select id, moment, gen_random_uuid(), 'DOWN', 0, 'DNS_ERROR', 'the name could not be resolved', true, 'eu-west',
+    'schedule', moment
+  from unnest(($1::uuid[])[1:4]) as monitor (id),
+    generate_series(now() - interval '4 minutes', now() - interval '3 minutes', interval '10 seconds') as moment`;
+
 const ROLLUPS = `
-  insert into check_rollups (monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts,
+  insert into check_rollups (monitor_id, region, hour, checks, failures, inconclusive, gaps, latency_buckets, latency_counts,
     timed_checks, dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms)
-  select id, region, moment, 60, failures, 0,
+  select id, region, moment, 60, failures, inconclusive, 0,
     array[width_bucket(latency, $2::int[]), width_bucket(latency * 2, $2::int[])]::smallint[], array[56, 4], 60,
     120, 540, 960, (latency - 30) * 60, 360
   from (
     select id, region, moment, ${LATENCY} as latency,
-      case when (extract(epoch from moment)::bigint / 3600 + number * 31) % 397 = 0 then 14 else 0 end as failures
+      case when (extract(epoch from moment)::bigint / 3600 + number * 31) % 397 = 0 then 14 else 0 end as failures,
+      case when region = 'eu-west' and moment = date_trunc('hour', now()) - interval '5 hours' then 12 else 0 end
+        as inconclusive
     from unnest($1::uuid[]) with ordinality as monitor (id, number), unnest(array['eu-west', 'us-east']) as region,
       generate_series(date_trunc('hour', now()) - make_interval(days => $3), date_trunc('hour', now()) - interval '1 hour',
         interval '1 hour') as moment
@@ -67,9 +80,11 @@ const ROLLED = `
   on conflict (singleton) do update set rolled_until = greatest(check_rollup_state.rolled_until, excluded.rolled_until)`;
 
 const INCIDENTS = `
-  insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, region)
+  insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, error_detail, region)
   select gen_random_uuid(), m.account_id, m.id, opened_at, opened_at + make_interval(mins => (3 + 7 * number)::int),
-    (array['HTTP_503', 'TIMEOUT', 'CONNECTION_REFUSED'])[(1 + number % 3)::int], 'eu-west'
+    (array['HTTP_503', 'TIMEOUT', 'CONNECTION_REFUSED'])[(1 + number % 3)::int],
+    (array['expected a status from 200 to 399, got 503', 'no response within 4 s',
+      'the server refused the connection on port 443'])[(1 + number % 3)::int], 'eu-west'
   from unnest($1::uuid[]) with ordinality as monitor (id, number)
   join monitors m using (id)
   cross join lateral (select date_trunc('milliseconds', now()) - make_interval(hours => (8 + 17 * number)::int) as opened_at) as outage

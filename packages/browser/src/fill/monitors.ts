@@ -16,6 +16,10 @@ const US = ['us-east'];
 const BOTH = [...EU, ...US];
 /** A region without a checker. */
 export const UNSERVED_REGION = 'ap-south';
+/** The region with canaries. */
+export const CANARY_REGION = 'eu-west';
+/** Its canaries. */
+export const CANARIES = ['Public website', 'Image proxy'] as const;
 export const SERVED_REGIONS = 'default,eu-west,us-east';
 
 const SHOP: MonitorUpdate = {
@@ -27,6 +31,9 @@ const SHOP: MonitorUpdate = {
   labels: { app: 'shop', team: 'checkout', tier: 'web', 'example.com/on-call': 'platform' },
 };
 const PAYMENTS: MonitorUpdate = {
+  failureThreshold: 3,
+  retryInterval: 5,
+  recoveryThreshold: 2,
   runbookUrl: 'https://wiki.example.com/payments-are-down',
   externalId: 'payments',
   source: 'platform',

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { component, timestamp } from '../fields.ts';
+import { component, monitorIdList, timestamp } from '../fields.ts';
+import { LIMITS, REGION_PATTERN } from '../limits.ts';
+import { MONITOR } from '../routes/examples.ts';
 import { defineRoutes } from '../routes/route.ts';
 import { REGION_HEALTHS } from '../vocabulary.ts';
 
@@ -32,33 +34,58 @@ export const regionSchema = component(
 );
 export type Region = z.infer<typeof regionSchema>;
 
-const common = {
-  tag: 'Regions',
+const region: Region = {
+  region: 'eu-west-1',
+  workers: 2,
+  waiting: 0,
+  lagSeconds: 0,
+  monitors: 12,
+  served: true,
+  health: 'connected',
+  since: null,
+  canaryMonitorIds: [MONITOR.id],
+};
+
+const list = {
   description:
-    "The regions of the account's monitors and those in the settings, at most five seconds old. No checker checks the monitors of a region that is not `served`.",
+    "The regions of the account's monitors and those in the settings. Workers and jobs are at most five seconds old. No checker checks the monitors of a region that is not `served`.",
   response: z.strictObject({ regions: z.array(regionSchema) }),
-  responseExample: {
-    regions: [
-      {
-        region: 'eu-west-1',
-        workers: 2,
-        waiting: 0,
-        lagSeconds: 0,
-        monitors: 12,
-        served: true,
-        health: 'connected',
-        since: null,
-        canaryMonitorIds: ['019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c'],
-      },
-    ],
-  },
+  responseExample: { regions: [region] },
 } as const;
 
-export const regionRoutes = defineRoutes(common, {
-  listRegions: { endpoint: 'GET /api/cli/regions', summary: 'List regions', access: 'key' },
-  listRegionsInDashboard: {
-    endpoint: 'GET /api/dashboard/regions',
-    summary: 'List regions in the dashboard',
-    access: 'member',
-  },
+const updateRegionSchema = component('RegionUpdate', {
+  canaryMonitorIds: monitorIdList((given) =>
+    given === undefined ? 'is required' : 'must be an array of monitor ids',
+  )
+    .max(LIMITS.canaries, { error: `must contain at most ${LIMITS.canaries} monitors` })
+    .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
+    .meta({ uniqueItems: true })
+    .describe(
+      'Monitors that the region checks, best of different networks; replaced as a whole. Empty: the health of the region is `unknown`.',
+    ),
 });
+
+export const regionRoutes = defineRoutes(
+  { tag: 'Regions' },
+  {
+    listRegions: { ...list, endpoint: 'GET /api/cli/regions', summary: 'List regions', access: 'key' },
+    listRegionsInDashboard: {
+      ...list,
+      endpoint: 'GET /api/dashboard/regions',
+      summary: 'List regions in the dashboard',
+      access: 'member',
+    },
+    updateRegion: {
+      endpoint: 'PUT /api/dashboard/regions/:code',
+      summary: 'Set the canaries of a region',
+      description:
+        'Canaries show whether the region has a network. While none of them responds to a checker, its checks that fail below HTTP are inconclusive: they change no status and alert nobody. The canaries themselves count as always.',
+      access: 'member',
+      path: z.object({ code: z.string().regex(REGION_PATTERN).describe('The code of the region.') }),
+      body: updateRegionSchema,
+      bodyExample: { canaryMonitorIds: region.canaryMonitorIds },
+      response: z.strictObject({ region: regionSchema }),
+      responseExample: { region },
+    },
+  },
+);

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
-import { applyCheck, type CheckVerdict, type MonitorState, type RegionState } from './apply-check.ts';
+import {
+  applyCheck,
+  type CheckEffect,
+  type CheckVerdict,
+  type MonitorState,
+  type RegionState,
+} from './apply-check.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
@@ -143,6 +149,87 @@ describe('applyCheck', () => {
 });
 
 const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
+
+describe('the network of a region', () => {
+  const codes = ['eu', 'us', 'ap'] as const;
+  const time = fc.integer({ min: NOW - 3 * FRESH_FOR_MS, max: NOW });
+  const states = fc.tuple(
+    ...codes.map((code) =>
+      fc.record<RegionState>({
+        region: fc.constant(code),
+        consecutiveFailures: fc.nat(4),
+        recoveryPasses: fc.option(fc.nat(3)),
+        lastResultAt: fc.option(time),
+        since: time,
+        recentSlots: fc.uniqueArray(fc.integer({ min: NOW - 9, max: NOW }), { maxLength: 8 }),
+        lastLatencyMs: fc.constant(7),
+        lastErrorReason: fc.constant(null),
+        lastErrorDetail: fc.constant(null),
+      }),
+    ),
+  );
+  const monitors = fc.record<MonitorState>({
+    status: fc.constantFrom('PENDING', 'UP', 'DOWN', 'MAINTENANCE'),
+    probeRevision: fc.integer({ min: 1, max: 2 }),
+    failureThreshold: fc.integer({ min: 1, max: 4 }),
+    recoveryThreshold: fc.integer({ min: 1, max: 4 }),
+    intervalSeconds: fc.constant(60),
+    timeoutSeconds: fc.constant(10),
+  });
+  const checks = fc.record({
+    region: fc.constantFrom(...codes, 'elsewhere'),
+    slot: fc.option(fc.integer({ min: NOW - 9, max: NOW + 9 })),
+    urlOverride: fc.option(fc.constant('https://preview.example'), { freq: 9 }),
+  });
+  const always = (assertion: (conclusive: CheckEffect, given: Given) => void): void =>
+    fc.assert(
+      fc.property(monitors, states, checks, (rules, regions, fields) => {
+        const check = { ...down, ...fields };
+        assertion(applyCheck(rules, regions, check, NOW), {
+          check,
+          rules,
+          before: regions.find((state) => state.region === check.region),
+          apply: (network) => applyCheck(rules, regions, { ...check, network }, NOW),
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  interface Given {
+    readonly check: CheckVerdict;
+    readonly rules: MonitorState;
+    readonly before: RegionState | undefined;
+    readonly apply: (network: CheckVerdict['network']) => CheckEffect;
+  }
+  const regionOf = (effect: CheckEffect): RegionState | null =>
+    effect.kind === 'recorded' ? effect.region : null;
+
+  test('is awaited exactly by a result that counts and makes its region fail', () => {
+    const seen = new Set<string>();
+    always((conclusive, { rules, apply }) => {
+      const after = regionOf(conclusive);
+      const counts = after?.lastResultAt === NOW && after.lastErrorReason === down.errorReason;
+      const fails = counts && after.consecutiveFailures >= rules.failureThreshold;
+      const recovers =
+        counts && after.recoveryPasses !== null && after.recoveryPasses < rules.recoveryThreshold;
+      const expected: CheckEffect = fails || recovers ? { kind: 'unproven' } : conclusive;
+      expect(apply('unproven')).toEqual(expected);
+      seen.add(expected.kind);
+    });
+    expect(seen).toEqual(new Set(['recorded', 'duplicate', 'unproven']));
+  });
+
+  test('changes nothing but the remembered slots if no canary responded', () => {
+    always((conclusive, { before, apply }) => {
+      const after = regionOf(conclusive);
+      const region = before && after && { ...before, recentSlots: after.recentSlots };
+      expect(apply('isolated')).toEqual(
+        conclusive.kind === 'recorded'
+          ? { kind: 'recorded', region: region ?? null, awaited: [], status: null }
+          : conclusive,
+      );
+    });
+  });
+});
 
 describe('after a silence of all regions', () => {
   const silent = (code: string, consecutiveFailures: number): RegionState => ({

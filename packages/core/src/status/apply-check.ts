@@ -45,8 +45,9 @@ export interface CheckVerdict {
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped, and an `unproven` one is not recorded before its network is known. Otherwise: the new state of its region (null: unchanged), of other regions that it
- * changes, and the new status of the monitor (null: unchanged).
+ * The effect of one result. A `duplicate` is dropped. An `unproven` one would make its region fail, and must not be recorded before the
+ * network of the region is known. Otherwise: the new state of its region (null: unchanged), of other regions that it changes, and the new
+ * status of the monitor (null: unchanged).
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' | 'unproven' }
@@ -75,11 +76,7 @@ export function applyCheck(
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
-  if (check.revision < monitor.probeRevision) {
-    return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
-  }
-
-  if (check.network === 'isolated') {
+  if (check.revision < monitor.probeRevision || check.network === 'isolated') {
     return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 

@@ -67,6 +67,7 @@ describe('leaveMaintenance', () => {
       region: 'ap',
       latencyMs: 99,
       errorReason: 'HTTP_500',
+      errorDetail: null,
     });
     expect(leaveMaintenance(rules, 'DOWN', [passing], NOW).check).toEqual({
       region: 'eu',

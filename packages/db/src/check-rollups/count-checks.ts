@@ -25,7 +25,7 @@ export interface HoursRange {
 
 /**
  * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
- * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot without an event within 15 minutes is a gap as
+ * A check counts in the hour of its event, a gap in the hour of its slot. An inconclusive check is no gap, and counts only as such. A planned slot without an event within 15 minutes is a gap as
  * soon as its check can no longer start: one interval and 15 s after the slot, but at most 15 minutes.
  */
 export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: HoursRange): SQL {
@@ -39,13 +39,13 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
         count(*) filter (where not e.inconclusive) as checks,
         count(*) filter (where e.status = 'DOWN' and not e.inconclusive) as failures,
         count(*) filter (where e.inconclusive) as inconclusive,
-        count(e.first_byte_ms) as timed_checks,
-        ${forPhases((phase) => `sum(e.${phase}_ms) filter (where e.first_byte_ms is not null) as ${phase}_ms`)}
+        count(e.first_byte_ms) filter (where not e.inconclusive) as timed_checks,
+        ${forPhases((phase) => `sum(e.${phase}_ms) filter (where e.first_byte_ms is not null and not e.inconclusive) as ${phase}_ms`)}
       from events e where ${counted} group by 1, 2, 3),
     responded as (
       select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
         width_bucket(e.latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint as bucket, count(*)::int as count
-      from events e where ${counted} and e.status_code is not null and e.latency_ms > 0
+      from events e where ${counted} and not e.inconclusive and e.status_code is not null and e.latency_ms > 0
       group by 1, 2, 3, 4),
     latencies as (
       select monitor_id, region, hour,

@@ -53,6 +53,8 @@ export interface RegionUpdate {
   readonly monitorId: string;
   readonly state: RegionState;
   readonly certificateExpiresAt: Date | null;
+  /** When it was checked, epoch milliseconds; null: another region was. */
+  readonly checkedAt: number | null;
 }
 
 /** A result that becomes an event. */

@@ -86,7 +86,7 @@ export async function countRegionMonitors(
 }
 
 const watchedRegion = regionCount.extend({
-  /** Monitors whose last result, or else their assignment, is older than interval, timeout and 15 s: they are not being checked. */
+  /** Monitors whose last result, conclusive or not, or else their assignment, is older than interval, timeout and 15 s: they are not being checked. */
   overdue: z.number(),
 });
 export type WatchedRegion = Omit<z.output<typeof watchedRegion>, 'region'>;
@@ -95,7 +95,7 @@ export type WatchedRegion = Omit<z.output<typeof watchedRegion>, 'region'>;
 export async function watchRegions(db: Database, limit: number): Promise<Map<string, WatchedRegion>> {
   const rows = await query(db, watchedRegion)`
     select r.region, count(*)::int as monitors,
-      (count(*) filter (where coalesce(r.last_result_at, r.since)
+      (count(*) filter (where greatest(r.since, r.last_result_at, r.last_checked_at)
         < now() - make_interval(secs => m.interval_seconds + m.timeout_seconds + ${GRACE_MS / 1_000}::int)))::int as overdue
     from monitor_regions r join monitors m on m.id = r.monitor_id
     group by r.region order by monitors desc, r.region limit ${limit}`;

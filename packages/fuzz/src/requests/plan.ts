@@ -129,7 +129,10 @@ function queriesFor({ query }: Route): fc.Arbitrary<Query> {
 }
 
 function idsFor({ resource: kind, path }: Route): fc.Arbitrary<string> {
-  if (path !== undefined && kind === undefined) return mostly(referenceTo('externalId'), encodedText, oddId);
+  if (path !== undefined && kind === undefined) {
+    const usual = 'code' in path.shape ? oneOf('default eu-west-1') : referenceTo('externalId');
+    return mostly(usual, encodedText, oddId);
+  }
   if (kind === undefined) return fc.constant('');
   const upperCase = referenceTo(kind).map((reference) => `${reference}:upper`);
   return mostly(referenceTo(kind), upperCase, oddId);

@@ -84,7 +84,8 @@ async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Re
   const parameters = pattern
     .replace(':id', resource.id)
     .replace(':externalId', resource.marker)
-    .replace(':timestamp', RESPONSE_AT);
+    .replace(':timestamp', RESPONSE_AT)
+    .replace(':code', 'default');
   const path = parameters + (row.query?.(resource) ?? '');
   const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
   if (row.isEndless) return request.buffer(true).parse(readBeginning);

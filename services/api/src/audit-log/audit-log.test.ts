@@ -129,6 +129,20 @@ describe('an entry is written', () => {
     expect(history[2]?.changes).toEqual([from('endsAt', expect.any(String), expect.any(String))]);
   });
 
+  test('for the canaries of a region, if they change', async () => {
+    const { id } = await newMonitor(api);
+    const put = (canaryMonitorIds: string[]) =>
+      owner.put(`${D}/regions/default`).send({ canaryMonitorIds }).expect(200);
+    await put([id]);
+    await put([id]);
+    await put([]);
+    const updated = { action: 'region.updated', actor: user() };
+    expect(await historyOf('default')).toEqual([
+      { ...updated, changes: [from('canaryMonitorIds', [], [id])] },
+      { ...updated, changes: [from('canaryMonitorIds', [id], [])] },
+    ]);
+  });
+
   test('for a key, and for those that are revoked with their creator', async () => {
     const member = await newSignedInUser(api, { role: 'member' });
     const { body } = await member.agent

@@ -39,12 +39,15 @@ describe('create', () => {
       body: null,
       assertions: null,
       failureThreshold: 1,
+      retryInterval: null,
+      recoveryThreshold: 1,
       regions: [],
       runbookUrl: null,
       externalId: null,
       source: null,
       status: 'PENDING',
       statusSince: expect.any(String),
+      errorDetail: null,
       lastCheckedAt: null,
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
@@ -65,6 +68,7 @@ describe('create', () => {
 
   test('treats null as absent for fields that it clears', async () => {
     const nulls = {
+      retryInterval: null,
       headers: null,
       body: null,
       assertions: null,
@@ -76,9 +80,23 @@ describe('create', () => {
   });
 
   test('accepts the minimum and the maximum', async () => {
-    const edge = { interval: 5, timeout: 60, failureThreshold: 100, name: 'a'.repeat(255) };
+    const edge = {
+      interval: 5,
+      timeout: 60,
+      failureThreshold: 100,
+      retryInterval: 5,
+      recoveryThreshold: 100,
+      name: 'a'.repeat(255),
+    };
     expect(await newMonitor(api, edge)).toMatchObject(edge);
-    const other = { interval: 86_400, timeout: 1, failureThreshold: 1, body: 'a'.repeat(65_536) };
+    const other = {
+      interval: 86_400,
+      timeout: 1,
+      failureThreshold: 1,
+      retryInterval: 3_600,
+      recoveryThreshold: 1,
+      body: 'a'.repeat(65_536),
+    };
     expect(await newMonitor(api, other)).toMatchObject(other);
   });
 

@@ -49,6 +49,8 @@ describe('list events', () => {
       statusCode: 200,
       errorReason: null,
       errorDetail: null,
+      inconclusive: false,
+      hasResponse: false,
       region: 'default',
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       source: 'schedule',

@@ -1,7 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { regionSchema } from '@tocsin/contracts/regions/routes';
+import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import { type Region, regionSchema } from '@tocsin/contracts/regions/routes';
+import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
+import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
@@ -9,6 +13,7 @@ import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { RegionLoads } from './region-loads.ts';
 
 const REGIONS = '/api/dashboard/regions';
+const UNKNOWN = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
 const logger = createSilentLogger();
 const loads: Record<string, RegionLoad> = {
   default: { workers: 2, waiting: 3, lagMs: 4_900 },
@@ -45,10 +50,11 @@ describe('regions', () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
     const { regions } = body as { regions: unknown[] };
+    const noCanaries = { monitors: 1, health: 'unknown', since: null, canaryMonitorIds: [] };
     expect(regions.map((region) => regionSchema.parse(region))).toEqual([
-      { region: 'dead', workers: null, waiting: null, lagSeconds: null, monitors: 1, served: null },
-      { region: 'default', workers: 2, waiting: 3, lagSeconds: 4, monitors: 1, served: true },
-      { region: 'empty', workers: 0, waiting: 0, lagSeconds: 0, monitors: 1, served: false },
+      { region: 'dead', workers: null, waiting: null, lagSeconds: null, served: null, ...noCanaries },
+      { region: 'default', workers: 2, waiting: 3, lagSeconds: 4, served: true, ...noCanaries },
+      { region: 'empty', workers: 0, waiting: 0, lagSeconds: 0, served: false, ...noCanaries },
     ]);
   });
 
@@ -63,6 +69,53 @@ describe('regions', () => {
     expect((body as { regions: { monitors: number }[] }).regions.map(({ monitors }) => monitors)).toEqual([
       0, 0, 0,
     ]);
+  });
+
+  test('have the canaries that a member sets, and show whether they respond', async () => {
+    const [{ id }, other] = [await newMonitor(api), await newMonitor(api)];
+    const set = (canaryMonitorIds: unknown): supertest.Test =>
+      member.put(`${REGIONS}/default`).send({ canaryMonitorIds });
+    const shown = async (): Promise<Region | undefined> => {
+      const { body } = await api.as(api.account.readKey).get('/api/cli/regions');
+      return (body as { regions: Region[] }).regions.find(({ region }) => region === 'default');
+    };
+    const canaryMonitorIds = [id, other.id];
+    const { status, body } = await set([other.id, id.toUpperCase()]);
+    expect([status, body]).toEqual([200, { region: await shown() }]);
+    expect(await shown()).toMatchObject({ health: 'connected', since: null, canaryMonitorIds, workers: 2 });
+    const isolation = { accountId: api.account.id, region: 'default', checkerId: randomUUID(), ageMs: 0 };
+    await renewIsolation(api.context.db, isolation);
+    expect(await shown()).toMatchObject({ health: 'isolated', since: expect.any(String), canaryMonitorIds });
+    await endIsolation(api.context.db, isolation);
+    expect(await shown()).toMatchObject({ health: 'connected', since: null });
+    const { body: log } = await member.get('/api/dashboard/audit-log?action=region.updated');
+    expect((log as { entries: AuditEntry[] }).entries).toMatchObject([
+      { actor: { type: 'user' }, target: { type: 'region', id: 'default' }, requestId: expect.any(String) },
+    ]);
+    await set([]);
+    expect(await shown()).toMatchObject({ health: 'unknown', canaryMonitorIds: [] });
+  });
+
+  test.each<[string, unknown, string, string]>([
+    ['no list', undefined, 'canaryMonitorIds', 'is required'],
+    ['null', null, 'canaryMonitorIds', 'must be an array of monitor ids'],
+    ['a text that is no id', ['x'], 'canaryMonitorIds.0', 'must be the id of a monitor'],
+    ['the same monitor twice', [UNKNOWN, UNKNOWN], 'canaryMonitorIds', 'must not contain a monitor twice'],
+    [
+      'eleven monitors',
+      Array.from({ length: 11 }, () => randomUUID()),
+      'canaryMonitorIds',
+      'must contain at most 10 monitors',
+    ],
+    ['an unknown monitor', [UNKNOWN], 'canaryMonitorIds.0', 'is not a monitor of this account'],
+  ])('refuse %s as canaries', async (_, canaryMonitorIds, path, message) => {
+    const { status, body } = await member.put(`${REGIONS}/default`).send({ canaryMonitorIds });
+    expect([status, (body as { errors: unknown }).errors]).toEqual([400, [{ path, message }]]);
+  });
+
+  test.each(['elsewhere', 'DEFAULT', '%00'])('are not found by the unknown code %s', async (code) => {
+    const { status } = await member.put(`${REGIONS}/${code}`).send({ canaryMonitorIds: [] });
+    expect(status).toBe(404);
   });
 
   test('are read once in five seconds, even if the queue does not respond', async () => {

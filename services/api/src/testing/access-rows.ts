@@ -189,6 +189,11 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
   'GET /api/cli/regions': { kind: 'monitor' },
   [`GET ${D}/regions`]: { kind: 'monitor' },
+  [`PUT ${D}/regions/:code`]: {
+    kind: 'monitor',
+    body: ({ id }) => ({ canaryMonitorIds: [id] }),
+    statusForOther: 400,
+  },
   'GET /api/cli/maintenance-windows': { kind: 'maintenanceWindow' },
   'POST /api/cli/maintenance-windows': {
     kind: 'monitor',

@@ -36,6 +36,7 @@ import { api } from '../api/request.ts';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
+import { IsolatedRegionsBanner } from '../regions/isolated-regions-banner.tsx';
 import { useMe } from '../session/session.ts';
 import classes from './shell.module.css';
 
@@ -100,6 +101,7 @@ export function Shell(): ReactNode {
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
           <NotLiveBanner />
+          <IsolatedRegionsBanner />
           <Outlet />
         </AppShell.Main>
       </AppShell>

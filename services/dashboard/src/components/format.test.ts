@@ -22,12 +22,14 @@ test.each([
 });
 
 test.each([
-  ['TIMEOUT', 'Timed out'],
-  ['HTTP_503', 'HTTP 503'],
-  ['UNKNOWN_ERROR', 'Check failed'],
-  [null, 'Unknown cause'],
-] as const)('describes %s as "%s"', (cause, text) => {
-  expect(describeCause(cause)).toBe(text);
+  ['UNKNOWN_ERROR', 'the certificate expired 3 days ago', 'The certificate expired 3 days ago'],
+  ['HTTP_503', 'expected status 200, got 503', 'Expected status 200, got 503'],
+  ['TIMEOUT', null, 'Timed out'],
+  ['HTTP_503', null, 'The status code was 503'],
+  ['UNKNOWN_ERROR', '', 'Failed without a recorded cause'],
+  [null, null, 'No cause recorded'],
+] as const)('describes %s with the detail %j as "%s"', (cause, detail, text) => {
+  expect(describeCause(cause, detail)).toBe(text);
 });
 
 test.each([

@@ -66,18 +66,20 @@ export function formatLatency(ms: number): string {
   return `${seconds.toFixed(seconds < 10 ? 2 : 1).replace(/\.?0+$/, '')} s`;
 }
 
+/** For results without a detail. */
 const CAUSES = {
   TIMEOUT: 'Timed out',
   DNS_ERROR: 'Host not found',
   CONNECTION_REFUSED: 'Connection refused',
-  UNKNOWN_ERROR: 'Check failed',
+  UNKNOWN_ERROR: 'Failed without a recorded cause',
 } satisfies Record<Exclude<ErrorReason, `HTTP_${number}`>, string>;
 
-/** Describes why a check failed. An unknown reason is shown as its API code. */
-export function describeCause(cause: string | null): string {
-  if (cause === null) return 'Unknown cause';
+/** Describes why a check failed, as a sentence without a period. @param detail the `errorDetail` of the API, which says more */
+export function describeCause(cause: string | null, detail: string | null): string {
+  if (detail !== null && detail !== '') return detail.charAt(0).toUpperCase() + detail.slice(1);
+  if (cause === null) return 'No cause recorded';
   const causes: Readonly<Record<string, string>> = CAUSES;
-  return causes[cause] ?? cause.replace(/^HTTP_(\d+)$/, 'HTTP $1');
+  return causes[cause] ?? cause.replace(/^HTTP_(\d+)$/, 'The status code was $1');
 }
 
 /** Formats a number as `2,880`. */

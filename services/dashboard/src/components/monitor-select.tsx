@@ -1,6 +1,7 @@
 import { Button, Combobox, Group, Skeleton, Text, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch, IconSquare, IconSquareCheckFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
@@ -16,10 +17,27 @@ interface MonitorSelectProps {
   readonly value?: readonly string[];
   readonly onChange: (ids: string[]) => void;
   readonly error?: ReactNode;
+  readonly label?: string;
+  readonly description?: string;
+  /** Which monitors are listed. It must not change. @default all */
+  readonly isListed?: (monitor: Monitor) => boolean;
+  /** How many can be selected at most. */
+  readonly max?: number;
 }
 
+const ALL = (): boolean => true;
+
 /** Selects any number of the account's monitors. Typing searches; arrow keys and Enter, or a click, select. */
-export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectProps): ReactNode {
+export function MonitorSelect(props: MonitorSelectProps): ReactNode {
+  const {
+    value = NONE,
+    onChange,
+    error,
+    label = 'Monitors',
+    description,
+    isListed = ALL,
+    max = Infinity,
+  } = props;
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });
@@ -27,9 +45,13 @@ export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectPr
   const selected = useMemo(() => new Set(value), [value]);
   // Monitors that were selected when the list opened come first. Nothing moves under the pointer afterwards.
   const [first] = useState(selected);
-  const sorted = useMemo(() => sortMonitors(query.data ?? [], first), [query.data, first]);
+  const sorted = useMemo(
+    () => sortMonitors((query.data ?? []).filter(isListed), first),
+    [query.data, isListed, first],
+  );
   const found = useMemo(() => filterMonitors(sorted, search), [sorted, search]);
   const hasMatches = found.length > 0;
+  const withFound = [...new Set([...value, ...found.map(({ id }) => id)])];
   useEffect(() => {
     // Enter selects the first match.
     if (search !== '' && hasMatches) selectFirstOption();
@@ -50,7 +72,8 @@ export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectPr
       <Combobox store={combobox} onOptionSubmit={toggle}>
         <Combobox.EventsTarget>
           <TextInput
-            label="Monitors"
+            label={label}
+            description={description}
             error={error}
             placeholder="Search by name or URL"
             leftSection={<IconSearch size={16} aria-hidden />}
@@ -61,14 +84,15 @@ export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectPr
         </Combobox.EventsTarget>
         <Group justify="space-between" my={4} mih={30} gap="xs">
           <Text size="xs" c="var(--text-quiet)" role="status" className="tabular">
-            {value.length} selected{search !== '' && `, ${found.length} found`}
+            {value.length} {max < Infinity && `of at most ${max} `}selected
+            {search !== '' && `, ${found.length} found`}
           </Text>
           <Group gap={4}>
             <Button
               size="compact-xs"
               variant="subtle"
-              disabled={found.length === 0}
-              onClick={() => onChange([...new Set([...value, ...found.map(({ id }) => id)])])}
+              disabled={!hasMatches || withFound.length > max}
+              onClick={() => onChange(withFound)}
             >
               {search === '' ? 'Select all' : 'Select matches'}
             </Button>
@@ -86,7 +110,7 @@ export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectPr
         <Loaded query={query} pending={<Skeleton height={220} />}>
           {() => (
             <Combobox.Options
-              aria-label="Monitors"
+              aria-label={label}
               aria-multiselectable
               // It scrolls, so it must be reachable by keyboard.
               tabIndex={0}

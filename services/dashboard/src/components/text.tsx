@@ -4,6 +4,7 @@ import {
   IconCircleCheckFilled,
   IconClockPause,
   IconExternalLink,
+  IconHelpHexagon,
   IconProgress,
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
@@ -118,4 +119,15 @@ const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
 
 export function StatusBadge({ status }: { readonly status: MonitorStatus | CheckStatus }): ReactNode {
   return <StateBadge look={LOOKS[status]} />;
+}
+
+const INCONCLUSIVE: StateLook = { label: 'Inconclusive', icon: IconHelpHexagon, tone: 'quiet' };
+
+interface CheckBadgeProps {
+  readonly check: { readonly status: CheckStatus; readonly inconclusive: boolean };
+}
+
+/** The result of a check. An inconclusive one is neither up nor down. */
+export function CheckBadge({ check: { status, inconclusive } }: CheckBadgeProps): ReactNode {
+  return <StateBadge look={inconclusive ? INCONCLUSIVE : LOOKS[status]} />;
 }

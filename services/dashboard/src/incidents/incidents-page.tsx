@@ -222,7 +222,7 @@ function ResolvedIncident({ incident }: { readonly incident: Incident }): ReactN
 }
 
 function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNode {
-  const { monitorId, monitorName, cause, region, resolvedAt } = incident;
+  const { monitorId, monitorName, cause, errorDetail, region, resolvedAt } = incident;
   return (
     <div className={classes['what']}>
       <TextLink
@@ -233,7 +233,7 @@ function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNo
         {monitorName}
       </TextLink>
       <Quiet>
-        {describeCause(cause)} · {region}
+        {describeCause(cause, errorDetail)} · {region}
       </Quiet>
     </div>
   );

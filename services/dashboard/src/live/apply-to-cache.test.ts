@@ -3,15 +3,18 @@ import { QueryClient } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorQuery, monitorsQuery } from '../monitors/queries.ts';
+import { regionsQuery } from '../regions/regions.ts';
 import { applyToCache, throttleRefresh, updateMonitors } from './apply-to-cache.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
 const EARLY = '2026-03-01T12:00:00.000Z';
 const LATE = '2026-03-01T12:05:00.000Z';
 const LATER = '2026-03-01T12:10:00.000Z';
+const LATEST = '2026-03-01T12:15:00.000Z';
+const DOWN = { status: 'DOWN', errorDetail: 'connection refused', timestamp: LATER } as const;
 
 function monitorOf(id: string): Monitor {
-  return { id, status: 'UP', statusSince: LATE, lastCheckedAt: LATE } as Monitor;
+  return { id, status: 'UP', statusSince: LATE, errorDetail: null, lastCheckedAt: LATE } as Monitor;
 }
 
 function batchOf(batch: {
@@ -68,18 +71,45 @@ test('updates only the monitors of the batch', () => {
     monitors,
     batchOf({
       checks: [{ monitorId: 'b', timestamp: LATER }],
-      statusChanges: [{ monitorId: 'c', status: 'DOWN', timestamp: LATER }],
+      statusChanges: [{ monitorId: 'c', ...DOWN }],
     }),
   );
   expect(a).toBe(monitors[0]);
   expect(b).toEqual({ ...monitorOf('b'), lastCheckedAt: LATER });
-  expect(c).toEqual({ ...monitorOf('c'), status: 'DOWN', statusSince: LATER });
+  expect(c).toEqual({
+    ...monitorOf('c'),
+    status: 'DOWN',
+    statusSince: LATER,
+    errorDetail: 'connection refused',
+  });
+});
+
+test('a recovery removes the cause of the outage', () => {
+  const [down] = updateMonitors([monitorOf('a')], batchOf({ statusChanges: [{ monitorId: 'a', ...DOWN }] }));
+  expect(down?.errorDetail).toBe('connection refused');
+  const up = { monitorId: 'a', status: 'UP', errorDetail: null, timestamp: LATER } as const;
+  const [recovered] = updateMonitors(down ? [down] : [], batchOf({ statusChanges: [up] }));
+  expect(recovered).toMatchObject({ status: 'UP', errorDetail: null });
+});
+
+test('an inconclusive check leaves the monitor as it is and reloads the regions', () => {
+  jest.useFakeTimers();
+  const { queryClient, deliver } = newCache(1_000);
+  const { queryKey } = regionsQuery;
+  queryClient.setQueryData(queryKey, []);
+  deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER, inconclusive: false }] }));
+  jest.advanceTimersByTime(10_000);
+  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(false);
+  deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATEST, inconclusive: true }] }));
+  expect(queryClient.getQueryData(monitorsQuery.queryKey)?.[0]?.lastCheckedAt).toBe(LATER);
+  jest.advanceTimersByTime(10_000);
+  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
 });
 
 test('ignores replayed records that are older than the list', () => {
   const old = batchOf({
     checks: [{ monitorId: 'a', timestamp: EARLY }],
-    statusChanges: [{ monitorId: 'a', status: 'DOWN', timestamp: EARLY }],
+    statusChanges: [{ monitorId: 'a', ...DOWN, timestamp: EARLY }],
   });
   expect(updateMonitors([monitorOf('a')], old)).toEqual([monitorOf('a')]);
 });

@@ -3,11 +3,14 @@ import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { addRecentCheck } from '../monitors/list/recent-checks-query.ts';
 import { eventTailQuery, monitorQuery, monitorsQuery } from '../monitors/queries.ts';
+import { regionsQuery } from '../regions/regions.ts';
 import { addToList } from './live-query.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
 /** In a large outage, changes arrive four times a second for minutes. */
 const REFRESH_EVERY_MS = 1_500;
+/** The api caches the regions for this time. */
+const REFRESH_REGIONS_EVERY_MS = 5_000;
 
 /** The latest records of the stream for each monitor. */
 interface Latest {
@@ -22,10 +25,12 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
   const incidents = throttleRefresh(queryClient, ['incidents'], REFRESH_EVERY_MS);
   const monitors = throttleRefresh(queryClient, monitorsQuery.queryKey, REFRESH_EVERY_MS);
   const windows = throttleRefresh(queryClient, ['maintenance-windows'], REFRESH_EVERY_MS);
+  const regions = throttleRefresh(queryClient, regionsQuery.queryKey, REFRESH_REGIONS_EVERY_MS);
   const stops = [
     incidents.stop,
     monitors.stop,
     windows.stop,
+    regions.stop,
     keepLoadedListsLive(queryClient, latest, reloadedFor),
     stream.onState(() => {
       if (stream.state !== 'live') return;
@@ -52,6 +57,8 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
       for (const { monitorId } of [...batch.checks, ...batch.statusChanges])
         updateMonitor(queryClient, monitorId, batch);
       if (updateList(queryClient, batch, reloadedFor)) monitors.request();
+      // The region has probably lost its network.
+      if (batch.checks.some(({ inconclusive }) => inconclusive)) regions.request();
       if (batch.statusChanges.length === 0) return;
       incidents.request();
       if (batch.statusChanges.some(isOfMaintenance)) windows.request();
@@ -126,8 +133,10 @@ function updateList(queryClient: QueryClient, batch: LiveBatch, reloadedFor: Set
 /** Applies a batch to a list. Unchanged monitors stay the same objects. */
 export function updateMonitors(monitors: readonly Monitor[], batch: LiveBatch): Monitor[] {
   const checkedAt = new Map(
-    // A triggered check of another URL does not count for the monitor.
-    batch.checks.filter(({ url }) => url === null).map(({ monitorId, timestamp }) => [monitorId, timestamp]),
+    // A triggered check of another URL and an inconclusive one do not count for the monitor.
+    batch.checks
+      .filter(({ url, inconclusive }) => url === null && !inconclusive)
+      .map(({ monitorId, timestamp }) => [monitorId, timestamp]),
   );
   const changes = new Map(batch.statusChanges.map((change) => [change.monitorId, change]));
   return monitors.map((monitor) => {
@@ -135,7 +144,8 @@ export function updateMonitors(monitors: readonly Monitor[], batch: LiveBatch): 
     const change = changes.get(monitor.id);
     if (lastCheckedAt === monitor.lastCheckedAt && change === undefined) return monitor;
     if (change === undefined || change.timestamp < monitor.statusSince) return { ...monitor, lastCheckedAt };
-    return { ...monitor, lastCheckedAt, status: change.status, statusSince: change.timestamp };
+    const { status, timestamp: statusSince, errorDetail } = change;
+    return { ...monitor, lastCheckedAt, status, statusSince, errorDetail };
   });
 }
 

@@ -15,6 +15,7 @@ import { DataTable } from '../components/data-table.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { StateBadge, type StateLook, TextLink } from '../components/text.tsx';
 import { useDefaultRegion } from '../session/session.ts';
+import { Canaries, Network, NoCanariesNotice } from './canaries.tsx';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
 
 const LOOKS: Readonly<Record<RegionState, StateLook>> = {
@@ -37,6 +38,7 @@ export function RegionsPage(): ReactNode {
       <Loaded query={query} pending={<Placeholder heights={[200]} />}>
         {(regions) => (
           <>
+            {regions.every(({ canaryMonitorIds }) => canaryMonitorIds.length === 0) && <NoCanariesNotice />}
             <UnservedAlert regions={regions.filter((region) => regionState(region) === 'unserved')} />
             <Panel>
               <DataTable
@@ -48,6 +50,8 @@ export function RegionsPage(): ReactNode {
                     <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
                   ),
                   State: (region) => <StateBadge look={LOOKS[regionState(region)]} />,
+                  Network: (region) => <Network region={region} />,
+                  Canaries: (region) => <Canaries region={region} />,
                   Checkers: ({ workers }) => workers ?? '–',
                   Monitors: ({ region, monitors }) => (
                     <TextLink to="/" search={{ region }} size="sm">

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/routes';
-import { byUrgency, regionState } from './regions.ts';
+import { byUrgency, isolatedRegions, regionState } from './regions.ts';
 
 const serving: Region = {
   region: 'eu',
@@ -27,4 +27,16 @@ test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
 test('byUrgency puts regions that need attention first', () => {
   const regions = [serving, { ...serving, region: 'us', served: false }, { ...serving, region: 'ap' }];
   expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
+});
+
+test('an isolated region comes first', () => {
+  const isolated: Region = {
+    ...serving,
+    region: 'us',
+    health: 'isolated',
+    since: '2026-03-01T03:12:00.000Z',
+  };
+  const regions = [serving, { ...serving, region: 'ap', served: false }, isolated];
+  expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
+  expect(isolatedRegions(regions)).toEqual([{ region: 'us', since: '2026-03-01T03:12:00.000Z' }]);
 });

@@ -25,13 +25,28 @@ export function regionState({ served, lagSeconds, monitors }: Region): RegionSta
 
 /** The regions that need attention first, then by code. */
 export function byUrgency(regions: readonly Region[]): Region[] {
-  return regions.toSorted(
-    (a, b) =>
-      URGENCY.indexOf(regionState(a)) - URGENCY.indexOf(regionState(b)) || a.region.localeCompare(b.region),
-  );
+  return regions.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.region.localeCompare(b.region));
+}
+
+/** The lowest comes first. */
+function urgencyOf(region: Region): number {
+  return region.health === 'isolated' ? -1 : URGENCY.indexOf(regionState(region));
 }
 
 /** Such as `eu-west (default)`; the region `default` needs no label. */
 export function labelDefaultRegion(region: string): string {
   return region === 'default' ? region : `${region} (default)`;
+}
+
+interface IsolatedRegion {
+  readonly region: string;
+  /** ISO 8601. */
+  readonly since: string;
+}
+
+/** The regions without a network, by code. */
+export function isolatedRegions(regions: readonly Region[]): IsolatedRegion[] {
+  return regions.flatMap(({ region, health, since }) =>
+    health === 'isolated' && since !== null ? [{ region, since }] : [],
+  );
 }

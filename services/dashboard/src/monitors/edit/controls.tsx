@@ -21,7 +21,7 @@ import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { type Field, type FieldPath, FIELDS } from '../fields/fields.tsx';
 import classes from './controls.module.css';
-import type { MonitorForm } from './form-values.ts';
+import { type MonitorForm, retryNote } from './form-values.ts';
 
 interface ControlProps {
   readonly form: MonitorForm;
@@ -67,6 +67,7 @@ const CONTROLS: Readonly<Record<Field['control'], (props: ControlProps) => React
   ),
   number: WholeNumber,
   interval: Interval,
+  retryInterval: RetryInterval,
   method: Method,
   headers: Headers,
   body: Body,
@@ -117,6 +118,18 @@ function Interval(props: ControlProps): ReactNode {
           );
         })}
       </Group>
+    </>
+  );
+}
+
+function RetryInterval(props: ControlProps): ReactNode {
+  const note = retryNote(props.form.values);
+  return (
+    <>
+      <WholeNumber {...props} />
+      <Text size="xs" c="var(--text-quiet)" mt={4} role="status">
+        {note}
+      </Text>
     </>
   );
 }

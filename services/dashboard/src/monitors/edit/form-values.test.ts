@@ -6,6 +6,7 @@ import {
   findErrors,
   type HeaderRow,
   type MonitorFormValues,
+  retryNote,
   toBody,
   toValues,
 } from './form-values.ts';
@@ -73,6 +74,7 @@ describe('the form of a monitor', () => {
         bodyContains: '',
         bodyNotContains: '',
       },
+      retryInterval: '',
       runbookUrl: ' ',
       externalId: '',
       source: '\t',
@@ -82,6 +84,7 @@ describe('the form of a monitor', () => {
       body: null,
       regions: [],
       assertions: null,
+      retryInterval: null,
       runbookUrl: null,
       externalId: null,
       source: null,
@@ -101,6 +104,16 @@ describe('the form of a monitor', () => {
     expect(bodyOf({ method: 'GET', body: 'typed before' }, null)).toMatchObject({ body: null });
     expect(bodyOf({ method: 'PUT', body: 'typed' })).toMatchObject({ body: 'typed' });
   });
+});
+
+test.each([
+  [{ interval: 60, failureThreshold: 3, retryInterval: 10 }, null],
+  [{ interval: 60, failureThreshold: 1, retryInterval: '' }, null],
+  [{ interval: 60, failureThreshold: 1, retryInterval: 10 }, /first failure counts/],
+  [{ interval: 60, failureThreshold: 3, retryInterval: 60 }, /not shorter than the interval/],
+  [{ interval: '', failureThreshold: 3, retryInterval: 60 }, null],
+])('retryNote says when a retry interval has no effect: %j', (values, note) => {
+  expect(retryNote(values) ?? '').toMatch(note ?? /^$/);
 });
 
 describe('changedFields', () => {

@@ -117,6 +117,18 @@ export function toFormField({ path, message }: FieldError, values: MonitorFormVa
   return { path: `headers.${row.index}.${isOfValue ? 'value' : 'name'}`, message };
 }
 
+/** Why the retry interval has no effect; null if it has one or is not set. */
+export function retryNote(
+  values: Pick<MonitorFormValues, 'interval' | 'retryInterval' | 'failureThreshold'>,
+): string | null {
+  const { interval, retryInterval, failureThreshold } = values;
+  if (typeof retryInterval !== 'number') return null;
+  if (failureThreshold === 1) return 'Not used: with a failure threshold of 1, the first failure counts.';
+  return typeof interval === 'number' && retryInterval >= interval
+    ? 'Not used: it is not shorter than the interval.'
+    : null;
+}
+
 /** A request body cannot contain the same header twice. */
 function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
   const rows = filledRows(headers);

@@ -25,6 +25,7 @@ export interface Field {
     | 'headers'
     | 'body'
     | 'interval'
+    | 'retryInterval'
     | 'regions'
     | 'labels';
   /** Whether it takes the width of two fields. */
@@ -133,20 +134,22 @@ const ASSERTIONS = {
       count === 1 ? '1 failure' : `${count} consecutive failures`,
   },
   retryInterval: {
-    label: 'Retry interval (seconds)',
-    help: 'Time until the next check while a region fails but has not reached the failure threshold.',
-    control: 'number',
+    label: 'Retry interval',
+    unit: 'seconds',
+    help: 'Checks again sooner after a failure.',
+    control: 'retryInterval',
+    placeholder: 'None',
     limits: LIMITS.retryIntervalSeconds,
-    Value: ({ monitor: { retryInterval: seconds } }) => (seconds === null ? 'None' : `${seconds} s`),
+    Value: ({ monitor: { retryInterval } }) => (retryInterval === null ? 'None' : formatSpan(retryInterval)),
   },
   recoveryThreshold: {
     label: 'Recovery threshold',
-    help: 'Consecutive passing checks until a failing region counts as recovered.',
+    help: 'Consecutive passes until a region recovers.',
     control: 'number',
     limits: LIMITS.recoveryThreshold,
     required: true,
     Value: ({ monitor: { recoveryThreshold: count } }) =>
-      count === 1 ? '1 passing check' : `${count} consecutive passing checks`,
+      count === 1 ? '1 pass' : `${count} consecutive passes`,
   },
   'assertions.bodyContains': {
     label: 'Body contains',

@@ -24,14 +24,15 @@ interface ChecksProps {
 
 const NO_CHECKS: readonly RecentCheck[] = [];
 
-/** The latest checks as bars. The bar of a failed check is red and taller. */
+/** The latest checks as bars. The bar of a failed check is red and taller, that of an inconclusive one gray and dashed. */
 export function CheckBars({ checks }: ChecksProps): ReactNode {
-  const { none, up, down } = useMemo(() => drawBars(checks ?? NO_CHECKS), [checks]);
+  const { none, up, down, inconclusive } = useMemo(() => drawBars(checks ?? NO_CHECKS), [checks]);
   return (
     <Drawing kind="bars" label={checks && describePassed(checks)}>
       <path d={none} className={classes['none']} />
       <path d={up} className={classes['up']} />
       <path d={down} className={classes['down']} />
+      <path d={inconclusive} className={classes['inconclusive']} />
     </Drawing>
   );
 }

@@ -1,7 +1,7 @@
 import { VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
-import { formatLatency } from '../../components/format.ts';
+import { describeCause, formatLatency } from '../../components/format.ts';
 import { StatusBadge, Time } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -13,7 +13,7 @@ import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
 /** In pixels, without and with a line of labels. Must match monitor-table.module.css. */
-export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 102] } as const;
+export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 116] } as const;
 const MAX_LABELS = 2;
 
 const COLUMNS = [
@@ -111,7 +111,8 @@ const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
   const { id, index, defaultRegion, search, isSelected, onSelect } = props;
   const monitor = useMonitor(id);
   if (monitor === undefined) return null;
-  const { name, url, status, statusSince, lastCheckedAt, labels } = monitor;
+  const { name, url, status, statusSince, lastCheckedAt, labels, errorDetail } = monitor;
+  const cause = status === 'DOWN' && errorDetail !== null ? describeCause(null, errorDetail) : null;
   const regions = regionsOf(monitor, defaultRegion);
   return (
     <tr aria-rowindex={index + 2} className={classes['row']} data-status={status}>
@@ -136,11 +137,15 @@ const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
           to="/monitors/$monitorId"
           params={{ monitorId: id }}
           className={classes['link']}
-          title={`${name} · ${url}`}
+          title={[name, url, ...(cause === null ? [] : [cause])].join(' · ')}
         >
           {name}
         </Link>
-        <div className={classes['quiet']}>{url}</div>
+        {cause === null ? (
+          <div className={classes['quiet']}>{url}</div>
+        ) : (
+          <div className={classes['cause']}>{cause}</div>
+        )}
         {Object.keys(labels).length > 0 && (
           <div className={classes['labels']}>
             <LabelChips labels={labels} search={search} max={MAX_LABELS} />

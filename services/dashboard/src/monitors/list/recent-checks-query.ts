@@ -53,7 +53,8 @@ export const recentChecksQuery = (monitorId: string, load: LoadOne = loadChecks)
 
 /** Adds a check of the live stream, unless it is a triggered check of another URL, which does not count for the monitor. */
 export function addRecentCheck(queryClient: QueryClient, event: Event): void {
-  const { monitorId, url, timestamp, status, latency, region } = event;
+  const { monitorId, url, timestamp, status, inconclusive, latency, region } = event;
   if (url !== null) return;
-  addToList(queryClient, recentChecksQuery(monitorId).queryKey, [{ timestamp, status, latency, region }]);
+  const check = { timestamp, status, inconclusive, latency, region };
+  addToList(queryClient, recentChecksQuery(monitorId).queryKey, [check]);
 }

@@ -19,6 +19,7 @@ function checkOf(second: number, fields: Partial<RecentCheck> = {}): RecentCheck
 }
 
 const failed = { status: 'DOWN', latency: 0 } as const;
+const inconclusive = { status: 'DOWN', inconclusive: true, latency: 900 } as const;
 
 describe('mergeChecks', () => {
   test('sorts by time without duplicates', () => {
@@ -48,6 +49,13 @@ test.each([
     90,
   ],
   [[checkOf(1, failed)], '0 of 1 check passed', 'No latency yet', null],
+  [
+    [checkOf(1), checkOf(2, inconclusive), checkOf(3, inconclusive)],
+    '1 of 1 check passed, 2 inconclusive',
+    'Latency 100 ms',
+    100,
+  ],
+  [[checkOf(1, inconclusive)], '1 inconclusive check', 'No latency yet', null],
 ])('describes and measures checks: case %#', (checks, passed, latencies, latest) => {
   expect(describePassed(checks)).toBe(passed);
   expect(describeLatencies(checks)).toBe(latencies);
@@ -64,6 +72,14 @@ describe('drawBars', () => {
   });
 });
 
+test('drawBars draws an inconclusive check as three dashes, neither up nor down', () => {
+  expect(drawBars([checkOf(1, inconclusive)])).toMatchObject({
+    up: '',
+    down: '',
+    inconclusive: 'M145 6h3v4h-3zM145 12h3v4h-3zM145 18h3v4h-3z',
+  });
+});
+
 describe('drawSparkline', () => {
   test('goes from 0 at the bottom to the highest at the top, and ends at the right', () => {
     const checks = [checkOf(1, { latency: 0 }), checkOf(2, { latency: 50 }), checkOf(3, { latency: 200 })];
@@ -75,13 +91,18 @@ describe('drawSparkline', () => {
     expect(path.match(/[ML]/g)).toEqual(['M', 'M', 'L']);
   });
 
+  test('is interrupted by an inconclusive check, whose latency does not count', () => {
+    const checks = [checkOf(1), checkOf(2, inconclusive), checkOf(3)];
+    expect(drawSparkline(checks)).toBe('M137.8 1h.01M148 1h.01');
+  });
+
   test('is empty without checks', () => {
     expect(drawSparkline([])).toBe('');
     expect(drawSparkline([checkOf(1, failed)])).toBe('');
   });
 });
 
-type LiveCheck = Pick<Event, 'monitorId' | 'status' | 'latency' | 'url'>;
+type LiveCheck = Pick<Event, 'monitorId' | 'status' | 'latency' | 'url'> & Partial<Event>;
 const liveEvents = (checks: LiveCheck[]): Event[] => checks as Event[];
 const signal = new AbortController().signal;
 
@@ -104,6 +125,7 @@ test('prefers live latencies to loaded ones and skips checks without a response'
       { monitorId: 'a', status: 'UP', latency: 7, url: null },
       { monitorId: 'b', status: 'UP', latency: 8, url: 'https://preview.example' },
       { monitorId: 'b', status: 'DOWN', latency: 0, url: null },
+      { monitorId: 'b', ...inconclusive, url: null },
     ]),
   );
   const requests: (readonly string[])[] = [];

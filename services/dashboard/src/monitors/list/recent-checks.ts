@@ -1,6 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
-import { formatLatency } from '../../components/format.ts';
+import { formatCount, formatLatency } from '../../components/format.ts';
 
 export type RecentCheck = RecentChecks['checks'][number];
 
@@ -23,11 +23,15 @@ export function mergeChecks(
     .slice(-MAX_CHECKS);
 }
 
-/** Formats as "29 of 30 checks passed". */
+/** Formats as "26 of 28 checks passed, 2 inconclusive". */
 export function describePassed(checks: readonly RecentCheck[]): string {
   if (checks.length === 0) return 'No checks yet';
+  const counted = checks.filter(({ inconclusive }) => !inconclusive).length;
+  const inconclusive = checks.length - counted;
+  if (counted === 0) return formatCount(inconclusive, 'inconclusive check');
   const passed = checks.filter(({ status }) => status === 'UP').length;
-  return `${passed} of ${checks.length} ${checks.length === 1 ? 'check' : 'checks'} passed`;
+  const result = `${passed} of ${formatCount(counted, 'check')} passed`;
+  return inconclusive === 0 ? result : `${result}, ${inconclusive} inconclusive`;
 }
 
 /** Formats as "Latency from 95 ms to 340 ms". */
@@ -38,21 +42,24 @@ export function describeLatencies(checks: readonly RecentCheck[]): string {
   return lowest === highest ? `Latency ${highest}` : `Latency from ${lowest} to ${highest}`;
 }
 
-/** The latency of the latest check in milliseconds, or null if it had no response. */
+/** The latency of the latest conclusive check in milliseconds, or null if it had no response. */
 export function latestLatency(checks: readonly RecentCheck[]): number | null {
-  const latest = checks.at(-1);
+  const latest = checks.findLast(({ inconclusive }) => !inconclusive);
   return latest !== undefined && hasResponse(latest) ? latest.latency : null;
 }
 
-/** A check without a response failed with a latency of 0. */
-function hasResponse({ status, latency }: RecentCheck): boolean {
-  return status === 'UP' || latency > 0;
+/** A check without a response failed with a latency of 0. The latency of an inconclusive one is not the target's. */
+function hasResponse({ status, inconclusive, latency }: RecentCheck): boolean {
+  return status === 'UP' || (latency > 0 && !inconclusive);
 }
 
 const BAR_WIDTH = 3;
 const BAR_STEP = 5;
 const UP_HEIGHT = 16;
 const NONE_HEIGHT = 3;
+/** Dashes as high as the bar of a check that passed. */
+const DASH_HEIGHT = 4;
+const DASH_TOPS = [6, 12, 18] as const;
 
 export const DRAWING = { width: MAX_CHECKS * BAR_STEP - (BAR_STEP - BAR_WIDTH), height: 22 } as const;
 
@@ -61,29 +68,33 @@ interface Bars {
   readonly up: string;
   /** Taller than the others, so that color is not the only sign. */
   readonly down: string;
+  /** Dashed, for the same reason. */
+  readonly inconclusive: string;
   /** The slots without a check. */
   readonly none: string;
 }
 
 /** Draws one bar for each check, the latest at the right. */
 export function drawBars(checks: readonly RecentCheck[]): Bars {
-  const bars = { up: '', down: '', none: '' };
+  const bars = { up: '', down: '', inconclusive: '', none: '' };
   for (let slot = 0; slot < MAX_CHECKS; slot += 1) {
     const check = checks[slot - MAX_CHECKS + checks.length];
     if (check === undefined) bars.none += bar(slot, NONE_HEIGHT);
+    else if (check.inconclusive)
+      for (const top of DASH_TOPS) bars.inconclusive += bar(slot, DASH_HEIGHT, top);
     else if (check.status === 'UP') bars.up += bar(slot, UP_HEIGHT);
     else bars.down += bar(slot, DRAWING.height);
   }
   return bars;
 }
 
-function bar(slot: number, height: number): string {
-  return `M${slot * BAR_STEP} ${DRAWING.height - height}h${BAR_WIDTH}v${height}h-${BAR_WIDTH}z`;
+function bar(slot: number, height: number, top = DRAWING.height - height): string {
+  return `M${slot * BAR_STEP} ${top}h${BAR_WIDTH}v${height}h-${BAR_WIDTH}z`;
 }
 
 /** Draws a line through the latencies, from 0 at the bottom to the highest at the top. A check without a response interrupts it. */
 export function drawSparkline(checks: readonly RecentCheck[]): string {
-  const highest = Math.max(1, ...checks.map(({ latency }) => latency));
+  const highest = Math.max(1, ...checks.filter(hasResponse).map(({ latency }) => latency));
   const step = DRAWING.width / (MAX_CHECKS - 1);
   let path = '';
   let isDrawing = false;

@@ -5,7 +5,11 @@ import {
   describeChecks,
   describeExpiry,
   describeRegion,
+  countColumns,
+  formatCounts,
+  formatPercentiles,
   formatUptime,
+  hasChecks,
   joinRegions,
   maintenanceOf,
   silentUntil,
@@ -33,6 +37,31 @@ test('describes failures and gaps only if there are any', () => {
     '1 check, 1 failed, 1 gap',
   );
   expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 gaps');
+  expect(describeChecks({ ...figures, failures: 1, inconclusive: 3 })).toBe(
+    '2,880 checks, 1 failed, 3 inconclusive',
+  );
+});
+
+test('an inconclusive check or a gap is not a period without checks', () => {
+  const none = { ...FIGURES, checks: 0 };
+  expect(hasChecks(none)).toBe(false);
+  expect(hasChecks({ ...none, inconclusive: 1 })).toBe(true);
+  expect(hasChecks({ ...none, gaps: 1 })).toBe(true);
+});
+
+test('a table has a column for inconclusive checks only if there are any', () => {
+  const latency = { p50: 10, p95: 20, p99: 30 };
+  const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
+  expect(countColumns([null, figures])).toEqual(['Uptime', 'Checks', 'Failed', 'Gaps']);
+  expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
+  const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
+  expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Gaps']);
+  expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
+  expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
+  expect([formatPercentiles(figures), formatPercentiles(null)]).toEqual([
+    ['10 ms', '20 ms', '30 ms'],
+    ['–', '–', '–'],
+  ]);
 });
 
 describe('soonestExpiry', () => {
@@ -98,6 +127,7 @@ test.each([
   [{}, 'Passing'],
   [{ status: null, lastCheckedAt: null, eligible: false }, 'No result yet'],
   [{ eligible: false }, 'No recent result'],
+  [{ failing: true }, 'Recovering'],
   [{ status: 'DOWN', consecutiveFailures: 1 }, '1 failure'],
   [{ status: 'DOWN', consecutiveFailures: 2 }, '2 consecutive failures'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing, 1 failure'],

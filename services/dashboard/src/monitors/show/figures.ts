@@ -25,21 +25,43 @@ export function formatUptime(uptime: number): string {
 
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
 
-/** Formats uptime, checks, failures, gaps and the percentiles of the latency. Missing values are dashes. */
-export function formatFigures(figures: StatsFigures | null): string[] {
-  if (figures === null) return Array.from({ length: 7 }, () => '–');
-  const { uptime, checks, failures, gaps, latency } = figures;
-  return [
-    uptime === null ? '–' : formatUptime(uptime),
-    ...[checks, failures, gaps].map(formatNumber),
-    ...PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name]))),
-  ];
+const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>> = {
+  Uptime: ({ uptime }) => (uptime === null ? '–' : formatUptime(uptime)),
+  Checks: ({ checks }) => formatNumber(checks),
+  Failed: ({ failures }) => formatNumber(failures),
+  Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),
+  Gaps: ({ gaps }) => formatNumber(gaps),
+};
+
+/** The titles of the columns for counts. Most accounts have no inconclusive checks, and no column for them. */
+export function countColumns(rows: readonly (StatsFigures | null)[]): string[] {
+  const hasInconclusive = rows.some((figures) => figures !== null && figures.inconclusive > 0);
+  return Object.keys(COUNT_FORMATS).filter((column) => column !== 'Inconclusive' || hasInconclusive);
 }
 
-/** Formats as `2,880 checks, 3 failed, 1 gap`. Failures and gaps appear only if there are any. */
-export function describeChecks({ checks, failures, gaps }: StatsFigures): string {
+/** Formats the counts in these columns. Missing values are dashes. */
+export function formatCounts(figures: StatsFigures | null, columns: readonly string[]): string[] {
+  return columns.map((column) => (figures && COUNT_FORMATS[column]?.(figures)) ?? '–');
+}
+
+/** Formats the `PERCENTILES` of the latency. Missing values are dashes. */
+export function formatPercentiles(figures: StatsFigures | null): string[] {
+  const latency = figures?.latency ?? null;
+  return PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name])));
+}
+
+type CheckCounts = Pick<StatsFigures, 'checks' | 'failures' | 'inconclusive' | 'gaps'>;
+
+/** Whether checks ran or should have run. */
+export function hasChecks({ checks, inconclusive, gaps }: CheckCounts): boolean {
+  return checks + inconclusive + gaps > 0;
+}
+
+/** Formats as `2,880 checks, 3 failed, 2 inconclusive, 1 gap`. Only the number of checks appears if it is 0. */
+export function describeChecks({ checks, failures, inconclusive, gaps }: CheckCounts): string {
   const parts = [formatCount(checks, 'check')];
   if (failures > 0) parts.push(`${formatNumber(failures)} failed`);
+  if (inconclusive > 0) parts.push(`${formatNumber(inconclusive)} inconclusive`);
   if (gaps > 0) parts.push(formatCount(gaps, 'gap'));
   return parts.join(', ');
 }
@@ -105,7 +127,7 @@ export function joinRegions(
 export function describeRegion({ status, failing, consecutiveFailures, eligible }: MonitorRegion): string {
   if (status === null) return 'No result yet';
   if (!eligible) return 'No recent result';
-  if (consecutiveFailures === 0) return 'Passing';
+  if (consecutiveFailures === 0) return failing ? 'Recovering' : 'Passing';
   const failures = consecutiveFailures === 1 ? '1 failure' : `${consecutiveFailures} consecutive failures`;
   return failing ? `Failing, ${failures}` : failures;
 }

@@ -17,7 +17,7 @@ import { windowsQuery } from '../../maintenance-windows/queries.ts';
 import { describeCause, formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
-import { ExternalLink, StatusBadge, TextLink, Time } from '../../components/text.tsx';
+import { CheckBadge, ExternalLink, StatusBadge, TextLink, Time } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorIncidentsQuery } from '../queries.ts';
@@ -115,10 +115,10 @@ interface CheckResultProps {
 
 /** The result of "Check now". */
 function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
-  const { timestamp, status, statusCode, latency, region, timings } = event;
+  const { timestamp, status, statusCode, latency, region, timings, inconclusive } = event;
   return (
     <Alert
-      color={status === 'UP' ? 'green' : 'red'}
+      color={inconclusive ? 'gray' : status === 'UP' ? 'green' : 'red'}
       title={
         <>
           Checked <Time value={timestamp} as="ago" /> from {region}
@@ -130,7 +130,7 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
     >
       <Stack gap={6}>
         <Group gap="md">
-          <StatusBadge status={status} />
+          <CheckBadge check={event} />
           {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
           {latency > 0 && (
             <Text size="sm" className="tabular">
@@ -145,16 +145,19 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
   );
 }
 
-function DownNotice({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
+function DownNotice({ monitor: { id, runbookUrl, errorDetail } }: MonitorProps): ReactNode {
   const { data: incidents } = useQuery(monitorIncidentsQuery(id));
   const open = incidents?.find(({ resolvedAt }) => resolvedAt === null);
   return (
     <Alert color="red" icon={<IconFlame aria-hidden />} title="This monitor is down">
       <Group justify="space-between" gap="md">
-        <Text size="sm">
+        <Text size="sm" style={{ flex: '1 1 260px', overflowWrap: 'anywhere' }}>
+          {(open || errorDetail !== null) && (
+            <b>{describeCause(open?.cause ?? null, open?.errorDetail ?? errorDetail)}. </b>
+          )}
           {open ? (
             <>
-              {describeCause(open.cause)}, seen from {open.region}, since <Time value={open.openedAt} />.
+              Seen from {open.region} since <Time value={open.openedAt} />.
             </>
           ) : (
             'See the latest events below.'

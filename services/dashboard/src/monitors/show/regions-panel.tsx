@@ -10,7 +10,9 @@ import { Quiet, Time } from '../../components/text.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
-  formatFigures,
+  countColumns,
+  formatCounts,
+  formatPercentiles,
   joinRegions,
   PERCENTILES,
   type RegionRow,
@@ -58,16 +60,16 @@ interface RegionsTableProps {
   readonly withCertificates: boolean;
 }
 
-const FIGURES = ['Uptime', 'Checks', 'Failed', 'Gaps', ...PERCENTILES];
-
 function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps): ReactNode {
+  const counts = countColumns(rows.map(({ figures }) => figures));
+  const columns = [...counts, ...PERCENTILES];
   return (
     <table className={classes['table']}>
       <thead>
         <tr>
           <th scope="col">Region</th>
           {withCurrent && <th scope="col">Now</th>}
-          {FIGURES.map((title) => (
+          {columns.map((title) => (
             <th key={title} scope="col" className={classes['number']}>
               {title}
             </th>
@@ -81,8 +83,8 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
           <tr key={region}>
             <th scope="row">{region}</th>
             {withCurrent && <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>}
-            {formatFigures(figures).map((text, index) => (
-              <td key={FIGURES[index]} className={classes['number']}>
+            {[...formatCounts(figures, counts), ...formatPercentiles(figures)].map((text, index) => (
+              <td key={columns[index]} className={classes['number']}>
                 {text}
               </td>
             ))}
@@ -100,6 +102,6 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
-  const isFailing = region.eligible && region.consecutiveFailures > 0;
+  const isFailing = region.eligible && (region.failing || region.consecutiveFailures > 0);
   return <span className={classes[isFailing ? 'bad' : 'good']}>{describeRegion(region)}</span>;
 }

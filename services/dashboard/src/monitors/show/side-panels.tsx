@@ -54,7 +54,7 @@ export function IncidentsPanel({ monitorId }: PanelProps): ReactNode {
 }
 
 function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode {
-  const { openedAt, resolvedAt, durationSeconds, cause, region } = incident;
+  const { openedAt, resolvedAt, durationSeconds, cause, errorDetail, region } = incident;
   const isOpen = resolvedAt === null;
   const now = useNow(isOpen);
   const Icon = isOpen ? IconFlame : IconCircleCheck;
@@ -71,8 +71,8 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
           {formatSpan(isOpen ? (now - Date.parse(openedAt)) / 1_000 : durationSeconds)}
         </Text>
       </Group>
-      <Text size="sm">
-        {describeCause(cause)}, from {region}
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {describeCause(cause, errorDetail)} · {region}
       </Text>
       <Quiet size="xs">
         <Time value={openedAt} />

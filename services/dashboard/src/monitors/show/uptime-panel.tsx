@@ -12,6 +12,7 @@ import {
   describeChecks,
   describeExpiry,
   formatUptime,
+  hasChecks,
   soonestExpiry,
   WINDOW_NAMES,
   WINDOWS,
@@ -45,7 +46,7 @@ function Uptime({ monitorId, window }: UptimeProps): ReactNode {
       query={query}
       describe={(stats) => ({
         value: stats.uptime === null ? 'No checks' : formatUptime(stats.uptime),
-        note: stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'None in this period',
+        note: hasChecks(stats) ? describeChecks(stats) : 'None in this period',
       })}
     />
   );

@@ -8,7 +8,15 @@ import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
 import { Quiet } from '../../../components/text.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
-import { formatFigures, PERCENTILES, WINDOW_NAMES, WINDOWS } from '../figures.ts';
+import {
+  countColumns,
+  formatCounts,
+  formatPercentiles,
+  hasChecks,
+  PERCENTILES,
+  WINDOW_NAMES,
+  WINDOWS,
+} from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import showClasses from '../show.module.css';
@@ -67,9 +75,9 @@ interface LatencyProps {
 }
 
 function Latency({ stats, asTable }: LatencyProps): ReactNode {
-  const { checks, gaps, latency } = stats;
+  const { latency } = stats;
   const period = `the last ${WINDOW_NAMES[stats.window]}`;
-  if (checks === 0 && gaps === 0)
+  if (!hasChecks(stats))
     return (
       <Center h={PLOT_HEIGHT + 28}>
         <Quiet size="md">No checks in {period}.</Quiet>
@@ -105,20 +113,24 @@ function Legend(): ReactNode {
         <span className={classes['gap']} aria-hidden />
         Gaps: missed checks
       </li>
+      <li>
+        <span className={classes['inconclusive']} aria-hidden />
+        Inconclusive: region without network
+      </li>
     </ul>
   );
 }
 
-const COLUMNS = ['Checks', 'Failed', 'Gaps', 'Uptime', ...PHASES.map(({ label }) => label), ...PERCENTILES];
-
 function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly label: string }): ReactNode {
+  const counts = countColumns(stats.series);
+  const columns = [...counts, ...PHASES.map(({ label }) => label), ...PERCENTILES];
   return (
     <ScrollRegion label={label} maxHeight={PLOT_HEIGHT}>
       <table className={showClasses['table']}>
         <thead>
           <tr>
             <th scope="col">Time</th>
-            {COLUMNS.map((column) => (
+            {columns.map((column) => (
               <th key={column} scope="col" className={showClasses['number']}>
                 {column}
               </th>
@@ -131,11 +143,13 @@ function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly
               <th scope="row" title={describeBucketUtc(bucket.start, stats.window)}>
                 {describeBucket(bucket.start, stats.window)}
               </th>
-              {cellsOf(bucket).map((text, index) => (
-                <td key={COLUMNS[index]} className={showClasses['number']}>
-                  {text}
-                </td>
-              ))}
+              {[...formatCounts(bucket, counts), ...formatPhases(bucket), ...formatPercentiles(bucket)].map(
+                (text, index) => (
+                  <td key={columns[index]} className={showClasses['number']}>
+                    {text}
+                  </td>
+                ),
+              )}
             </tr>
           ))}
         </tbody>
@@ -144,10 +158,6 @@ function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly
   );
 }
 
-/** In the order of `COLUMNS`. */
-function cellsOf(bucket: MonitorStats['series'][number]): (string | undefined)[] {
-  const [uptime, checks, failures, gaps, ...percentiles] = formatFigures(bucket);
-  const { timings } = bucket;
-  const phases = PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
-  return [checks, failures, gaps, uptime, ...phases, ...percentiles];
+function formatPhases({ timings }: MonitorStats['series'][number]): string[] {
+  return PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
 }

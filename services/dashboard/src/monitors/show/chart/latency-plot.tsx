@@ -1,7 +1,7 @@
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { memo, type ReactNode, useState } from 'react';
 import { formatLatency } from '../../../components/format.ts';
-import { describeChecks } from '../figures.ts';
+import { describeChecks, hasChecks } from '../figures.ts';
 import { PHASES, phaseShares } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import classes from './chart.module.css';
@@ -15,7 +15,7 @@ interface LatencyPlotProps {
   readonly label: string;
 }
 
-/** Stacked bars of the average phases in each bucket, with marks for failures and gaps. */
+/** Stacked bars of the average phases in each bucket, with marks for failures, gaps and inconclusive checks. */
 export function LatencyPlot({ stats: { series, window }, label }: LatencyPlotProps): ReactNode {
   const [pointed, setPointed] = useState<number | null>(null);
   const top = latencyTop(series);
@@ -60,12 +60,13 @@ interface BarsProps {
 const Bars = memo(function Bars({ buckets, top, onPoint }: BarsProps): ReactNode {
   return (
     <div className={classes['bars']}>
-      {buckets.map(({ start, failures, gaps, timings }, index) => (
+      {buckets.map(({ start, failures, inconclusive, gaps, timings }, index) => (
         <div
           key={start}
           className={classes['bucket']}
           data-failures={failures > 0}
           data-gaps={gaps > 0}
+          data-inconclusive={inconclusive > 0}
           onPointerEnter={() => onPoint(index)}
         >
           {timings &&
@@ -88,7 +89,7 @@ interface BucketTooltipProps {
 /** The figures of the bucket under the pointer. The table has the same data for screen readers. */
 function BucketTooltip({ bucket, window, position }: BucketTooltipProps): ReactNode {
   if (bucket === undefined) return null;
-  const { start, checks, gaps, timings, latency } = bucket;
+  const { start, timings, latency } = bucket;
   return (
     <div
       className={classes['tooltip']}
@@ -97,7 +98,7 @@ function BucketTooltip({ bucket, window, position }: BucketTooltipProps): ReactN
     >
       <div className={classes['tooltipTitle']}>{describeBucket(start, window)}</div>
       <div className={classes['quiet']}>{describeBucketUtc(start, window)}</div>
-      <div>{checks === 0 && gaps === 0 ? 'No checks' : describeChecks(bucket)}</div>
+      <div>{hasChecks(bucket) ? describeChecks(bucket) : 'No checks'}</div>
       {timings && (
         <table>
           <tbody>

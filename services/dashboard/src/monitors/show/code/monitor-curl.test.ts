@@ -34,6 +34,7 @@ curl -X PUT https://tocsin.example.com/api/cli/monitors/01890a5d-ac96-774b-bcce-
   "timeout": 10,
   "method": "GET",
   "failureThreshold": 1,
+  "recoveryThreshold": 1,
   "regions": [
     "eu-1"
   ],

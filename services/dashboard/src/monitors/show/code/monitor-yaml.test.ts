@@ -39,6 +39,8 @@ test('has every field that is set, without header values', () => {
     body: '{"ping": true}\n{"pong": "it\'s"}\n',
     assertions: { statusCode: 204, bodyContains: 'ok' },
     failureThreshold: 3,
+    retryInterval: 10,
+    recoveryThreshold: 2,
     regions: ['eu-1', 'us-1'],
     runbookUrl: 'https://wiki.example.com/checkout',
     externalId: '42',
@@ -64,6 +66,8 @@ monitors:
       statusCode: 204
       bodyContains: ok
     failureThreshold: 3
+    retryInterval: 10
+    recoveryThreshold: 2
     regions:
       - eu-1
       - us-1

@@ -4,7 +4,7 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import { memo, type ReactNode, useCallback, useId, useState } from 'react';
 import { describeCause, formatLatency } from '../../../components/format.ts';
 import { ScrollRegion } from '../../../components/page.tsx';
-import { StatusBadge, Time } from '../../../components/text.tsx';
+import { CheckBadge, Time } from '../../../components/text.tsx';
 import { barScale } from '../phases.ts';
 import { PhaseBar, PhaseList } from '../phases.tsx';
 import classes from '../show.module.css';
@@ -75,17 +75,18 @@ interface EventRowProps {
 
 /** Memoized, because every new event renders the table again. */
 const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: EventRowProps): ReactNode {
-  const { id, timestamp, status, statusCode, latency, errorReason, region, source, url, timings } = event;
+  const { id, timestamp, status, inconclusive, statusCode, latency } = event;
+  const { errorReason, errorDetail, region, source, url, timings } = event;
   const detailId = useId();
   const Chevron = opened ? IconChevronDown : IconChevronRight;
   return (
     <>
-      <tr data-status={status} data-opened={opened}>
+      <tr data-status={inconclusive ? 'INCONCLUSIVE' : status} data-opened={opened}>
         <td>
           <Time value={timestamp} as="clock" />
         </td>
         <td>
-          <StatusBadge status={status} />
+          <CheckBadge check={event} />
           {source === 'trigger' && (
             <span className={tailClasses['mark']}>
               <IconBolt size={12} aria-hidden />
@@ -93,8 +94,8 @@ const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: Ev
             </span>
           )}
           {errorReason !== null && (
-            <div className={tailClasses['reason']} title={errorReason}>
-              {describeCause(errorReason)}
+            <div className={tailClasses['reason']} title={describeCause(errorReason, errorDetail)}>
+              {describeCause(errorReason, errorDetail)}
             </div>
           )}
           {url !== null && <div className={tailClasses['reason']}>{url}</div>}
@@ -148,13 +149,21 @@ function EventDetail({ event }: { readonly event: Event }): ReactNode {
   );
 }
 
-/** Why a check failed. Renders nothing if it passed. */
-export function EventError({ event: { errorReason, errorDetail } }: { readonly event: Event }): ReactNode {
+/** Why a check failed, and whether that counts. Renders nothing if it passed. */
+export function EventError({ event }: { readonly event: Event }): ReactNode {
+  const { errorReason, errorDetail, inconclusive, region } = event;
   if (errorReason === null) return null;
   return (
-    <div className={tailClasses['text']}>
-      <b>{describeCause(errorReason)}</b> <code>{errorReason}</code>
-      {errorDetail !== null && `: ${errorDetail}`}
-    </div>
+    <>
+      <div className={tailClasses['text']}>
+        <b>{describeCause(errorReason, errorDetail)}</b>{' '}
+        <code className={classes['quiet']}>{errorReason}</code>
+      </div>
+      {inconclusive && (
+        <div className={tailClasses['text']}>
+          Region {region} had no network. The result counts for no status and no statistics.
+        </div>
+      )}
+    </>
   );
 }

@@ -1,0 +1,147 @@
+import { Alert, Group, Modal, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import {
+  IconCircleDashed,
+  IconNetwork,
+  IconNetworkOff,
+  IconPencil,
+  IconPlugConnected,
+  IconPlus,
+} from '@tabler/icons-react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { LIMITS } from '@tocsin/contracts/limits';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { Region } from '@tocsin/contracts/regions/routes';
+import type { RegionHealth } from '@tocsin/contracts/vocabulary';
+import { type ReactNode, useCallback } from 'react';
+import { api } from '../api/request.ts';
+import { IconButton, RowButton } from '../components/buttons.tsx';
+import { useApiForm } from '../components/form.ts';
+import { MonitorSelect } from '../components/monitor-select.tsx';
+import { SaveForm } from '../components/save-form.tsx';
+import { Quiet, StateBadge, type StateLook, TextLink, Time } from '../components/text.tsx';
+import { regionsOf } from '../monitors/list/arrange-monitors.ts';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { useDefaultRegion } from '../session/session.ts';
+import classes from './canaries.module.css';
+import { regionsQuery } from './regions.ts';
+
+const LOOKS: Readonly<Record<RegionHealth, StateLook>> = {
+  connected: { label: 'Connected', icon: IconNetwork, tone: 'good' },
+  isolated: { label: 'Isolated', icon: IconNetworkOff, tone: 'bad' },
+  unknown: { label: 'No canaries', icon: IconCircleDashed, tone: 'quiet' },
+};
+
+interface RegionProps {
+  readonly region: Region;
+}
+
+/** Whether a region has a network, as its canaries show. */
+export function Network({ region: { health, since } }: RegionProps): ReactNode {
+  return (
+    <div>
+      <StateBadge look={LOOKS[health]} />
+      {since !== null && (
+        <Quiet size="xs">
+          since <Time value={since} as="clock" />
+        </Quiet>
+      )}
+    </div>
+  );
+}
+
+/** The canaries of a region as links, and a button to edit them. */
+export function Canaries({ region }: RegionProps): ReactNode {
+  const { region: code, canaryMonitorIds, monitors } = region;
+  const { data: all } = useQuery(monitorsQuery);
+  const [opened, { open, close }] = useDisclosure();
+  if (monitors === 0 && canaryMonitorIds.length === 0) return '–';
+  return (
+    <>
+      {canaryMonitorIds.length === 0 ? (
+        <IconButton
+          icon={IconPlus}
+          size="compact-xs"
+          aria-haspopup="dialog"
+          aria-label={`Choose canaries for ${code}`}
+          onClick={open}
+        >
+          Choose
+        </IconButton>
+      ) : (
+        <Group gap={4} wrap="nowrap" align="flex-start">
+          <ul className={classes['list']} aria-label={`Canaries of ${code}`}>
+            {canaryMonitorIds.map((id) => (
+              <li key={id}>
+                <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm">
+                  {all?.find((monitor) => monitor.id === id)?.name ?? id}
+                </TextLink>
+              </li>
+            ))}
+          </ul>
+          <RowButton icon={IconPencil} hint="Edit" label={`Edit the canaries of ${code}`} onClick={open} />
+        </Group>
+      )}
+      <Modal opened={opened} onClose={close} title={`Canaries of ${code}`} size="lg">
+        <CanaryForm region={region} onClose={close} />
+      </Modal>
+    </>
+  );
+}
+
+interface CanaryFormProps extends RegionProps {
+  readonly onClose: () => void;
+}
+
+function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: CanaryFormProps): ReactNode {
+  const queryClient = useQueryClient();
+  const defaultRegion = useDefaultRegion();
+  const form = useApiForm({
+    initialValues: { canaryMonitorIds: [...canaryMonitorIds] },
+    validate: (values) =>
+      values.canaryMonitorIds.length > LIMITS.canaries
+        ? [{ path: 'canaryMonitorIds', message: `Choose at most ${LIMITS.canaries} canaries.` }]
+        : [],
+  });
+  const isListed = useCallback(
+    // A canary that has left the region is listed, so that it can be removed.
+    (monitor: Monitor) =>
+      regionsOf(monitor, defaultRegion).includes(code) || canaryMonitorIds.includes(monitor.id),
+    [defaultRegion, code, canaryMonitorIds],
+  );
+  const save = async (body: typeof form.values): Promise<void> => {
+    const { region: saved } = await api('PUT /api/dashboard/regions/:code', { path: { code }, body });
+    queryClient.setQueryData(regionsQuery.queryKey, (regions) =>
+      regions?.map((region) => (region.region === code ? saved : region)),
+    );
+    onClose();
+  };
+  return (
+    <SaveForm layout="dialog" form={form} action="Save" save={save} onCancel={onClose}>
+      <Text size="sm">
+        When a check from {code} gets no response, Tocsin also checks these monitors. If none of them
+        responds, the region has lost its network, and its failures are recorded as inconclusive instead of
+        sending alerts.
+      </Text>
+      <MonitorSelect
+        label="Canaries"
+        description="Choose monitors on different networks that are nearly always up. They send alerts as usual."
+        isListed={isListed}
+        max={LIMITS.canaries}
+        {...form.getInputProps('canaryMonitorIds')}
+        value={form.values.canaryMonitorIds}
+      />
+    </SaveForm>
+  );
+}
+
+/** Why canaries are worth it, while no region has any. */
+export function NoCanariesNotice(): ReactNode {
+  return (
+    <Alert mb="md" icon={<IconPlugConnected aria-hidden />} title="No region has canaries yet">
+      If a region loses its own network, every monitor that it checks looks down. Canaries prevent these false
+      alarms: choose monitors on different networks for each region. While none of them responds, failures in
+      the region are recorded as inconclusive.
+    </Alert>
+  );
+}
