@@ -214,6 +214,9 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   ];
   expect(findSecrets(secrets, surfaces)).toEqual([]);
   expect(findSecrets(secrets, tables)).toEqual(IN_CLEAR);
+  expect(findSecrets(secrets, await readKeptResponses(pool))).toEqual([
+    'token in the URL of a monitor at a kept response',
+  ]);
 
   // The search finds known values, and everything that the test intended has happened.
   expect(findSecrets({ hash: sha256(secretOf('BOOTSTRAP_API_KEY')) }, tables)).toEqual([
@@ -230,6 +233,18 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   expect(collector.authorization).toBe(`Bearer ${secretOf('token of the collector')}`);
   await pool.end();
 });
+
+/** The responses of failed checks, decrypted, as those who may read the monitors' secrets see them. */
+async function readKeptResponses(pool: Pool): Promise<Surface[]> {
+  const { rows } = await pool.query<{ sealed: string }>(
+    'select sealed_response as sealed from events where sealed_response is not null',
+  );
+  expect(rows.length).toBeGreaterThan(2);
+  return rows.map(({ sealed }) => ({
+    where: 'a kept response',
+    text: system.context.secrets.decrypt(sealed),
+  }));
+}
 
 const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
 
