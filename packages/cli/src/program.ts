@@ -10,6 +10,7 @@ import { exportMonitors } from './commands/export.ts';
 import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './commands/import.ts';
 import { maintain, type MaintainFlags } from './commands/maintain.ts';
 import { listMonitors } from './commands/monitors.ts';
+import { showResponse } from './commands/response.ts';
 import { renameSource } from './commands/rename-source.ts';
 import { tail } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
@@ -203,6 +204,17 @@ function addMonitorCommands(program: Command, toAction: ToAction): void {
     .option('--since <timestamp>', 'print the first events after this time, such as 2026-01-31T12:00:00Z')
     .addOption(json())
     .action(toAction(listEvents));
+  program
+    .command('response')
+    .description('print what the target sent to a failed check; the API key needs the scope write')
+    .argument('<monitor>', monitor)
+    .argument('[timestamp]', 'timestamp of the event (default: the latest event that kept its response)')
+    .addOption(json())
+    .action(
+      toAction((api, terminal, word: string, timestamp: string | undefined, flags: { json?: boolean }) =>
+        showResponse(api, terminal, word, timestamp, flags),
+      ),
+    );
   program
     .command('tail')
     .description('print the latest results, and with -f each new one')

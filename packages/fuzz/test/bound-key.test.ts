@@ -3,6 +3,7 @@ import { newChannel } from '@tocsin/api/testing/channels';
 import { newMonitor } from '@tocsin/api/testing/monitors';
 import { signIn } from '@tocsin/api/testing/sign-in';
 import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
+import { changesAsKey } from '@tocsin/contracts/routes/route';
 import { Model } from '@tocsin/fuzz/oracle/model';
 import { plansFor } from '@tocsin/fuzz/requests/plan';
 import { printable, resolvePlan } from '@tocsin/fuzz/requests/resolve';
@@ -18,10 +19,7 @@ const OWN = 'terraform';
 
 /** Every request of a key that may change something, and only of a key that may write. */
 const writes = Object.entries(ROUTES)
-  .filter(([name, { access, requiresWriteScope }]) => {
-    const isWrite = access === 'write key' || requiresWriteScope !== undefined;
-    return isWrite && name.includes(' /api/cli/');
-  })
+  .filter(([name, route]) => changesAsKey(route) && name.includes(' /api/cli/'))
   .map(([name, route]) => plansFor(name, route));
 
 const IS_FOREIGN = `source is distinct from '${OWN}'`;

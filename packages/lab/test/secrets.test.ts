@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { type DashboardRequest, openSession } from '@tocsin/lab/dashboard-session';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
@@ -214,6 +215,9 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   ];
   expect(findSecrets(secrets, surfaces)).toEqual([]);
   expect(findSecrets(secrets, tables)).toEqual(IN_CLEAR);
+  expect(findSecrets(secrets, await readKeptResponses(pool))).toEqual([
+    'token in the URL of a monitor at a kept response',
+  ]);
 
   // The search finds known values, and everything that the test intended has happened.
   expect(findSecrets({ hash: sha256(secretOf('BOOTSTRAP_API_KEY')) }, tables)).toEqual([
@@ -230,6 +234,19 @@ test('secrets appear in no log, job, metric, trace, error or command line, and o
   expect(collector.authorization).toBe(`Bearer ${secretOf('token of the collector')}`);
   await pool.end();
 });
+
+/** The responses of failed checks, decrypted, as those who may read the monitors' secrets see them. */
+async function readKeptResponses(pool: Pool): Promise<Surface[]> {
+  const { rows } = await pool.query<{ sealed: string }>(
+    'select sealed_response as sealed from events where sealed_response is not null',
+  );
+  expect(rows.length).toBeGreaterThan(2);
+  const box = new SecretBox([Buffer.from(secretOf('first SECRETS_KEY'), 'base64')]);
+  return rows.map(({ sealed }) => ({
+    where: 'a kept response',
+    text: box.decrypt(sealed),
+  }));
+}
 
 const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
 

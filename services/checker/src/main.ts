@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { Database, DbContext } from '@tocsin/db/database/open';
+import type { DbContext } from '@tocsin/db/database/open';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
@@ -23,6 +23,7 @@ import { createAnnouncer } from './checks/run-check.ts';
 import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from './probe/probe.ts';
 import { Recorder } from './record/recorder.ts';
+import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
 import { NetworkProof, type NetworkProofOptions } from './regions/network-proof.ts';
 import { startRegionWorkers } from './regions/region-workers.ts';
@@ -58,7 +59,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const producers = new Producers(stores);
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
-  const recorder = createRecorder(db, metrics, logger);
+  const recorder = createRecorder(database, metrics, logger);
   const shutdown = new AbortController();
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');
   const egress = createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS, extraCa });
@@ -141,9 +142,10 @@ function createNetworkProof(
   });
 }
 
-function createRecorder(db: Database, metrics: CheckerMetrics, logger: Logger): Recorder {
+function createRecorder({ db, secrets }: DbContext, metrics: CheckerMetrics, logger: Logger): Recorder {
+  const sealResponse = createResponseSealer(secrets);
   return new Recorder({
-    record: (checks, options) => recordChecks(db, checks, options),
+    record: (checks, options) => recordChecks(db, checks, { ...options, sealResponse }),
     ensurePartitions: () => ensureEventPartitions(db),
     logger,
     onBatch: (size, durationMs) => {

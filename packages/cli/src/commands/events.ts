@@ -64,9 +64,8 @@ export async function eventsAfter(
 
 /** An event in one line. */
 export function eventText(event: Event, colors: Colors): string {
-  const { timestamp, status, statusCode, latency, region, monitorName, errorReason, errorDetail, url } =
-    event;
-  const failure = [errorReason, errorDetail].filter((part) => part !== null).join(': ');
+  const { timestamp, status, statusCode, latency, region, monitorName, url } = event;
+  const failure = failureText(event);
   return [
     timestamp,
     statusText(status, colors) + (status === 'UP' ? '  ' : ''),
@@ -75,6 +74,11 @@ export function eventText(event: Event, colors: Colors): string {
     region,
     plain(monitorName),
     ...(url === null ? [] : [`(${plain(url)})`]),
-    ...(failure === '' ? [] : [colors.red(plain(failure))]),
+    ...(failure === '' ? [] : [(event.inconclusive ? colors.yellow : colors.red)(plain(failure))]),
   ].join('  ');
+}
+
+function failureText({ errorReason, errorDetail, inconclusive }: Event): string {
+  const failure = [errorReason, errorDetail].filter((part) => part !== null).join(': ');
+  return inconclusive ? `inconclusive: the region has no network (${failure})` : failure;
 }

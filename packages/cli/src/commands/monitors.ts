@@ -39,8 +39,10 @@ export async function listMonitors(
     `${monitor.interval} s`,
     plain(monitor.url),
     labelTexts(monitor.labels).join(','),
+    monitor.errorDetail ? colors.red(plain(monitor.errorDetail)) : '',
   ]);
-  print(tableText(['STATUS', 'EXTERNAL ID', 'SOURCE', 'NAME', 'INTERVAL', 'URL', 'LABELS'], rows));
+  const head = ['STATUS', 'EXTERNAL ID', 'SOURCE', 'NAME', 'INTERVAL', 'URL', 'LABELS'];
+  print(tableText(rows.some((row) => row[head.length] !== '') ? [...head, 'CAUSE'] : head, rows));
   return EXIT.ok;
 }
 

@@ -69,6 +69,10 @@ export async function trigger(
   return checks.every(({ event }) => event?.status === 'UP') ? EXIT.ok : EXIT.negative;
 }
 
+function causeOf({ errorDetail, errorReason }: Event): string {
+  return errorDetail ?? errorReason ?? '';
+}
+
 /** Checks each monitor once while there is time. After a temporary failure a monitor keeps its previous result. */
 async function runChecks(
   api: Api,
@@ -84,7 +88,7 @@ async function runChecks(
     try {
       check.event = await api.trigger(id, url, until);
       if (check.event.status !== 'UP' && until !== undefined)
-        update(plain(`${name} is ${check.event.status} (${check.event.errorReason ?? ''}) …`));
+        update(plain(`${name} is ${check.event.status} (${causeOf(check.event)}) …`));
     } catch (error) {
       // The checker itself may be part of the deployment, and respond later.
       if (until === undefined || !(error instanceof ApiError) || !error.isTemporary) throw error;

@@ -8,7 +8,7 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { cliChannelRoutes } from '@tocsin/contracts/channels/routes';
 import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
-import type { Event } from '@tocsin/contracts/monitors/events';
+import type { Event, EventResponse } from '@tocsin/contracts/monitors/events';
 import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import type { monitorLookupRoutes, monitorRoutes } from '@tocsin/contracts/monitors/routes';
 import type { Region, regionRoutes } from '@tocsin/contracts/regions/routes';
@@ -107,6 +107,12 @@ export class ApiClient {
   async listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
     const query = { limit: String(limit), ...(since !== undefined && { since }) };
     return (await this.#api()('GET /api/cli/monitors/:id/events', { id, query })).events;
+  }
+
+  /** What the target sent to a failed check. @param timestamp of its event */
+  async getEventResponse(id: string, timestamp: string): Promise<EventResponse> {
+    const endpoint = 'GET /api/cli/monitors/:id/events/:timestamp/response';
+    return (await this.#api()(endpoint, { id, path: { timestamp } })).response;
   }
 
   /** The first events of all monitors after a cursor; without one, no events and the current cursor. */

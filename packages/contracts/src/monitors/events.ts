@@ -65,7 +65,9 @@ export const eventSchema = component('Event', 'The recorded result of one check.
     ),
   hasResponse: z
     .boolean()
-    .describe('Whether the response was kept: the first failed check of a region keeps it.'),
+    .describe(
+      'Whether the response was kept: the first failed check of a region keeps it, at most one a minute for each monitor and region.',
+    ),
   region: z.string().describe('Code of the region.'),
   timestamp: timestamp.describe(
     'When it was recorded, strictly increasing for a monitor. Pass the last one as `since` to tail.',
@@ -77,15 +79,38 @@ export const eventSchema = component('Event', 'The recorded result of one check.
 });
 export type Event = z.infer<typeof eventSchema>;
 
+export const eventResponseSchema = component(
+  'EventResponse',
+  "What the target sent to a failed check. Credentials, and what equals a secret of the monitor's request, are `[hidden]`.",
+  {
+    statusCode: z.int(),
+    headers: z
+      .record(z.string(), z.string())
+      .describe('Names in lower case. At most 50 headers and 8 KiB; values that exceed this are left out.'),
+    body: z
+      .string()
+      .nullable()
+      .describe(
+        'Its first 4 KiB as text. Null if the check did not read it. `(unreadable)` if no key of the server decrypts the response.',
+      ),
+  },
+);
+export type EventResponse = z.infer<typeof eventResponseSchema>;
+
+const TIMESTAMP_RULE = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z';
+
+export const eventPathSchema = z.object({
+  timestamp: z
+    .string()
+    .pipe(instant(TIMESTAMP_RULE))
+    .meta({ format: 'date-time', description: 'The `timestamp` of the event.' }),
+});
+
 export const eventsQuerySchema = z.object({
   limit: pageLimit,
   since: z
     .string({ error: 'must be given only once' })
-    .pipe(
-      instant(
-        'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z (write + as %2B in a query)',
-      ),
-    )
+    .pipe(instant(`${TIMESTAMP_RULE} (write + as %2B in a query)`))
     .meta({
       format: 'date-time',
       description:

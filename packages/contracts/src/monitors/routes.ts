@@ -5,6 +5,8 @@ import { EVENT, MONITOR } from '../routes/examples.ts';
 import { defineRoutes, idempotencyKey, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
   accountEventsQuerySchema,
+  eventPathSchema,
+  eventResponseSchema,
   eventSchema,
   eventsQuerySchema,
   monitorRegionSchema,
@@ -122,6 +124,25 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     query: eventsQuerySchema,
     response: z.strictObject({ events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max) }),
     responseExample: { events: [EVENT] },
+  },
+  getEventResponse: {
+    endpoint: 'GET /api/cli/monitors/:id/events/:timestamp/response',
+    tag: 'Checks',
+    summary: 'Get the response to a failed check',
+    description:
+      'What the target sent, if `hasResponse` of the event is true; otherwise 404. It is kept as long as the event. An API key needs the scope `write`, because the response may contain credentials.',
+    access: 'write key',
+    resource,
+    path: eventPathSchema,
+    response: z.strictObject({ response: eventResponseSchema }),
+    responseExample: {
+      response: {
+        statusCode: 503,
+        headers: { 'content-type': 'text/plain', 'retry-after': '30', 'set-cookie': '[hidden]' },
+        body: 'upstream connect error or disconnect/reset before headers',
+      },
+    },
+    isUncompressed: true,
   },
 });
 

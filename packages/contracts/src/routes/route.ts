@@ -65,7 +65,7 @@ export interface Route {
   readonly requiresWriteScope?: (body: Readonly<Record<string, unknown>>) => boolean;
   /** Set if the path has an `:id`. Another account's resource is not found. */
   readonly resource?: ResourceKind;
-  /** Parameters of the path in place of `:id`. What does not match is not found. */
+  /** Parameters of the path besides `:id`. What does not match is not found. */
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
@@ -160,6 +160,12 @@ export function statusOf({ status, response }: Pick<Route, 'status' | 'response'
   return status ?? (response === undefined ? 204 : 200);
 }
 
+/** Whether requests of an API key may change something, which the sources of the key may not allow. */
+export function changesAsKey(route: Pick<Route, 'endpoint' | 'access' | 'requiresWriteScope'>): boolean {
+  if (methodOf(route) === 'GET') return false;
+  return route.access === 'write key' || route.requiresWriteScope !== undefined;
+}
+
 /** Every error that a route may return, in the order of the server's checks. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const { access, query, body } = route;
@@ -175,7 +181,7 @@ export function errorsOf(route: Route): readonly ErrorCode[] {
     access === 'owner' && 'owner_required',
     (route.resource !== undefined || route.path !== undefined) && 'not_found',
     (body !== undefined || query !== undefined) && 'validation_failed',
-    (access === 'write key' || route.requiresWriteScope !== undefined) && 'source_not_allowed',
+    changesAsKey(route) && 'source_not_allowed',
     ...(route.errors ?? []),
     'internal',
     (access !== 'anyone' || body !== undefined) && 'unavailable',

@@ -61,7 +61,14 @@ export function readError(error: unknown): RaisedError {
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',
     attempts: Array.isArray(errors) ? errors : [],
-    ...{ syscall, reason, hostname, host, address, port, cert, rawPacket },
+    syscall,
+    reason,
+    hostname,
+    host,
+    address,
+    port,
+    cert,
+    rawPacket,
   };
 }
 
@@ -157,7 +164,7 @@ function lookupWords({ code, syscall, hostname }: RaisedError): string | null {
 
 function connectionWords({ message, code, address, port }: RaisedError): string | null {
   const peer =
-    typeof address === 'string' ? ` ${address.includes(':') ? `[${address}]` : address}:${port}` : '';
+    typeof address === 'string' ? ` ${address.includes(':') ? `[${address}]` : address}:${String(port)}` : '';
   switch (code) {
     case 'ECONNREFUSED':
       return peer === '' ? 'connection refused' : `connection refused by${peer}`;

@@ -1,4 +1,4 @@
-import type { Timings } from '@tocsin/contracts/monitors/events';
+import type { EventResponse, Timings } from '@tocsin/contracts/monitors/events';
 import type { CheckSource } from '@tocsin/contracts/vocabulary';
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import type { CheckVerdict, RegionState } from '@tocsin/core/status/apply-check';
@@ -13,18 +13,17 @@ export interface CheckRecord extends CheckVerdict {
   readonly timings: Timings;
   /** Null if the check saw no certificate. */
   readonly certificateExpiresAt: Date | null;
-  /** What the target sent to a failed check, kept if it is the first one of its region; null without a response. */
-  readonly response: FailedResponse | null;
+  /** What the target sent to a failed check; composed only if it is kept. Null without a response. */
+  readonly response: (() => FailedResponse) | null;
   /** The trace context of the check, for the deliveries that may follow; absent without tracing. */
   readonly traceparent?: string;
 }
 
-/** The response to a failed check. Header values that equal a secret of the monitor are redacted. */
-export interface FailedResponse {
-  readonly headers: Readonly<Record<string, string>>;
-  /** The first 4 KiB, as text; null if none was received. */
-  readonly body: string | null;
-}
+/** The response to a failed check, bounded and redacted. */
+export type FailedResponse = Omit<EventResponse, 'statusCode'>;
+
+/** Encrypts the response of a first failed check. @returns null to keep none */
+export type SealResponse = (check: CheckRecord) => string | null;
 
 /** A result that was recorded as an event. */
 interface RecordedOutcome {
@@ -66,5 +65,7 @@ export interface RegionUpdate {
 /** A result that becomes an event. */
 export interface RecordedCheck extends Omit<RecordedOutcome, 'statusChangeId'> {
   readonly check: CheckRecord;
+  /** Whether it is the first failed check of its region, which keeps its response. */
+  readonly firstFailure: boolean;
   readonly regions: readonly RegionUpdate[];
 }

@@ -12,12 +12,21 @@ import {
   lockMonitors,
 } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
-import type { CheckOutcome, CheckRecord, DroppedCheck, RecordedCheck, RegionUpdate } from './check-record.ts';
+import type {
+  CheckOutcome,
+  CheckRecord,
+  DroppedCheck,
+  RecordedCheck,
+  RegionUpdate,
+  SealResponse,
+} from './check-record.ts';
 import { findExisting, findRepeated, insertEvents, settleTriggers, updateRegions } from './write-checks.ts';
 
 export interface RecordOptions {
   /** Time limit of each statement, in milliseconds. Default: the limit of the session. */
   readonly statementTimeoutMs?: number;
+  /** Default: no response is kept. */
+  readonly sealResponse?: SealResponse;
 }
 
 /**
@@ -28,7 +37,7 @@ export interface RecordOptions {
 export async function recordChecks(
   db: Database,
   checks: readonly CheckRecord[],
-  { statementTimeoutMs }: RecordOptions = {},
+  { statementTimeoutMs, sealResponse = () => null }: RecordOptions = {},
 ): Promise<CheckOutcome[]> {
   return db.transaction(async (tx) => {
     if (statementTimeoutMs !== undefined) {
@@ -46,7 +55,7 @@ export async function recordChecks(
     });
     const recorded = results.filter((result) => result.kind === 'recorded');
     const updates = recorded.flatMap(({ regions }) => regions);
-    await insertEvents(tx, recorded);
+    await insertEvents(tx, recorded, sealResponse);
     await updateRegions(tx, updates);
     await settleTriggers(tx, recorded);
     const changes = await writeStatuses(tx, monitors.values());
@@ -96,8 +105,11 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
     });
   }
   const outdated = check.revision < monitor.revision;
-  const unconfirmed = effect.region?.lastResultAt === timestamp && isUnconfirmed(monitor, effect.region);
-  return { kind: 'recorded', check, timestamp, outdated, unconfirmed, gap: findGap(check, monitor), regions };
+  const gap = findGap(check, monitor);
+  const isLatest = effect.region?.lastResultAt === timestamp;
+  const unconfirmed = isLatest && isUnconfirmed(monitor, effect.region);
+  const firstFailure = isLatest && effect.region.consecutiveFailures === 1;
+  return { kind: 'recorded', check, firstFailure, timestamp, outdated, unconfirmed, gap, regions };
 }
 
 function duplicateOf(check: CheckRecord, monitor: LockedMonitor): DroppedCheck {

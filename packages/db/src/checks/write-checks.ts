@@ -6,11 +6,11 @@ import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, columnNames, type Columns, queryColumn, query, tableOf } from '../database/sql.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
-import type { CheckRecord, RecordedCheck, RegionUpdate } from './check-record.ts';
+import type { CheckRecord, RecordedCheck, RegionUpdate, SealResponse } from './check-record.ts';
 
 type Recorded = Pick<RecordedCheck, 'check' | 'timestamp'>;
 
-const EVENT_COLUMNS: Columns<Recorded> = {
+const EVENT_COLUMNS: Columns<Recorded & { readonly sealedResponse: string | null }> = {
   monitor_id: ['uuid', ({ check }) => check.monitorId],
   timestamp: ['timestamptz', ({ timestamp }) => timestamp],
   id: ['uuid', () => uuidv7()],
@@ -20,6 +20,7 @@ const EVENT_COLUMNS: Columns<Recorded> = {
   error_reason: ['text', ({ check }) => check.errorReason],
   error_detail: ['text', ({ check }) => check.errorDetail],
   inconclusive: ['bool', ({ check }) => check.network === 'isolated'],
+  sealed_response: ['text', ({ sealedResponse }) => sealedResponse],
   region: ['text', ({ check }) => check.region],
   source: ['text', ({ check }) => check.source],
   slot: ['timestamptz', ({ check }) => check.slot],
@@ -32,10 +33,17 @@ const EVENT_COLUMNS: Columns<Recorded> = {
 };
 
 /** Writes the events of a batch in one statement. */
-export async function insertEvents(tx: Transaction, recorded: readonly Recorded[]): Promise<void> {
+export async function insertEvents(
+  tx: Transaction,
+  recorded: readonly RecordedCheck[],
+  sealResponse: SealResponse,
+): Promise<void> {
   if (recorded.length === 0) return;
+  const rows = recorded.map(({ check, timestamp, firstFailure }) => {
+    return { check, timestamp, sealedResponse: firstFailure ? sealResponse(check) : null };
+  });
   await tx.execute(sql`${prepared}
-    insert into events (${columnNames(EVENT_COLUMNS)}) select * from ${tableOf('u', recorded, EVENT_COLUMNS)}`);
+    insert into events (${columnNames(EVENT_COLUMNS)}) select * from ${tableOf('u', rows, EVENT_COLUMNS)}`);
 }
 
 /** Writes the region states of a batch in one statement. */

@@ -1,35 +1,40 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
+import { AppError } from '@tocsin/contracts/errors';
+import {
+  type Event,
+  type EventResponse,
+  eventResponseSchema,
+  type RecentChecks,
+} from '@tocsin/contracts/monitors/events';
 import { CHECK_STATUSES } from '@tocsin/contracts/vocabulary';
-import { and, asc, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database } from '../database/open.ts';
+import type { Database, DbContext } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz, toWire } from '../database/sql.ts';
+import { UNREADABLE } from '../monitors/monitor-codec.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { isInRange, type TimestampRange, timestampRanges } from '../monitors/timestamps.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
 import { type EventRow, events } from './table.ts';
 
 const DAY_MS = 86_400_000;
+const keptResponse = eventResponseSchema.omit({ statusCode: true });
+
+const { sealedResponse, ...others } = getTableColumns(events);
+/** The columns of an event that every reader gets: of its response, only whether there is one. */
+export const eventColumns = {
+  ...others,
+  hasResponse: sql<boolean>`${sealedResponse} is not null`.as('has_response'),
+};
+type ReadEvent = Omit<EventRow, 'sealedResponse'> & { readonly hasResponse: boolean };
 
 /** The wire record of an event, with the monitor's current name and runbook URL. */
-export function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>): Event {
-  const {
-    latencyMs,
-    slot: _,
-    sealedResponse,
-    dnsMs: dns,
-    tcpMs: tcp,
-    tlsMs: tls,
-    firstByteMs,
-    downloadMs,
-    ...same
-  } = row;
+export function toEvent(row: ReadEvent, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>): Event {
+  const { latencyMs, slot: _, dnsMs: dns, tcpMs: tcp, tlsMs: tls, firstByteMs, downloadMs, ...same } = row;
   return toWire({
     ...same,
     monitorName: monitor.name,
     latency: latencyMs,
-    hasResponse: sealedResponse !== null,
     timings: { dns, tcp, tls, firstByte: firstByteMs, download: downloadMs },
     runbookUrl: monitor.runbookUrl,
   });
@@ -37,7 +42,7 @@ export function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbo
 
 function selectEvents(db: Database, monitorId: string, condition?: SQL) {
   return db
-    .select()
+    .select(eventColumns)
     .from(events)
     .where(and(eq(events.monitorId, monitorId), condition));
 }
@@ -52,6 +57,33 @@ export async function findEvent(
   const monitor = await findMonitorRow(db, accountId, monitorId);
   const [row] = await selectEvents(db, monitorId, eq(events.timestamp, timestamp));
   return row ? toEvent(row, monitor) : null;
+}
+
+/**
+ * The response that the event with this timestamp has kept. One that no key decrypts has the body `(unreadable)`, and no headers.
+ * @throws AppError not_found if there is none
+ */
+export async function getEventResponse(
+  { db, secrets }: DbContext,
+  accountId: string,
+  monitorId: string,
+  timestamp: Date,
+): Promise<EventResponse> {
+  await findMonitorRow(db, accountId, monitorId);
+  const [event] = await db
+    .select({ statusCode: events.statusCode, sealed: events.sealedResponse })
+    .from(events)
+    .where(and(eq(events.monitorId, monitorId), eq(events.timestamp, timestamp)));
+  const { statusCode = null, sealed = null } = event ?? {};
+  if (statusCode === null || sealed === null)
+    throw new AppError('not_found', 'No response was kept of a check at this time.');
+  let text: string;
+  try {
+    text = secrets.decrypt(sealed);
+  } catch {
+    return { statusCode, headers: {}, body: UNREADABLE };
+  }
+  return { statusCode, ...keptResponse.parse(JSON.parse(text)) };
 }
 
 /**
@@ -93,7 +125,7 @@ export async function tailEvents(
 ): Promise<Event[]> {
   if (ranges.length === 0) return [];
   const tail = db
-    .select()
+    .select(eventColumns)
     .from(events)
     .where(and(sql`${events.monitorId} = r.monitor_id`, isInRange(ranges, sql`${events.timestamp}`)))
     .orderBy(asc(events.timestamp))

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, queryOne, timestamptz } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
-import { toEvent } from './read-events.ts';
+import { eventColumns, toEvent } from './read-events.ts';
 import { events } from './table.ts';
 
 /** How much of a backlog the first statement of a request reads. Each further one reads twice as much, up to a limit. */
@@ -107,7 +107,7 @@ async function readSlice(
       ? earliest
       : sql`case when ${monitors.id} > ${monitorId}::uuid then ${earliest} else ${timestamptz(timestamp)} end`;
   const tail = db
-    .select()
+    .select(eventColumns)
     .from(events)
     .where(
       and(

@@ -60,7 +60,7 @@ export function upsertMonitors(
 }
 
 /** Stands for a header value or a body that no key can decrypt. */
-const UNREADABLE = '(unreadable)';
+export const UNREADABLE = '(unreadable)';
 
 /** No key decrypts the header values or the body of a monitor. A retry does not help. */
 export class UnreadableMonitorError extends Error {
@@ -158,7 +158,7 @@ export function toMonitor(
     ...shown,
     status: row.status,
     statusSince: row.statusSince.toISOString(),
-    errorDetail: row.errorDetail,
+    errorDetail: row.status === 'DOWN' ? row.errorDetail : null,
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),

@@ -42,7 +42,7 @@ export const monitors = pgTable(
     statusSince: instant('status_since').notNull().default(clockNow),
     /** The status that maintenance covers; null without maintenance. */
     statusBeforeMaintenance: t.text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
-    /** Why it is DOWN, in words; null for any other status. */
+    /** Why it is DOWN, or was before maintenance, in words; null for any other status. */
     errorDetail: t.text('error_detail'),
     /** Incidents opened so far, including deleted ones. */
     incidentCount: t.bigint('incident_count', { mode: 'number' }).notNull().default(0),

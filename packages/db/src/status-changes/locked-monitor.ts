@@ -25,6 +25,8 @@ const monitorState = z.object({
   status: z.enum(MONITOR_STATUSES),
   /** The status that maintenance covers; null without maintenance. */
   statusBeforeMaintenance: z.enum(['PENDING', 'UP', 'DOWN']).nullable(),
+  /** Why it is DOWN, or was before maintenance. */
+  errorDetail: z.string().nullable(),
   failureThreshold: z.number(),
   recoveryThreshold: z.number(),
   intervalSeconds: z.number(),
@@ -71,7 +73,7 @@ export async function lockMonitors(
 ): Promise<Map<string, LockedMonitor>> {
   const rows = await query(tx, monitorState)`${prepared}
     select id, account_id, name, runbook_url, regions as named_regions, status,
-      status_before_maintenance, failure_threshold, recovery_threshold,
+      status_before_maintenance, error_detail, failure_threshold, recovery_threshold,
       interval_seconds, timeout_seconds, retry_interval_seconds, revision, probe_revision,
       ${epochMs(sql`last_timestamp`)} as last_timestamp, floor(${epochMs(sql`clock_timestamp()`)}) as now,
       exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
@@ -116,5 +118,5 @@ export function leaveMaintenance(monitor: LockedMonitor): void {
   monitor.statusBeforeMaintenance = null;
   // A silent change has no webhook event to stamp. It happens now, not at the last check.
   if (!announced) monitor.clock.next();
-  changeStatus(monitor, { to, announced, ...check });
+  changeStatus(monitor, { to, announced, ...check, errorDetail: check.errorDetail ?? monitor.errorDetail });
 }

@@ -40,7 +40,10 @@ export async function writeStatuses(
       status = u.status,
       status_since = coalesce(u.status_since, m.status_since),
       status_before_maintenance = u.status_before,
-      error_detail = case when u.status_since is null then m.error_detail else u.error_detail end,
+      error_detail = case u.status
+        when 'DOWN' then coalesce(u.error_detail, m.error_detail)
+        when 'MAINTENANCE' then m.error_detail
+      end,
       last_checked_at = coalesce(u.checked_at, m.last_checked_at),
       last_timestamp = u.last_timestamp,
       incident_count = m.incident_count + u.opened

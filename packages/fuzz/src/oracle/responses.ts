@@ -132,7 +132,7 @@ export function possibleStatuses(
     route.access === 'write key' || route.access === 'owner' || route.requiresWriteScope?.(fields);
   if (caller === 'lesser' && needsMore) return [403];
   if (idExists === false) return [404];
-  const mayBeMissing = idExists === null && (route.resource ?? route.path) !== undefined;
+  const mayBeMissing = route.path !== undefined || (idExists === null && route.resource !== undefined);
   const notFound = mayBeMissing ? [404] : [];
   const isValid =
     (route.body?.safeParse(fields).success ?? true) &&

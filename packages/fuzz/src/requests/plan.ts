@@ -1,3 +1,4 @@
+import { RESPONSE_AT } from '@tocsin/api/testing/monitors';
 import * as fc from 'fast-check';
 import type { z } from 'zod';
 import type { WireRequest } from '../wire/send.ts';
@@ -23,6 +24,8 @@ export interface Plan {
   readonly caller: Caller;
   /** The `:id` or other parameter of the path, percent-encoded. */
   readonly id: string;
+  /** The parameter of the path after it; empty without one. */
+  readonly parameter: string;
   readonly query: Query;
   readonly body: BodyPlan | null;
   readonly twist: Twist | null;
@@ -129,13 +132,19 @@ function queriesFor({ query }: Route): fc.Arbitrary<Query> {
 }
 
 function idsFor({ resource: kind, path }: Route): fc.Arbitrary<string> {
-  if (path !== undefined) {
+  if (path !== undefined && kind === undefined) {
     const usual = 'code' in path.shape ? oneOf('default eu-west-1') : referenceTo('externalId');
     return mostly(usual, encodedText, oddId);
   }
   if (kind === undefined) return fc.constant('');
   const upperCase = referenceTo(kind).map((reference) => `${reference}:upper`);
   return mostly(referenceTo(kind), upperCase, oddId);
+}
+
+/** Timestamps: no other parameter comes after an id. */
+function parametersFor({ resource, path }: Route): fc.Arbitrary<string> {
+  if (resource === undefined || path === undefined) return fc.constant('');
+  return mostly(fc.constant(encodeURIComponent(RESPONSE_AT)), encodedText, oddId);
 }
 
 /** Requests to one route. */
@@ -149,6 +158,7 @@ export function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
       { weight: 2, arbitrary: fc.constantFrom(...CALLERS) },
     ),
     id: idsFor(route),
+    parameter: parametersFor(route),
     query: queriesFor(route),
     // Now and then, a body is missing, or sent to a route that reads none.
     body: body === undefined ? oneIn(20, anyBody) : fc.option(bodiesFor(body), { freq: 20 }),

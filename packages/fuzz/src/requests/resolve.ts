@@ -15,13 +15,14 @@ export function resolvePlan(plan: Plan, account: Account, other: Account): Resol
       (source === 'other' ? other : account).model.pick(kind, index, source === 'deleted'),
     );
   const id = resolve(plan.id);
+  const parameters = [id, plan.parameter];
   const query = new URLSearchParams(
     plan.query.map(([name, value]): [string, string] => [name, resolve(value)]),
   ).toString();
   const body = plan.body === null ? null : resolve(textOf(plan.body));
   const plain: WireRequest = {
     method,
-    path: pattern.replace(/:\w+/, () => id) + (query === '' ? '' : `?${query}`),
+    path: pattern.replace(/:\w+/g, () => parameters.shift() ?? '') + (query === '' ? '' : `?${query}`),
     headers: headersOf(account, plan.caller, method, pattern, body !== null),
     body: body === null ? null : Buffer.from(body),
   };

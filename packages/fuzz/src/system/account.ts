@@ -1,9 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { checkOf } from '@tocsin/api/testing/monitors';
+import { recordResponse } from '@tocsin/api/testing/monitors';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { createApiKey, deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
-import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
 import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
@@ -129,7 +128,7 @@ export async function populate(
   create: Create,
   marker: string,
 ): Promise<void> {
-  const { pool, db } = system.database;
+  const { pool } = system.database;
   for (const headers of [null, { Authorization: `Bearer ${marker}` }])
     await create('POST /api/cli/monitors', { name: marker, url: `https://${marker}.invalid/`, headers });
   const monitorIds = model.ids('monitor').slice(0, 1);
@@ -142,7 +141,7 @@ export async function populate(
   await create('POST /api/dashboard/maintenance-windows', { name: marker, startsAt, endsAt, monitorIds });
   model.add('user', await newUser(system, accountId, 'member', marker));
 
-  await recordChecks(db, [checkOf(monitorId, { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' })]);
+  await recordResponse(system, monitorId, marker);
   const { rows } = await pool.query<{ id: string }>('select id from incidents where account_id = $1', [
     accountId,
   ]);

@@ -12,7 +12,7 @@ import {
   monitorViewRoutes,
 } from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
-import { listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
+import { getEventResponse, listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
 import { tailAccount } from '@tocsin/db/events/tail-account';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
@@ -69,6 +69,9 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
     triggerMonitor: (request) => triggerCheck(context, request),
     listMonitorEvents: async ({ caller, id, query }) => ({
       events: await listEvents(db, caller.accountId, id, query),
+    }),
+    getEventResponse: async ({ caller, id, path }) => ({
+      response: await getEventResponse(context, caller.accountId, id, path.timestamp),
     }),
   };
 }

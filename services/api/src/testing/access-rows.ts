@@ -5,7 +5,7 @@ import { createInvitation } from '@tocsin/db/users/invitations';
 import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown, newChannel } from './channels.ts';
-import { newMonitor, recordCheck } from './monitors.ts';
+import { newMonitor, recordCheck, recordResponse } from './monitors.ts';
 import { newUser } from './sign-in.ts';
 import type { TestApi } from './test-api.ts';
 
@@ -56,6 +56,11 @@ const MAKE = {
       'a millisecond to pass',
       async () => (await api.database.pool.query(isPast, [id])).rowCount === 1,
     );
+    return id;
+  },
+  response: async (api, owner, name) => {
+    const id: string = await MAKE.monitor(api, owner, name);
+    await recordResponse(api, id, `${name} ${SECRET}`);
     return id;
   },
   apiKey: async (api, _owner, name) => {
@@ -119,6 +124,7 @@ function monitorRows(base: string): Record<string, AccessRow> {
     [`DELETE ${base}/:id`]: { kind: 'monitor' },
     [`POST ${base}/:id/trigger`]: { kind: 'monitor' },
     [`GET ${base}/:id/events`]: { kind: 'monitor' },
+    [`GET ${base}/:id/events/:timestamp/response`]: { kind: 'response' },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import type { CheckRecord, FailedResponse, SealResponse } from '@tocsin/db/checks/check-record';
+import type { DbContext, OpenDatabase } from '@tocsin/db/database/open';
 import type { TestApi } from './test-api.ts';
 
 export const MONITORS = '/api/cli/monitors';
@@ -83,4 +84,23 @@ export async function recordCheck(
     [monitorId],
   );
   return rows[0]?.id ?? '';
+}
+
+/** When the check of `recordResponse` was recorded: the same for all monitors, so that a path can be written without a lookup. */
+export const RESPONSE_AT = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
+
+/** Records a failed check that keeps its response, with this body. */
+export async function recordResponse(
+  { context, database }: { readonly context: DbContext; readonly database: Pick<OpenDatabase, 'pool'> },
+  monitorId: string,
+  body: string,
+): Promise<void> {
+  const response = (): FailedResponse => ({ headers: { 'content-type': 'text/plain' }, body });
+  const sealResponse: SealResponse = (check) => context.secrets.encrypt(JSON.stringify(check.response?.()));
+  const failure = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500', response } as const;
+  await recordChecks(context.db, [checkOf(monitorId, failure)], { sealResponse });
+  await database.pool.query(
+    'update events set timestamp = $2 where monitor_id = $1 and sealed_response is not null',
+    [monitorId, RESPONSE_AT],
+  );
 }

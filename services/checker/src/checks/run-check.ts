@@ -75,7 +75,6 @@ export function runCheck(
       const record = {
         ...request,
         ...result,
-        response: null,
         monitorId,
         revision,
         ...(traceparent !== undefined && { traceparent }),

@@ -7,6 +7,8 @@ import { quote } from './redact.ts';
 const MAX_BODY_BYTES = 1024 * 1024;
 /** Reading a MiB in chunks of a byte each would take most of a second of CPU time. */
 const MAX_BODY_CHUNKS = 65_536;
+/** Twice what is kept, so that a secret at the end of it is read as a whole and redacted. */
+const BEGINNING = { bytes: 8_192, ms: 1_000 } as const;
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]{1,40})/i;
 /** For a body that is cut at 1 MiB: decompresses what there is of it. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
@@ -66,6 +68,30 @@ function consumeBody(response: IncomingMessage, reserve: Reserve | null, done: O
   response.on('close', cutOff);
 }
 
+/**
+ * Reads the beginning of a body that cannot change the result: at most `BEGINNING.bytes`, for at most `BEGINNING.ms`.
+ * @param done called once, with what was read
+ * @returns ends it early
+ */
+export function readBeginning(response: IncomingMessage, done: (bytes: Buffer) => void): () => void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const end = (): void => {
+    clearTimeout(timer);
+    done(Buffer.concat(chunks));
+  };
+  const timer = setTimeout(end, BEGINNING.ms);
+  response.on('data', (chunk: Buffer) => {
+    if (length >= BEGINNING.bytes) return;
+    // A copy, because a part of a chunk would keep all of it in memory.
+    chunks.push(Buffer.from(chunk.subarray(0, BEGINNING.bytes - length)));
+    length += chunk.length;
+    if (length >= BEGINNING.bytes) end();
+  });
+  for (const event of ['end', 'error', 'close']) response.on(event, end);
+  return end;
+}
+
 /** Appends a chunk in a buffer that doubles. A list of one-byte chunks would take two hundred times the size of the body. */
 function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
   if (length === 0) return chunk;
@@ -80,17 +106,19 @@ function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
 }
 
 /** The text of a body, or a description of why it cannot be read. */
-type DecodedBody = { readonly text: string } | { readonly problem: string };
+export type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 /**
  * Decodes a body: content codings gzip and deflate up to 1 MiB of output, then the charset of Content-Type, by default UTF-8. Invalid
  * text becomes U+FFFD. Brotli is not supported and not requested, because of CVE-2026-111497 in Node's decoder.
  * @param complete whether `bytes` are the whole body; otherwise as much as possible is decoded
+ * @param maxBytes of the decompressed body
  */
 export async function decodeBody(
   bytes: Buffer,
   complete: boolean,
   headers: IncomingHttpHeaders,
+  maxBytes: number = MAX_BODY_BYTES,
 ): Promise<DecodedBody> {
   const { 'content-encoding': contentEncoding = '', 'content-type': contentType = '' } = headers;
   const coding = contentEncoding.trim().toLowerCase();
@@ -100,7 +128,7 @@ export async function decodeBody(
   const decoder = createDecoder(coding, bytes, complete);
   if (decoder === null)
     return { problem: `body has content coding ${quote(coding)}, which checks cannot read` };
-  const plain = await decompress(decoder, bytes);
+  const plain = await decompress(decoder, bytes, maxBytes);
   return plain === null
     ? { problem: `${coding} body is not valid or not complete` }
     : { text: decodeText(plain, contentType) };
@@ -114,8 +142,8 @@ function createDecoder(coding: string, bytes: Buffer, complete: boolean): Transf
   return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
 }
 
-/** Produces at most 1 MiB, whatever the input claims. @returns null if the data is invalid */
-async function decompress(decoder: Transform, bytes: Buffer): Promise<Buffer | null> {
+/** Produces at most `maxBytes`, whatever the input claims. @returns null if the data is invalid */
+async function decompress(decoder: Transform, bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let length = 0;
   decoder.end(bytes);
@@ -124,12 +152,12 @@ async function decompress(decoder: Transform, bytes: Buffer): Promise<Buffer | n
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= MAX_BODY_BYTES) break;
+      if (length >= maxBytes) break;
     }
   } catch {
     return null;
   }
-  return Buffer.concat(chunks, Math.min(length, MAX_BODY_BYTES));
+  return Buffer.concat(chunks, Math.min(length, maxBytes));
 }
 
 function decodeText(bytes: Buffer, contentType: string): string {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
@@ -7,8 +8,9 @@ import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
-import { decodeBody } from './body.ts';
+import { decodeBody, type DecodedBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
+import { beginningOf, composeResponse } from './failed-response.ts';
 import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop-request.ts';
 import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
@@ -25,7 +27,14 @@ export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'heade
  */
 export interface ProbeResult extends Pick<
   CheckRecord,
-  'status' | 'latencyMs' | 'statusCode' | 'errorReason' | 'errorDetail' | 'timings' | 'certificateExpiresAt'
+  | 'status'
+  | 'latencyMs'
+  | 'statusCode'
+  | 'errorReason'
+  | 'errorDetail'
+  | 'timings'
+  | 'certificateExpiresAt'
+  | 'response'
 > {
   /** Where the last request failed below HTTP, for which the network of this process may be the cause; null for any other result. */
   readonly transportFailure: TransportFailure | null;
@@ -111,12 +120,10 @@ async function exchange(
       failedResult(target, hop, failure, deadline, redirects > 0);
     if (hop.failure !== null) return fail(hop.failure);
     if (hop.statusCode === null || !follows || !REDIRECTS.has(hop.statusCode)) {
-      const latencyMs = deadline.elapsedMs();
-      const body = hop.body?.bytes
-        ? await decodeBody(hop.body.bytes, hop.body.complete, hop.headers ?? {})
-        : null;
-      if (body !== null && 'problem' in body) return fail(body.problem);
-      return evaluatedResult(target, hop, body?.text ?? null, latencyMs);
+      const latencyMs = hop.decidedMs ?? deadline.elapsedMs();
+      const body = await decodeHop(hop);
+      if (body !== null && 'problem' in body && hop.decidedMs === null) return fail(body.problem);
+      return evaluatedResult(target, hop, body !== null && 'text' in body ? body.text : null, latencyMs);
     }
     if (redirects === MAX_REDIRECTS) return fail(`more than ${MAX_REDIRECTS} redirects`);
     const next = redirectedRequest(request, hop.statusCode, hop.headers?.location ?? null);
@@ -130,27 +137,45 @@ async function exchange(
 function bodyUseOf(assertions: Assertions | null, follows: boolean): ChooseBodyUse {
   const use = needsBody(assertions) ? 'keep' : 'discard';
   return ({ statusCode = 0, headers }) => {
-    if (!statusPasses(statusCode, assertions)) return 'skip';
     if (follows && REDIRECTS.has(statusCode)) return 'skip';
+    // The first response to fail is kept.
+    if (!statusPasses(statusCode, assertions)) return 'beginning';
     return use === 'discard' && ENDLESS.test(headers['content-type'] ?? '') ? 'skip' : use;
   };
 }
 
+async function decodeHop({ body, headers, decidedMs }: HopOutcome): Promise<DecodedBody | null> {
+  if (!body?.bytes) return null;
+  return decodeBody(
+    body.bytes,
+    body.complete,
+    headers ?? {},
+    decidedMs === null ? undefined : body.bytes.length,
+  );
+}
+
 function evaluatedResult(
   target: ProbeTarget,
-  { statusCode, certificateExpiresAt, clock }: HopOutcome,
+  { statusCode, headers, certificateExpiresAt, clock }: HopOutcome,
   body: string | null,
   latencyMs: number,
 ): ProbeResult {
   const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
   const verdict = evaluateResponse(response, target.assertions);
-  const timings = clock.timings();
-  return { ...verdict, latencyMs, statusCode, timings, certificateExpiresAt, transportFailure: null };
+  return {
+    ...verdict,
+    latencyMs,
+    statusCode,
+    timings: clock.timings(),
+    certificateExpiresAt,
+    transportFailure: null,
+    response: verdict.status === 'UP' ? null : composer(target, headers, body),
+  };
 }
 
 function failedResult(
   target: ProbeTarget,
-  { statusCode, clock, certificateExpiresAt, transportFailure }: HopOutcome,
+  { statusCode, headers, clock, certificateExpiresAt, transportFailure }: HopOutcome,
   failure: Failure | string,
   deadline: Deadline,
   isRedirected: boolean,
@@ -168,7 +193,19 @@ function failedResult(
     timings: clock.timings(),
     certificateExpiresAt,
     transportFailure,
+    response: composer(target, headers, null),
   };
+}
+
+/** Composes the response of a failed check, if it is kept. */
+function composer(
+  target: ProbeTarget,
+  headers: IncomingHttpHeaders | null,
+  body: string | null,
+): ProbeResult['response'] {
+  if (headers === null) return null;
+  const beginning = body === null ? null : beginningOf(body);
+  return () => composeResponse(headers, beginning, target);
 }
 
 const INVALID_URL: ProbeResult = {
@@ -180,4 +217,5 @@ const INVALID_URL: ProbeResult = {
   timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
   certificateExpiresAt: null,
   transportFailure: null,
+  response: null,
 };

@@ -6,7 +6,7 @@ import { certificateExpiry, withoutBrackets } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import type { BodyLease } from './body-budget.ts';
-import { readBody, type ReadBody } from './body.ts';
+import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
 import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
@@ -30,13 +30,18 @@ export interface HopOutcome {
   readonly headers: IncomingHttpHeaders | null;
   /** Null if it was not read or broke off. */
   readonly body: ReadBody | null;
+  /** When the head decided the result, and only the beginning of the body was read, in ms of the check; null otherwise. */
+  readonly decidedMs: number | null;
   /** Null over http, and without a TLS connection. */
   readonly certificateExpiresAt: Date | null;
   readonly clock: PhaseClock;
 }
 
-/** Called once the head is complete. Decides whether the body is read to its end and kept, read and discarded, or not read at all. */
-export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 'skip';
+/**
+ * Called once the head is complete. Decides whether the body is read to its end and kept, read and discarded, or not read at all;
+ * `beginning`: it cannot change the result, and only its beginning is read.
+ */
+export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 'beginning' | 'skip';
 
 interface HopOptions {
   readonly egress: Egress;
@@ -64,6 +69,8 @@ function startHop(
   let certificateExpiresAt: Date | null = null;
   let interimResponses = 0;
   let isSettled = false;
+  let decidedMs: number | null = null;
+  let endBeginning: (() => void) | null = null;
 
   function connecting(socket: Socket): void {
     const isSecure = socket instanceof TLSSocket;
@@ -80,6 +87,11 @@ function startHop(
     response = head;
     const use = hasBody ? chooseBodyUse(head) : 'skip';
     if (use === 'skip') return settle(null, null);
+    if (use === 'beginning') {
+      decidedMs = deadline.elapsedMs();
+      endBeginning = readBeginning(head, (bytes) => settle({ bytes, complete: false }, null));
+      return;
+    }
     readBody(head, use === 'keep' ? (bytes) => lease.resize(bytes) : null, (result) => {
       if (typeof result === 'string') return broken(result, 'connection');
       clock.body();
@@ -96,6 +108,7 @@ function startHop(
   function failed(error: unknown, transport = transportOf(error)): void {
     // An error after a complete response does not matter. The stream still delivers the rest of the body.
     if (response?.complete === true) return;
+    if (endBeginning !== null) return endBeginning();
     const failure = classifyError(error);
     const transportFailure = transport && failure.errorReason === 'DNS_ERROR' ? 'lookup' : transport;
     if (response === null) return settle(null, failure, transportFailure);
@@ -107,6 +120,7 @@ function startHop(
   }
 
   function interrupted(): void {
+    if (endBeginning !== null) return endBeginning();
     const errorDetail = clock.describeTimeout(`${deadline.timeoutMs / 1_000} s`);
     settle(null, { errorReason: 'TIMEOUT', errorDetail }, clock.isLookingUp ? 'lookup' : 'connection');
   }
@@ -127,7 +141,7 @@ function startHop(
     if (response?.complete === true) response.socket.destroy();
     else request?.destroy();
     const { statusCode = null, headers = null } = response ?? {};
-    resolve({ failure, transportFailure, statusCode, headers, body, certificateExpiresAt, clock });
+    resolve({ failure, transportFailure, statusCode, headers, body, decidedMs, certificateExpiresAt, clock });
   }
 
   if (deadline.state !== 'running') return interrupted();
