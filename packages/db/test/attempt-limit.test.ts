@@ -163,7 +163,11 @@ describe('attempts recorded together', () => {
       recordDelivered(context.db, batch.slice(10, 20)),
       ...batch.slice(0, 5).map((attempt) => recordAttempt(context.db, attempt)),
     ]);
+    expect(await readChannel()).toMatchObject({ failingSince: null });
+    const failingSince = new Date();
+    await setChannel({ failingSince });
     await recordDelivered(context.db, batch);
+    expect(await readChannel()).toMatchObject({ failingSince });
     const log = await readDeliveryLog(context.db, channelId);
     expect(log).toHaveLength(30);
     for (const delivery of log) {
@@ -177,7 +181,6 @@ describe('attempts recorded together', () => {
         expect.objectContaining({ number: 1, statusCode: 200, error: null }),
       ]);
     }
-    expect(await readChannel()).toMatchObject({ failingSince: null });
   });
 
   test('are ignored if their deliveries were deleted with the channel', async () => {

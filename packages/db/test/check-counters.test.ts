@@ -158,16 +158,24 @@ test('the earliest certificate of all regions counts', async () => {
 test('only the monitors of the account and source are read, each once, without deleted ones', async () => {
   const [other] = await context.db.insert(accounts).values({ name: 'Other' }).returning();
   await makeMonitor({ ...context, accountId: other?.id ?? '' }, { source: 'many' });
-  const monitors = await Promise.all(
-    Array.from({ length: 520 }, () => makeMonitor(context, { source: 'many', labels: { app: 'shop' } })),
+  const { id: one } = await makeMonitor(context, { source: 'many', labels: { app: 'shop' } });
+  // More than a page.
+  const columns = sql.raw(
+    'account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions, source, labels',
   );
+  await context.db.execute(sql`
+    with added as (
+      insert into monitors (id, ${columns})
+      select gen_random_uuid(), ${columns} from monitors, generate_series(1, 519) where id = ${one} returning id)
+    insert into monitor_regions (monitor_id, region) select id, 'default' from added`);
   await makeMonitor(context, { source: 'few' });
   // All in one millisecond: the order of their ids decides.
   await context.db.execute(
     sql`update monitors set created_at = '2026-01-01T00:00:00Z' where source = 'many'`,
   );
-  const ids = monitors.map(({ id }) => id).toSorted();
-  const [deleted = ''] = ids.splice(499, 1);
+  const ids = (await readMetrics('many')).map(({ id }) => id).toSorted();
+  expect(new Set(ids).size).toBe(520);
+  const [deleted = ''] = ids.splice(249, 1);
   await deleteMonitor(context.db, systemActor(context.accountId), deleted, null);
   const found = await readMetrics('many');
   expect(found.map(({ id }) => id)).toEqual(ids);

@@ -7,8 +7,8 @@ import { createClaiming, startRelay, type ClaimingOptions, type RelayOptions } f
 
 interface Attempt {
   readonly delivery: ClaimedDelivery;
-  /** The response has come. */
-  readonly end: () => void;
+  /** The receiver has accepted the webhook. */
+  readonly accept: () => void;
   /** The attempt is recorded. */
   readonly record: () => void;
 }
@@ -24,10 +24,10 @@ function claimingOn(claimDue: ClaimingOptions['claimDue']) {
       return claimDue(scope);
     },
     deliverer: {
-      attempt: (delivery, onEnded) =>
-        new Promise((record) => attempts.push({ delivery, end: onEnded ?? (() => undefined), record })),
+      attempt: (delivery, onSuccess) =>
+        new Promise((record) => attempts.push({ delivery, accept: onSuccess ?? (() => undefined), record })),
     },
-    onEnded: () => (wakes += 1),
+    onSuccess: () => (wakes += 1),
   });
   return { claim, scopes, attempts, wakes: () => wakes };
 }
@@ -42,8 +42,8 @@ describe('claiming', () => {
     const { claim, scopes, attempts } = claimingOn(async ({ limit }) => deliveriesOf(Math.min(limit, 180)));
     for (let rounds = 0; rounds < 3; rounds += 1) await claim();
     expect(scopes.map(({ limit }) => limit)).toEqual([300, 120]);
-    for (const { end, record } of attempts.splice(0, 3)) {
-      end();
+    for (const { accept, record } of attempts.splice(0, 3)) {
+      accept();
       record();
     }
     await Promise.resolve();
@@ -51,10 +51,10 @@ describe('claiming', () => {
     expect(scopes[2]).toMatchObject({ limit: 3, endedIds: [] });
   });
 
-  test('attempts that have ended make room in their channel before they are recorded, but not in the notifier', async () => {
+  test('successful attempts make room in their channel before they are recorded, but not in the notifier', async () => {
     const { claim, scopes, attempts, wakes } = claimingOn(async () => deliveriesOf(2));
     await claim();
-    attempts[0]?.end();
+    attempts[0]?.accept();
     expect(wakes()).toBe(1);
     await claim();
     expect(scopes[1]).toMatchObject({ limit: 298, endedIds: ['d0'] });

@@ -25,12 +25,12 @@ const MAX_ANNOUNCED = 10_000;
 export interface ClaimingOptions {
   readonly claimDue: (scope: Required<DueScope>) => Promise<ClaimedDelivery[]>;
   readonly deliverer: Pick<Deliverer, 'attempt'>;
-  /** Called when a running attempt has ended: another one may start. */
-  readonly onEnded: () => void;
+  /** Called when a running attempt has succeeded: another one may start. */
+  readonly onSuccess: () => void;
 }
 
 /** Creates the round of the relay that claims due deliveries and starts their attempts, which continue in the background. */
-export function createClaiming({ claimDue, deliverer, onEnded }: ClaimingOptions): () => Promise<void> {
+export function createClaiming({ claimDue, deliverer, onSuccess }: ClaimingOptions): () => Promise<void> {
   const running = { all: 0, failing: 0, extra: 0 };
   const endedIds = new Set<string>();
 
@@ -44,7 +44,7 @@ export function createClaiming({ claimDue, deliverer, onEnded }: ClaimingOptions
     count(1);
     await deliverer.attempt(delivery, () => {
       endedIds.add(id);
-      onEnded();
+      onSuccess();
     });
     endedIds.delete(id);
     count(-1);
@@ -63,7 +63,7 @@ export function createClaiming({ claimDue, deliverer, onEnded }: ClaimingOptions
   };
 }
 
-export interface RelayOptions extends Omit<ClaimingOptions, 'onEnded'> {
+export interface RelayOptions extends Omit<ClaimingOptions, 'onSuccess'> {
   /** Creates the deliveries of due status changes. @returns how many status changes there were */
   readonly dispatch: (scope: DispatchScope) => Promise<number>;
   readonly logger: Logger;
@@ -90,7 +90,7 @@ export function startRelay({ dispatch, logger, ...options }: RelayOptions): Rela
     'Claiming deliveries',
     GATHER_MS,
     logger,
-    createClaiming({ ...options, onEnded: () => claiming.wake() }),
+    createClaiming({ ...options, onSuccess: () => claiming.wake() }),
   );
   const dispatching = startLoop(
     'Dispatching status changes',

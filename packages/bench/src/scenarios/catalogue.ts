@@ -1,5 +1,6 @@
 import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
+import { runDetection } from './detection.ts';
 import { runHistory } from './history.ts';
 import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
@@ -84,6 +85,13 @@ export const SCENARIOS: readonly Scenario[] = [
       limited: { atMost: 0 },
     },
     run: runTail,
+  },
+  {
+    name: 'detection',
+    about:
+      'outages of 100 targets with a failure threshold of 3, an interval of 60 s and retries every 10 s; takes 5 minutes',
+    bars: { 'retried-p99': { atMost: 85 }, 'retried-missing': { atMost: 0 }, 'plain-missing': { atMost: 0 } },
+    run: runDetection,
   },
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
   {

@@ -87,7 +87,13 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   if (effect.region) {
     // A probe from before a change of the URL saw the certificate of another target.
     const certificateExpiresAt = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
-    regions.push({ monitorId, state: effect.region, certificateExpiresAt, checkedAt: timestamp, counted: check });
+    regions.push({
+      monitorId,
+      state: effect.region,
+      certificateExpiresAt,
+      checkedAt: timestamp,
+      counted: check,
+    });
   }
   const outdated = check.revision < monitor.revision;
   const unconfirmed = effect.region?.lastResultAt === timestamp && isUnconfirmed(monitor, effect.region);

@@ -69,7 +69,7 @@ export interface DueScope {
   readonly failingLimit?: number;
   /** How many of them may exceed ten concurrent attempts of their channel. Default: all. */
   readonly extraLimit?: number;
-  /** Deliveries whose attempts have ended, although it is not recorded yet: they do not count as concurrent attempts. Default: none. */
+  /** Deliveries whose attempts have succeeded, although it is not recorded yet: they do not count as concurrent attempts. Default: none. */
   readonly endedIds?: readonly string[];
 }
 

@@ -51,15 +51,23 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
     await recordDelivered(db, [attempt]);
     return null;
   }
+  return recordOnce(db, async (tx) => {
+    // Locks the channel before the delivery, as every transaction does, so that no two of them deadlock.
+    const health = attempt.test ? null : await lockHealth(tx, attempt);
+    const recorded = await updateDelivery(tx, attempt, health);
+    if (recorded === null) return null;
+    await insertAttempt(tx, attempt, recorded.number);
+    return health?.isCurrentUrl && recorded.hadLease ? recordFailure(tx, attempt, health) : null;
+  });
+}
+
+/** Runs a transaction. It is rolled back if it finds its attempts in the log. @returns null then */
+async function recordOnce<Result>(
+  db: Database,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result | null> {
   try {
-    return await db.transaction(async (tx) => {
-      // Locks the channel before the delivery, as every transaction does, so that no two of them deadlock.
-      const health = attempt.test ? null : await lockHealth(tx, attempt);
-      const recorded = await updateDelivery(tx, attempt, health);
-      if (recorded === null) return null;
-      await insertAttempt(tx, attempt, recorded.number);
-      return health?.isCurrentUrl && recorded.hadLease ? recordFailure(tx, attempt, health) : null;
-    });
+    return await db.transaction(work);
   } catch (error) {
     if (error instanceof AlreadyRecordedError) return null;
     throw error;
@@ -79,13 +87,13 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
     'uuid',
     delivered.map(({ deliveryId }) => deliveryId),
   );
-  await db.transaction(async (tx) => {
+  await recordOnce(db, async (tx) => {
     await preferIndexes(tx);
     await endFailures(tx, delivered);
     await tx.execute(
       sql`${prepared} select from deliveries where id = any(${ids}) order by id for no key update`,
     );
-    await tx.execute(sql`${prepared}
+    const { rowCount } = await tx.execute(sql`${prepared}
       with recorded as (
         update deliveries d set
           attempt_count = d.attempt_count + 1,
@@ -100,6 +108,7 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
         returning d.id, d.attempt_count as number, u.started_at, u.duration_ms, u.status_code, u.response_excerpt)
       insert into attempts (delivery_id, number, started_at, duration_ms, status_code, response_excerpt)
       select * from recorded`);
+    if (rowCount === 0) throw new AlreadyRecordedError();
   });
 }
 

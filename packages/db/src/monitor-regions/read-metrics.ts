@@ -5,7 +5,7 @@ import type { Database } from '../database/open.ts';
 import { timestamptz } from '../database/sql.ts';
 
 /** Few enough that reading a page does not delay other requests. */
-const PAGE_MONITORS = 500;
+const PAGE_MONITORS = 250;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 const count = z.number();

@@ -41,6 +41,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`GET ${D}/monitors/:id/stats`]: rare,
   'GET /api/cli/regions': rare,
   [`GET ${D}/regions`]: rare,
+  [`PUT ${D}/regions/:code`]: mayFail,
   [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
   'POST /api/cli/channels': mayFail,
   'PATCH /api/cli/channels/:id': mayFail,

@@ -42,6 +42,7 @@ export function metricsHandler({
     const left = new AbortController();
     const leave = (): void => left.abort();
     req.socket.once('close', leave);
+    if (req.socket.destroyed) leave();
     const release = await limiter.acquire({ account: accountId }, WAIT_MS);
     try {
       if (release === null) {

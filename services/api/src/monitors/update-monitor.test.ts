@@ -123,4 +123,20 @@ describe('update', () => {
     );
     expect(addStatusChanges.mock.calls).toEqual([[[rows[0]?.id]]]);
   });
+
+  test('with a lower recovery threshold recovers a region that has passed often enough, and no other', async () => {
+    const failure = { status: 'DOWN', errorReason: 'HTTP_500', statusCode: 500 } as const;
+    const monitors = await Promise.all([1, 2].map(() => newMonitor(api, { recoveryThreshold: 5 })));
+    const [passing = '', failing = ''] = monitors.map(({ id }) => id);
+    const courses = { [passing]: [failure, {}, {}], [failing]: [failure, {}, failure] };
+    for (const [id, course] of Object.entries(courses)) {
+      for (const result of course) await recordChecks(api.context.db, [checkOf(id, result)]);
+      expect(await get(id)).toMatchObject({ status: 'DOWN' });
+    }
+    const update = async (id: string): Promise<unknown> => {
+      const { body } = await api.as().put(`${MONITORS}/${id}`).send({ recoveryThreshold: 2 });
+      return (body as { monitor: { status: string } }).monitor.status;
+    };
+    expect([await update(passing), await update(failing)]).toEqual(['UP', 'DOWN']);
+  });
 });

@@ -31,7 +31,7 @@ export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'tri
 interface CheckProgress {
   /** The probe has ended, and the result is not recorded. */
   readonly onProbed?: () => void;
-  /** The result waits for proof of the network. */
+  /** The result may wait for proof of the network. */
   readonly onWaiting?: () => void;
 }
 
@@ -105,10 +105,10 @@ async function recordResult(
     networkProof.noteResult(probed);
     return { outcome: await recorder.record({ ...record, network: null }), network: null };
   }
+  onWaiting?.();
   let network = await networkProof.networkOf(probed);
   let outcome = await recorder.record({ ...record, network });
   if (outcome.kind === 'unproven') {
-    onWaiting?.();
     network = await networkProof.prove(probed);
     outcome = await recorder.record({ ...record, network });
   }

@@ -6,7 +6,12 @@ import { createEgress } from '@tocsin/egress/create-egress';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics, type CheckerMetrics } from '../metrics.ts';
 import { ProbeAbortedError, Prober } from '../probe/probe.ts';
-import { createLocalTargets, holdProbeClock, type LocalTarget } from '../testing/local-targets.ts';
+import {
+  createLocalTargets,
+  holdProbeClock,
+  type LocalTarget,
+  responding,
+} from '../testing/local-targets.ts';
 import { testNetworkProof } from '../testing/test-network-proof.ts';
 import type { NetworkProof, NetworkProofOptions, ProbedCheck } from './network-proof.ts';
 
@@ -197,6 +202,14 @@ describe('a check that failed below HTTP', () => {
     expect(await settled(proof.prove(check), 1)).toBeNull();
   });
 
+  test('counts if a canary responds with a redirect to a target that does not', async () => {
+    const location = `http://127.0.0.1:${await servers.closedPort()}`;
+    const head = `HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`;
+    canaries.push(monitor('canary', (await responding(servers, head)).origin));
+    expect(await settled(proof.prove(await refusedCheck()))).toBeNull();
+    expect(await rounds()).toEqual({ connected: 1 });
+  });
+
   test('does not count if no canary responds', async () => {
     await addCanary('one');
     await addCanary('two');
@@ -206,8 +219,10 @@ describe('a check that failed below HTTP', () => {
 
   test('counts in any case if it is of a canary, or of another URL than the monitor’s', async () => {
     const canary = await addCanary('canary');
-    await isolate();
+    network.connections = 'break';
     const own = await failedCheck(monitor('canary', canary.origin));
+    expect(await proof.networkOf(own)).toBeNull();
+    await isolate();
     expect(await proof.networkOf(own)).toBeNull();
     expect(await settled(proof.prove(own))).toBeNull();
     const other = await failedCheck(monitor('site', canary.origin));
@@ -319,6 +334,7 @@ describe('while no name resolves', () => {
     canaries = canaries.slice(1);
     const check = await failedCheck(monitor('site', 'http://site.test:1'));
     expect(await settled(proof.prove(check))).toBeNull();
+    expect(await rounds()).toEqual({ connected: 1 });
   });
 
   test('a lookup that times out is one that failed', async () => {
@@ -464,6 +480,8 @@ describe('a check that the network may have failed until shortly before the proo
   test('does not count if it began in an isolation that has ended, and its target responds now', async () => {
     const canary = await addCanary('canary');
     await isolate();
+    // The next round comes within a second after the check.
+    jest.advanceTimersByTime(1_500);
     const check = await failedCheck(monitor('site', canary.origin));
     const { startedAt } = check;
     network.connections = 'work';

@@ -51,9 +51,9 @@ export class Deliverer {
 
   /**
    * Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is made again after its lease.
-   * @param onEnded called when the attempt has ended and is to be recorded
+   * @param onSuccess called before a successful attempt is recorded. A failed one is recorded first, because it may change its channel
    */
-  attempt(delivery: ClaimedDelivery, onEnded: () => void = () => undefined): Promise<void> {
+  attempt(delivery: ClaimedDelivery, onSuccess: () => void = () => undefined): Promise<void> {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;
     if (this.#now() > this.#startsUntil) {
@@ -70,7 +70,7 @@ export class Deliverer {
       'tocsin.delivery.attempt': delivery.attemptCount + 1,
     };
     const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
-    const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span, onEnded))
+    const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span, onSuccess))
       .catch((error: unknown) => {
         logger.error('An attempt failed unexpectedly; it is made again after its lease', {
           deliveryId,
@@ -91,12 +91,12 @@ export class Deliverer {
     await Promise.all(this.#running);
   }
 
-  async #attempt(delivery: ClaimedDelivery, span: Span, onEnded: () => void): Promise<void> {
+  async #attempt(delivery: ClaimedDelivery, span: Span, onSuccess: () => void): Promise<void> {
     const { send, logger, metrics } = this.#options;
     const leaseEndsAt = this.#now() + RECORD_WITHIN_MS;
     const { retryAfterMs, ...result } = await send(delivery);
-    onEnded();
     const { statusCode, durationMs, error } = result;
+    if (error === null) onSuccess();
     const outcome = decideOutcome(delivery, { ...result, retryAfterMs });
     span.setAttributes({
       'http.response.status_code': statusCode ?? undefined,
