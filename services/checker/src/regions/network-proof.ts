@@ -11,7 +11,7 @@ import { hasResponded, RegionNetwork, type RegionNetworkOptions } from './region
 const CANARY_WITHIN_MS = 2_000;
 /** How long a target has to respond when it is probed again. */
 const SECOND_PROBE_WITHIN_MS = 5_000;
-/** If a check, or the proof, ends later than this after the check started, the network may have been lost, and come back, meanwhile. */
+/** If a check takes longer, the network may have been lost, and come back, meanwhile. */
 const PROMPT_MS = 1_000;
 /** Probes of canaries that run at the same time, and as many second probes. */
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
@@ -95,7 +95,8 @@ export class NetworkProof {
     const proof = await network.seekProof(kind, startedAt, until);
     if (typeof proof !== 'number') return proof;
     const wasIsolated = network.wasIsolated(kind, startedAt);
-    if (!wasIsolated && Math.max(endedAt, proof) <= startedAt + PROMPT_MS) return null;
+    // A canary that responded after the check shows nothing about the network during it.
+    if (!wasIsolated && proof <= endedAt && endedAt <= startedAt + PROMPT_MS) return null;
     const second = await this.#probeAgain(target, until - performance.now());
     if (second === null) return wasIsolated ? 'isolated' : null;
     if (second.transportFailure === null) return 'isolated';
