@@ -96,18 +96,21 @@ interface CanaryFormProps extends RegionProps {
 function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: CanaryFormProps): ReactNode {
   const queryClient = useQueryClient();
   const defaultRegion = useDefaultRegion();
+  const { data: monitors = [] } = useQuery(monitorsQuery);
   const form = useApiForm({
     initialValues: { canaryMonitorIds: [...canaryMonitorIds] },
     validate: (values) =>
       values.canaryMonitorIds.length > LIMITS.canaries
         ? [{ path: 'canaryMonitorIds', message: `Choose at most ${LIMITS.canaries} canaries.` }]
         : [],
+    toField: ({ path, message }, { canaryMonitorIds: ids }) => {
+      const monitor = monitors.find(({ id }) => path === `canaryMonitorIds.${ids.indexOf(id)}`);
+      return { path, message: monitor === undefined ? message : `${monitor.name} ${message}` };
+    },
   });
   const isListed = useCallback(
-    // A canary that has left the region is listed, so that it can be removed.
-    (monitor: Monitor) =>
-      regionsOf(monitor, defaultRegion).includes(code) || canaryMonitorIds.includes(monitor.id),
-    [defaultRegion, code, canaryMonitorIds],
+    (monitor: Monitor) => regionsOf(monitor, defaultRegion).includes(code),
+    [defaultRegion, code],
   );
   const save = async (body: typeof form.values): Promise<void> => {
     const { region: saved } = await api('PUT /api/dashboard/regions/:code', { path: { code }, body });
