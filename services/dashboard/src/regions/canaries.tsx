@@ -1,4 +1,4 @@
-import { Alert, Group, Modal, Text } from '@mantine/core';
+import { Alert, Group, Modal, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconCircleDashed,
@@ -53,9 +53,11 @@ export function Network({ region: { health, since } }: RegionProps): ReactNode {
 /** The canaries of a region as links, and a button to edit them. */
 export function Canaries({ region }: RegionProps): ReactNode {
   const { region: code, canaryMonitorIds, monitors } = region;
-  const { data: all } = useQuery(monitorsQuery);
+  const { data: all, isPending } = useQuery(monitorsQuery);
   const [opened, { open, close }] = useDisclosure();
   if (monitors === 0 && canaryMonitorIds.length === 0) return '–';
+  // Until then there are only ids.
+  if (isPending && canaryMonitorIds.length > 0) return <Skeleton height={24} />;
   return (
     <>
       {canaryMonitorIds.length === 0 ? (
