@@ -20,6 +20,7 @@ export const LIMITS = {
   labelCount: 32,
   labelPrefixCharacters: 253,
   labelNameCharacters: 63,
+  metricLabels: 20,
   selectorValues: 200,
   keySources: 100,
   maintenanceDays: 30,

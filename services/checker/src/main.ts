@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -6,6 +7,8 @@ import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { loadCanaries } from '@tocsin/db/regions/canaries';
+import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
@@ -21,6 +24,7 @@ import { Prober } from './probe/probe.ts';
 import { Recorder } from './record/recorder.ts';
 import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
+import { NetworkProof, type NetworkProofOptions } from './regions/network-proof.ts';
 import { startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
@@ -58,10 +62,15 @@ async function start(logger: Logger): Promise<RunningService> {
   const shutdown = new AbortController();
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');
   const egress = createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS, extraCa });
+  const { signal } = shutdown;
+  const prober = new Prober({ egress, signal });
+  const { canaryRounds } = metrics;
+  const networkProof = createNetworkProof(database, { prober, canaryRounds, logger, signal });
   const context = {
     targets: new TargetCache((ids) => loadCheckTargets(database, ids)),
-    prober: new Prober({ egress, signal: shutdown.signal }),
+    prober,
     recorder,
+    networkProof,
     metrics,
     announce: createAnnouncer(producers, logger),
   };
@@ -104,6 +113,7 @@ async function start(logger: Logger): Promise<RunningService> {
       const abandon = setTimeout(() => database.abandon(), ABANDON_POSTGRES_AFTER_MS);
       await Promise.all(regions.map((workers) => workers.close()));
       clearTimeout(abort);
+      await networkProof.close();
       await recorder.close();
       await producers.close();
       await stores.close();
@@ -112,6 +122,22 @@ async function start(logger: Logger): Promise<RunningService> {
       await health.stop();
     },
   };
+}
+
+function createNetworkProof(
+  context: DbContext,
+  options: Omit<NetworkProofOptions, 'loadCanaries' | 'report'>,
+): NetworkProof {
+  const { db } = context;
+  const checkerId = randomUUID();
+  return new NetworkProof({
+    ...options,
+    loadCanaries: (accountId, region) => loadCanaries(context, accountId, region),
+    report: {
+      renew: (isolation) => renewIsolation(db, { ...isolation, checkerId }),
+      end: (isolation) => endIsolation(db, { ...isolation, checkerId }),
+    },
+  });
 }
 
 function createRecorder({ db, secrets }: DbContext, metrics: CheckerMetrics, logger: Logger): Recorder {

@@ -5,8 +5,12 @@ import { Counter, Histogram } from 'prom-client';
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
+/** `isolated`: no canary responded; `no_dns`: none with a host name did; `unknown`: the round proved nothing. */
+export type CanaryRoundResult = 'connected' | 'isolated' | 'no_dns' | 'unknown';
+
 export interface CheckerMetrics {
   readonly checks: Counter<'region' | 'source' | 'status'>;
+  readonly canaryRounds: Counter<'region' | 'result'>;
   readonly missed: Counter<'region' | 'reason'>;
   readonly skipped: Counter<'region' | 'reason'>;
   readonly lagSeconds: Histogram<'region'>;
@@ -21,8 +25,14 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   return {
     checks: new Counter({
       name: 'tocsin_checks_total',
-      help: 'Recorded checks, by status.',
+      help: 'Recorded checks, by status. INCONCLUSIVE: the network of the checker failed, and the result does not count.',
       labelNames: ['region', 'source', 'status'],
+      registers,
+    }),
+    canaryRounds: new Counter({
+      name: 'tocsin_canary_rounds_total',
+      help: 'Rounds of probes of all canaries of an account in a region, by what they showed.',
+      labelNames: ['region', 'result'],
       registers,
     }),
     missed: new Counter({

@@ -5,6 +5,7 @@ import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
+import { runScrape } from './scrape.ts';
 import { runSelectors } from './selectors.ts';
 import { runTail } from './tail.ts';
 
@@ -89,5 +90,12 @@ export const SCENARIOS: readonly Scenario[] = [
     about: 'status changes with 1,000 channels, and 10,000 monitors that are relabeled',
     bars: { 'relabel-20': { atMost: 3_000 } },
     run: runSelectors,
+  },
+  {
+    name: 'scrape',
+    about:
+      "Debian's Prometheus scrapes the metrics of 20,000 monitors every 15 s, at 1,000 checks per second",
+    bars: { 'cpu-ratio': { atMost: 1.05 }, 'scraped-missed': { atMost: 0 } },
+    run: runScrape,
   },
 ];

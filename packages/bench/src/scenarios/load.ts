@@ -112,7 +112,7 @@ async function prepare(
 }
 
 /** The schedule lag of all checkers, in seconds. */
-async function readLag(stage: Stage): Promise<Histogram> {
+export async function readLag(stage: Stage): Promise<Histogram> {
   return parseHistogram(await Promise.all(stage.running('checker').map((one) => one.metrics())), LAG);
 }
 

@@ -14,6 +14,7 @@ import {
   recentChecksSchema,
   triggerSchema,
 } from './events.ts';
+import { metricsQuerySchema } from './metrics.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
 import { monitorStatsSchema, statsQuerySchema } from './stats.ts';
 
@@ -168,6 +169,19 @@ export const monitorLookupRoutes = defineRoutes(forPrograms, {
       cursor: z.string().describe('Where the next page begins. Opaque to clients.'),
     }),
     responseExample: { events: [EVENT], cursor: 'MTc5NTE3NTk4NDEyMyA' },
+  },
+  getMonitorMetrics: {
+    endpoint: 'GET /api/cli/metrics',
+    tag: 'Monitors',
+    summary: 'Get metrics of all monitors',
+    description:
+      'For Prometheus, in its text format. Every server of the service returns the same metrics. The counters survive restarts, retention and changes of the monitor; those of a region that is removed and added again start at 0.',
+    query: metricsQuerySchema,
+    response: 'text/plain',
+    responseExample: `# HELP tocsin_monitor_status Whether the monitor has this status: 1 or 0.
+# TYPE tocsin_monitor_status gauge
+tocsin_monitor_status{monitor_id="${MONITOR.id}",name="${MONITOR.name}",external_id="${MONITOR.externalId}",source="${MONITOR.source}",status="UP"} 1
+`,
   },
 });
 

@@ -11,6 +11,9 @@ import {
 /** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
+/** How long a result waits at most for proof that its region had a network. */
+export const MAX_PROOF_WAIT_MS = 10_000;
+
 /** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;

@@ -55,6 +55,8 @@ export interface RegionUpdate {
   readonly certificateExpiresAt: Date | null;
   /** When it was checked, epoch milliseconds; null: another region was. */
   readonly checkedAt: number | null;
+  /** The check that raises the counters of this region; null: another region's check changes it. */
+  readonly counted: CheckRecord | null;
 }
 
 /** A result that becomes an event. */

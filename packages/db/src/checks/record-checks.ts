@@ -88,12 +88,12 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   }
   const monitorId = monitor.id;
   const regions: RegionUpdate[] = effect.awaited.map((state) => {
-    return { monitorId, state, certificateExpiresAt: null, checkedAt: null };
+    return { monitorId, state, certificateExpiresAt: null, checkedAt: null, counted: null };
   });
   if (effect.region) {
     // A probe from before a change of the URL saw the certificate of another target.
     const certificateExpiresAt = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
-    regions.push({ monitorId, state: effect.region, certificateExpiresAt, checkedAt: timestamp });
+    regions.push({ monitorId, state: effect.region, certificateExpiresAt, checkedAt: timestamp, counted: check });
   }
   const outdated = check.revision < monitor.revision;
   const gap = findGap(check, monitor);

@@ -1,3 +1,4 @@
+import { durationBucketOf } from '@tocsin/core/stats/duration-buckets';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
@@ -59,7 +60,12 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       last_error_reason = u.reason,
       last_error_detail = u.detail,
       recent_slots = u.slots::bigint[],
-      certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at)
+      certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at),
+      up_checks = r.up_checks + (u.result = 'up')::int,
+      down_checks = r.down_checks + (u.result = 'down')::int,
+      inconclusive_checks = r.inconclusive_checks + (u.result = 'inconclusive')::int,
+      duration_counts[u.bucket] = r.duration_counts[u.bucket] + (u.duration is not null)::int,
+      duration_sum_ms = r.duration_sum_ms + coalesce(u.duration, 0)
     from ${tableOf('u', updates, {
       monitor_id: ['uuid', ({ monitorId }) => monitorId],
       region: ['text', ({ state }) => state.region],
@@ -73,8 +79,24 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       detail: ['text', ({ state }) => state.lastErrorDetail],
       slots: ['text', ({ state }) => `{${state.recentSlots.join(',')}}`],
       certificate: ['timestamptz', ({ certificateExpiresAt }) => certificateExpiresAt],
+      result: ['text', ({ counted }) => (counted === null ? 'none' : checkResultOf(counted))],
+      // Arrays of Postgres begin at 1. A subscript of null is an error.
+      bucket: ['int', ({ counted }) => 1 + durationBucketOf(durationOf(counted) ?? 0)],
+      duration: ['int', ({ counted }) => durationOf(counted)],
     })}
     where r.monitor_id = u.monitor_id and r.region = u.region`);
+}
+
+function checkResultOf({ network, status }: CheckRecord): 'up' | 'down' | 'inconclusive' {
+  if (network === 'isolated') return 'inconclusive';
+  return status === 'UP' ? 'up' : 'down';
+}
+
+/** The duration that a check adds to the histogram of its region, in milliseconds; null: it got no response, or does not count. */
+function durationOf(counted: CheckRecord | null): number | null {
+  return counted === null || counted.statusCode === null || counted.network === 'isolated'
+    ? null
+    : counted.latencyMs;
 }
 
 /** Gives each waiting trigger the event of its check. */

@@ -10,8 +10,21 @@ import { notFound } from '../database/errors.ts';
 import { monitors } from '../monitors/table.ts';
 import { type MonitorRegionRow, monitorRegions } from './table.ts';
 
+/** The columns that the rules see. Every recorded check reads them. */
+export const REGION_STATE_COLUMNS = {
+  region: monitorRegions.region,
+  consecutiveFailures: monitorRegions.consecutiveFailures,
+  recoveryPasses: monitorRegions.recoveryPasses,
+  recentSlots: monitorRegions.recentSlots,
+  lastResultAt: monitorRegions.lastResultAt,
+  since: monitorRegions.since,
+  lastLatencyMs: monitorRegions.lastLatencyMs,
+  lastErrorReason: monitorRegions.lastErrorReason,
+  lastErrorDetail: monitorRegions.lastErrorDetail,
+};
+
 /** The row of a region as the rules see it. */
-export function toRegionState(row: MonitorRegionRow): RegionState {
+export function toRegionState(row: Pick<MonitorRegionRow, keyof typeof REGION_STATE_COLUMNS>): RegionState {
   const {
     region,
     consecutiveFailures,

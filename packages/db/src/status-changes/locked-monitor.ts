@@ -12,7 +12,7 @@ import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, epochMs, query } from '../database/sql.ts';
 import { HAS_BEGUN, readCovered } from '../maintenance-windows/coverage.ts';
-import { toRegionState } from '../monitor-regions/read-regions.ts';
+import { REGION_STATE_COLUMNS, toRegionState } from '../monitor-regions/read-regions.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 
 const monitorState = z.object({
@@ -82,7 +82,8 @@ export async function lockMonitors(
   const covered = rows.some((row) => row.mayBeCovered) ? await readCovered(tx, rows) : new Set<string>();
   const regions = new Map<string, RegionState[]>(rows.map(({ id }) => [id, []]));
   const isOfLocked = sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`;
-  for (const row of await tx.select().from(monitorRegions).where(isOfLocked))
+  const states = tx.select({ monitorId: monitorRegions.monitorId, ...REGION_STATE_COLUMNS });
+  for (const row of await states.from(monitorRegions).where(isOfLocked))
     regions.get(row.monitorId)?.push(toRegionState(row));
   return new Map(
     rows.map((row): [string, LockedMonitor] => {

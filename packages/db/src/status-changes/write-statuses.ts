@@ -31,7 +31,7 @@ export async function writeStatuses(
 ): Promise<Map<string, WrittenChange>> {
   const touched = [...locked].filter((monitor) => monitor.touched);
   if (touched.length === 0) return new Map();
-  const written = await writeChanges(
+  const { written, opened } = await writeChanges(
     tx,
     touched.flatMap((monitor) => (monitor.change === null ? [] : [{ monitor, change: monitor.change }])),
   );
@@ -45,7 +45,8 @@ export async function writeStatuses(
         when 'MAINTENANCE' then m.error_detail
       end,
       last_checked_at = coalesce(u.checked_at, m.last_checked_at),
-      last_timestamp = u.last_timestamp
+      last_timestamp = u.last_timestamp,
+      incident_count = m.incident_count + u.opened
     from ${tableOf('u', touched, {
       id: ['uuid', (monitor) => monitor.id],
       status: ['text', (monitor) => monitor.status],
@@ -54,6 +55,7 @@ export async function writeStatuses(
       error_detail: ['text', ({ change }) => (change?.to === 'DOWN' ? change.errorDetail : null)],
       checked_at: ['timestamptz', (monitor) => monitor.lastCheckedAt],
       last_timestamp: ['timestamptz', (monitor) => monitor.clock.last],
+      opened: ['int', (monitor) => Number(opened.has(monitor.id))],
     })}
     where m.id = u.id`);
   return written;
@@ -64,8 +66,9 @@ interface Change {
   readonly change: PendingChange;
 }
 
+/** @returns the status changes by monitor, and the monitors whose incidents opened */
 async function writeChanges(tx: Transaction, changes: readonly Change[]) {
-  if (changes.length === 0) return new Map();
+  if (changes.length === 0) return { written: new Map<string, WrittenChange>(), opened: new Set<string>() };
   const monitorIds = changes.map(({ monitor }) => monitor.id);
   const open = await findOpenIncidents(tx, monitorIds);
   const channels = await findAssignedChannels(tx, monitorIds);
@@ -100,12 +103,13 @@ async function writeChanges(tx: Transaction, changes: readonly Change[]) {
       where i.monitor_id = u.monitor_id and i.resolved_at is null`);
   }
   await tx.insert(statusChanges).values(rows.map(({ row }) => row));
-  return new Map(
+  const written = new Map<string, WrittenChange>(
     rows.map(({ row: { id, monitorId, timestamp, dispatchedAt } }) => [
       monitorId,
       { id, timestamp: timestamp.getTime(), due: dispatchedAt === null },
     ]),
   );
+  return { written, opened: new Set(opened.map(({ monitorId }) => monitorId)) };
 }
 
 function toRow(

@@ -34,6 +34,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   'PUT /api/cli/monitors/:id': important,
   'POST /api/cli/monitors/:id/trigger': rare,
   'GET /api/cli/events': mayFail,
+  'GET /api/cli/metrics': mayFail,
   [`POST ${D}/monitors`]: important,
   [`PUT ${D}/monitors/:id`]: important,
   [`POST ${D}/monitors/:id/trigger`]: rare,

@@ -7,7 +7,7 @@ import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
-import { compress, keepUncompressed, keepUncompressedForWriters } from './headers.ts';
+import { compress, compressQuickly, keepUncompressed, keepUncompressedForWriters } from './headers.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
@@ -52,14 +52,15 @@ function addPath(
   if (others.some((other) => (other === 'anyone') !== (access === 'anyone'))) {
     throw new Error(`some methods of ${path} require authentication and others do not`);
   }
-  // Compression would delay the messages of a stream.
-  const isCompressed =
-    access !== 'anyone' && !routes.some(({ response }) => response === 'text/event-stream');
   const expressRoute = router.route(path);
-  expressRoute.all(...guards(path, access), ...(isCompressed ? [compress] : []), (_req, res, next) => {
-    stateOf(res).route = path;
-    next();
-  });
+  expressRoute.all(
+    ...guards(path, access),
+    ...(access === 'anyone' ? [] : compressionOf(routes)),
+    (_req, res, next) => {
+      stateOf(res).route = path;
+      next();
+    },
+  );
   const allowed: string[] = [];
   for (const method of METHODS) {
     const found = implementations.find(({ route }) => methodOf(route).toLowerCase() === method);
@@ -74,6 +75,12 @@ function addPath(
       headers: { Allow: allow },
     });
   });
+}
+
+/** Compression would delay the messages of a stream. */
+function compressionOf(routes: readonly Route[]): readonly RequestHandler[] {
+  if (routes.some(({ response }) => response === 'text/event-stream')) return [];
+  return [routes.some(({ response }) => response === 'text/plain') ? compressQuickly : compress];
 }
 
 function stagesOf(route: Route): readonly RequestHandler[] {

@@ -25,6 +25,7 @@ import { invalidFields, parseFields } from '../http/errors.ts';
 import { type Handlers, implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
+import { metricsHandler } from './metrics.ts';
 import { triggerCheck } from './trigger.ts';
 
 function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
@@ -90,6 +91,7 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
     return { body: { monitor }, headers: { ETag: etagOf(version) } };
   },
   tailEvents: ({ caller, query }) => tailAccount(context.db, caller.accountId, query),
+  getMonitorMetrics: metricsHandler(context),
 }));
 
 export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({

@@ -153,6 +153,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
     kind: 'event',
     query: () => `?since=${Buffer.from(`${Date.now() - 3_600_000} `).toString('base64url')}`,
   },
+  'GET /api/cli/metrics': { kind: 'monitor' },
   'PUT /api/cli/monitors': {
     kind: 'monitor',
     body: () => ({ source: 'new', monitors: [], channels: [] }),

@@ -24,6 +24,7 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { Prober } from '../probe/probe.ts';
 import { Recorder } from '../record/recorder.ts';
 import { TargetCache } from '../targets/target-cache.ts';
+import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { ScheduledChecks } from './scheduled-check.ts';
 import { runTriggeredCheck } from './triggered-check.ts';
@@ -59,6 +60,7 @@ beforeAll(async () => {
       logger,
       onBatch: () => undefined,
     }),
+    networkProof: testNetworkProof(),
     metrics: createCheckerMetrics(createMetrics()),
     prober: new Prober({
       egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup }),

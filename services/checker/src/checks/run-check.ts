@@ -6,6 +6,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { currentTraceparent, SpanKind, withSpan, type Attributes } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
 import { ProbeAbortedError, type Prober, type ProbeResult } from '../probe/probe.ts';
+import type { NetworkProof, ProbedCheck } from '../regions/network-proof.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
 
@@ -14,6 +15,7 @@ export interface CheckContext {
   readonly targets: TargetCache;
   readonly prober: Prober;
   readonly recorder: Recorder;
+  readonly networkProof: NetworkProof;
   readonly metrics: CheckerMetrics;
   /** Hints at a status change whose deliveries are due. Never fails. */
   readonly announce: (statusChangeId: string) => void;
@@ -22,9 +24,17 @@ export interface CheckContext {
 /** The check to run. Without `urlOverride` it uses the monitor's URL. */
 export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
 
+/** What a caller is told of a running check. Each is called at most once; by default, nothing is. */
+interface CheckProgress {
+  /** The probe has ended, and the result is not recorded. */
+  readonly onProbed?: () => void;
+  /** The result waits for proof of the network. */
+  readonly onWaiting?: () => void;
+}
+
 /**
- * Runs one check, scheduled or triggered: probes the target, records the result and announces a status change.
- * @param onProbed called once, when the probe has ended and before the result is recorded
+ * Runs one check, scheduled or triggered: probes the target, records the result and announces a status change. A result that would make
+ * its region failing, though the network may have failed, waits for proof first. The check runs meanwhile, so that a crash repeats it.
  * @throws JobReturnedError if the process shuts down before the result is recorded
  * @throws ProbeThrottledError if a limit of this process ended the probe
  */
@@ -32,9 +42,9 @@ export function runCheck(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
-  onProbed: () => void = () => undefined,
+  { onProbed, onWaiting }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
-  const { prober, recorder, metrics } = context;
+  const { prober, metrics } = context;
   const { monitorId, revision } = target;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
@@ -53,20 +63,21 @@ export function runCheck(
         timeoutMs: target.timeoutSeconds * 1_000,
         owner: { account: target.accountId, resource: monitorId },
       });
-      onProbed();
+      onProbed?.();
       metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
       if (span.isRecording()) span.setAttributes(describeResult(result));
       const traceparent = currentTraceparent();
-      const outcome = await recorder.record({
+      const record = {
         ...request,
         ...result,
-        network: null,
         monitorId,
         revision,
         ...(traceparent !== undefined && { traceparent }),
-      });
+      };
+      const probed = { target, region: request.region, urlOverride: request.urlOverride, startedAt, result };
+      const { outcome, network } = await recordResult(context, record, probed, onWaiting);
       span.setAttribute('tocsin.check.outcome', outcome.kind);
-      handleOutcome(context, monitorId, request, result.status, outcome);
+      handleOutcome(context, record, network, outcome);
       return outcome;
     } catch (error) {
       if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;
@@ -75,11 +86,31 @@ export function runCheck(
   });
 }
 
+/** Records a result as what it is evidence of. */
+async function recordResult(
+  { recorder, networkProof }: CheckContext,
+  record: Omit<CheckRecord, 'network'>,
+  probed: ProbedCheck,
+  onWaiting?: () => void,
+): Promise<{ readonly outcome: RecordedOutcome; readonly network: CheckRecord['network'] }> {
+  if (probed.result.transportFailure === null) {
+    networkProof.noteResult(probed);
+    return { outcome: await recorder.record({ ...record, network: null }), network: null };
+  }
+  let network = await networkProof.networkOf(probed);
+  let outcome = await recorder.record({ ...record, network });
+  if (outcome.kind === 'unproven') {
+    onWaiting?.();
+    network = await networkProof.prove(probed);
+    outcome = await recorder.record({ ...record, network });
+  }
+  return { outcome, network };
+}
+
 function handleOutcome(
   { metrics, targets, announce }: CheckContext,
-  monitorId: string,
-  { region, source }: CheckRequest,
-  status: CheckRecord['status'],
+  { monitorId, region, source, status }: Omit<CheckRecord, 'network'>,
+  network: CheckRecord['network'],
   outcome: RecordedOutcome,
 ): void {
   if (outcome.kind !== 'recorded') {
@@ -87,7 +118,7 @@ function handleOutcome(
     if (outcome.kind === 'gone') targets.evict(monitorId);
     return;
   }
-  metrics.checks.inc({ region, source, status });
+  metrics.checks.inc({ region, source, status: network === 'isolated' ? 'INCONCLUSIVE' : status });
   if (outcome.outdated) targets.evict(monitorId);
   if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
 }

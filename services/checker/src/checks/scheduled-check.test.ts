@@ -24,6 +24,7 @@ import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
 import { type LoadTargets, TargetCache } from '../targets/target-cache.ts';
+import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { type ScheduledCheckContext, ScheduledChecks } from './scheduled-check.ts';
 import { runTriggeredCheck } from './triggered-check.ts';
@@ -101,6 +102,7 @@ function contextOf({
       logger,
       onBatch: () => undefined,
     }),
+    networkProof: testNetworkProof(),
     metrics: createCheckerMetrics(registry),
     prober: new Prober({ egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }), bodies }),
     announce: () => undefined,

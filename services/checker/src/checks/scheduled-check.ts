@@ -8,6 +8,7 @@ import {
   MAX_LATENESS_MS,
   slotOfJob,
 } from '@tocsin/core/schedule/slots';
+import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
@@ -34,7 +35,7 @@ interface CheckJob {
   readonly monitorId: string;
   /** Epoch milliseconds. */
   readonly slot: number;
-  /** Called once if the check only waits from then on. */
+  /** Called if the check only waits from then on. */
   readonly onSlow: () => void;
 }
 
@@ -42,7 +43,7 @@ interface CheckJob {
 const READ_AGAIN_AFTER_MS = 1_000;
 /** If Postgres takes longer, the check runs with the monitor as it was before the wait. */
 const READ_AGAIN_WITHIN_MS = 2_000;
-/** How much longer than its timeout a check may hold its lock before its process counts as killed. */
+/** How much longer than its timeout, and the wait for proof of the network, a check may hold its lock before its process counts as killed. */
 const LOCK_GRACE_MS = 5_000;
 /** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
@@ -70,7 +71,7 @@ export class ScheduledChecks {
    * Runs one check of a job, unless it is too late or another check of the monitor runs.
    * @param intervalSeconds of the wave; null for a single check
    * @param stalls how many times a checker died, or hung, while it ran this job
-   * @param onSlow called once if the check only waits from then on
+   * @param onSlow called if the check only waits from then on
    * @throws JobPostponedError if Postgres cannot be read now, JobReturnedError if the process shuts down
    */
   async run(
@@ -163,7 +164,8 @@ export class ScheduledChecks {
       metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
       permit.begin();
-      const outcome = await runCheck(this.#context, target, request, permit.probed);
+      const progress = { onProbed: permit.probed, onWaiting: job.onSlow };
+      const outcome = await runCheck(this.#context, target, request, progress);
       if (outcome.kind === 'recorded') this.#missed.recorded(monitorId, slot, outcome.gap);
     } catch (error) {
       if (!(error instanceof ProbeThrottledError)) throw error;
@@ -181,7 +183,8 @@ export class ScheduledChecks {
   ): Promise<ReleaseLock | null> {
     if (!mayOverlap(intervalSeconds, timeoutSeconds)) return noLock;
     const { overlapGuard, region } = this.#context;
-    const lock = { region, monitorId, jobId, forMs: timeoutSeconds * 1_000 + LOCK_GRACE_MS };
+    const forMs = timeoutSeconds * 1_000 + MAX_PROOF_WAIT_MS + LOCK_GRACE_MS;
+    const lock = { region, monitorId, jobId, forMs };
     return overlapGuard.acquire(lock, LOCK_WITHIN_MS).catch(() => noLock);
   }
 

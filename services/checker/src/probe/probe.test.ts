@@ -44,6 +44,7 @@ describe('a healthy target', () => {
         download: expect.any(Number),
       },
       certificateExpiresAt: null,
+      transportFailure: null,
     });
     expect(Number.isInteger(result.latencyMs)).toBe(true);
     expect(result.latencyMs).toBeGreaterThanOrEqual(1);

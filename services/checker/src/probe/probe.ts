@@ -13,7 +13,7 @@ import { CheckCookies } from './cookies.ts';
 import { beginningOf, composeResponse } from './failed-response.ts';
 import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop-request.ts';
 import { redactSent } from './redact.ts';
-import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
+import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
 export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
@@ -25,7 +25,7 @@ export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'heade
  * The result of one check. After redirects the fields describe the last request. `latencyMs` is that of the whole exchange: 0 if no
  * response head arrived, at least 1 otherwise; a `TIMEOUT` after connecting has the elapsed time.
  */
-export type ProbeResult = Pick<
+export interface ProbeResult extends Pick<
   CheckRecord,
   | 'status'
   | 'latencyMs'
@@ -35,7 +35,10 @@ export type ProbeResult = Pick<
   | 'timings'
   | 'certificateExpiresAt'
   | 'response'
->;
+> {
+  /** Where the last request failed below HTTP, for which the network of this process may be the cause; null for any other result. */
+  readonly transportFailure: TransportFailure | null;
+}
 
 /** The process shuts down: the probe has no result. */
 export class ProbeAbortedError extends Error {
@@ -165,13 +168,14 @@ function evaluatedResult(
     statusCode,
     timings: clock.timings(),
     certificateExpiresAt,
+    transportFailure: null,
     response: verdict.status === 'UP' ? null : composer(target, headers, body),
   };
 }
 
 function failedResult(
   target: ProbeTarget,
-  { statusCode, headers, clock, certificateExpiresAt }: HopOutcome,
+  { statusCode, headers, clock, certificateExpiresAt, transportFailure }: HopOutcome,
   failure: Failure | string,
   deadline: Deadline,
   isRedirected: boolean,
@@ -188,6 +192,7 @@ function failedResult(
     errorDetail: sanitiseDetail(redactSent(errorDetail, target)),
     timings: clock.timings(),
     certificateExpiresAt,
+    transportFailure,
     response: composer(target, headers, null),
   };
 }
@@ -211,5 +216,6 @@ const INVALID_URL: ProbeResult = {
   errorDetail: 'target is not a valid http or https URL',
   timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
   certificateExpiresAt: null,
+  transportFailure: null,
   response: null,
 };

@@ -17,9 +17,14 @@ const MAX_INTERIM_RESPONSES = 20;
 /** The versions that Node's parser accepts in its strict mode. */
 const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
+/** A failed lookup of the name, or of anything after it: no connection, no TLS, or a response that does not arrive completely. */
+export type TransportFailure = 'lookup' | 'connection';
+
 /** The result of one request of a check. With a `failure` the other fields hold what was known until then. */
 export interface HopOutcome {
   readonly failure: Failure | null;
+  /** Null for any other failure: a refused address, a malformed response, or a request that could not be sent. */
+  readonly transportFailure: TransportFailure | null;
   /** Null if no response head arrived, like `headers`. */
   readonly statusCode: number | null;
   readonly headers: IncomingHttpHeaders | null;
@@ -88,7 +93,7 @@ function startHop(
       return;
     }
     readBody(head, use === 'keep' ? (bytes) => lease.resize(bytes) : null, (result) => {
-      if (typeof result === 'string') return broken(result);
+      if (typeof result === 'string') return broken(result, 'connection');
       clock.body();
       settle(result, null);
     });
@@ -100,26 +105,35 @@ function startHop(
       broken(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses before the real one`);
   }
 
-  function failed(error: unknown): void {
+  function failed(error: unknown, transport = transportOf(error)): void {
     // An error after a complete response does not matter. The stream still delivers the rest of the body.
     if (response?.complete === true) return;
     if (endBeginning !== null) return endBeginning();
     const failure = classifyError(error);
-    if (response === null) return settle(null, failure);
-    settle(null, { ...failure, errorDetail: `${failure.errorDetail} while reading the body` });
+    const transportFailure = transport && failure.errorReason === 'DNS_ERROR' ? 'lookup' : transport;
+    if (response === null) return settle(null, failure, transportFailure);
+    settle(
+      null,
+      { ...failure, errorDetail: `${failure.errorDetail} while reading the body` },
+      transportFailure,
+    );
   }
 
   function interrupted(): void {
     if (endBeginning !== null) return endBeginning();
     const errorDetail = clock.describeTimeout(`${deadline.timeoutMs / 1_000} s`);
-    settle(null, { errorReason: 'TIMEOUT', errorDetail });
+    settle(null, { errorReason: 'TIMEOUT', errorDetail }, clock.isLookingUp ? 'lookup' : 'connection');
   }
 
-  function broken(errorDetail: string): void {
-    settle(null, { errorReason: 'UNKNOWN_ERROR', errorDetail });
+  function broken(errorDetail: string, transportFailure: TransportFailure | null = null): void {
+    settle(null, { errorReason: 'UNKNOWN_ERROR', errorDetail }, transportFailure);
   }
 
-  function settle(body: ReadBody | null, failure: Failure | null): void {
+  function settle(
+    body: ReadBody | null,
+    failure: Failure | null,
+    transportFailure: TransportFailure | null = null,
+  ): void {
     if (isSettled) return;
     isSettled = true;
     deadline.interrupt = null;
@@ -127,7 +141,7 @@ function startHop(
     if (response?.complete === true) response.socket.destroy();
     else request?.destroy();
     const { statusCode = null, headers = null } = response ?? {};
-    resolve({ failure, statusCode, headers, body, decidedMs, certificateExpiresAt, clock });
+    resolve({ failure, transportFailure, statusCode, headers, body, decidedMs, certificateExpiresAt, clock });
   }
 
   if (deadline.state !== 'running') return interrupted();
@@ -139,11 +153,19 @@ function startHop(
     // An unexpected 101. Without a listener Node would report a closed connection instead of the status.
     request.on('upgrade', (head) => responded(head, false));
     request.on('information', interim);
-    request.on('error', failed);
+    request.on('error', (error) => failed(error));
     request.end(hop.body);
   } catch (error) {
-    failed(error);
+    failed(error, null);
   }
+}
+
+/** Null for an error that says nothing about the network: the address is refused, or what arrived is not HTTP. */
+function transportOf(error: unknown): TransportFailure | null {
+  const code = String((error as NodeJS.ErrnoException).code);
+  // The connection was closed within the head.
+  if (code === 'HPE_INVALID_EOF_STATE') return 'connection';
+  return code === 'EGRESS_BLOCKED' || code.startsWith('HPE_') ? null : 'connection';
 }
 
 /** Describes what Node's parser accepts in its lenient mode and other clients reject; null for nothing. */

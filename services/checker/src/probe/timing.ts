@@ -71,14 +71,17 @@ export class PhaseClock {
     return this.#connectedAt !== null;
   }
 
+  /** Whether the name is not resolved yet. */
+  get isLookingUp(): boolean {
+    return this.#isNamed && this.#resolvedAt === null && this.#connectedAt === null;
+  }
+
   /** What a timeout ended, in words. @param limit the timeout of the check */
   describeTimeout(limit: string): string {
     if (this.#headAt !== null)
       return `response not complete within ${limit} (headers after ${this.#msUntil(this.#headAt)})`;
-    if (this.#connectedAt === null) {
-      const isLookup = this.#isNamed && this.#resolvedAt === null;
-      return `${isLookup ? 'name lookup' : 'connection'} timed out after ${limit}`;
-    }
+    if (this.#connectedAt === null)
+      return `${this.isLookingUp ? 'name lookup' : 'connection'} timed out after ${limit}`;
     const missing = this.#isSecure && this.#securedAt === null ? 'TLS handshake not complete' : 'no response';
     return `${missing} within ${limit} (connected after ${this.#msUntil(this.#connectedAt)})`;
   }

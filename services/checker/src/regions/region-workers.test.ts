@@ -20,6 +20,7 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { Prober } from '../probe/probe.ts';
 import { Recorder } from '../record/recorder.ts';
 import { type LoadTargets, TargetCache } from '../targets/target-cache.ts';
+import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { type RegionWorkers, startRegionWorkers } from './region-workers.ts';
 
 const REGION = 'default';
@@ -72,6 +73,7 @@ function start(load: LoadTargets): void {
         logger,
         onBatch: () => undefined,
       }),
+      networkProof: testNetworkProof(),
       metrics: createCheckerMetrics(createMetrics()),
       prober: new Prober({ egress: createEgress({ allowCidrs: [] }) }),
       announce: () => undefined,

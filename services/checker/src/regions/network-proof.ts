@@ -1,0 +1,178 @@
+import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
+import { FairLimiter } from '@tocsin/runtime/fair-limiter';
+import type { CheckerMetrics } from '../metrics.ts';
+import { ProbeThrottledError } from '../probe/body-budget.ts';
+import type { Prober, ProbeResult, ProbeTarget } from '../probe/probe.ts';
+import { hasResponded, RegionNetwork, type RegionNetworkOptions } from './region-network.ts';
+
+/** How long a canary has to respond. */
+const CANARY_WITHIN_MS = 2_000;
+/** How long a target has to respond when it is probed again. */
+const SECOND_PROBE_WITHIN_MS = 5_000;
+/** A network that is proven later than this after a check started may have come back meanwhile. Packets that were lost until then are repeated. */
+const PROMPT_PROOF_MS = 1_000;
+/** Probes of canaries and second probes that run at the same time. */
+const MAX_PROBES = 2_000;
+const MAX_PROBES_PER_ACCOUNT = 500;
+/** How long a probe waits for its turn. */
+const TURN_WITHIN_MS = 1_000;
+/** A region of an account is forgotten when no check has failed for so long. */
+const FORGET_AFTER_MS = 10 * 60_000;
+const SWEEP_EVERY_MS = 60_000;
+/** No redirect is followed if one is asserted, and the body of a response with another status is not read. */
+const ANY_RESPONSE = { statusCode: 300 } as const;
+
+/** A check whose probe has ended. Moments are `performance.now()`. */
+export interface ProbedCheck {
+  readonly target: CheckTarget;
+  readonly region: string;
+  readonly urlOverride: string | null;
+  readonly startedAt: number;
+  readonly result: ProbeResult;
+}
+
+export interface NetworkProofOptions extends Pick<
+  RegionNetworkOptions,
+  'loadCanaries' | 'report' | 'logger' | 'signal'
+> {
+  readonly prober: Pick<Prober, 'probe'>;
+  readonly canaryRounds: CheckerMetrics['canaryRounds'];
+}
+
+/**
+ * Decides whether checks that failed below HTTP are evidence against their targets, or whether this process had no network
+ * (docs/reference/regions.md). Only accounts with canaries are concerned, each for itself.
+ */
+export class NetworkProof {
+  readonly #options: NetworkProofOptions;
+  /** By account and region; only of checks that failed. */
+  readonly #networks = new Map<string, RegionNetwork>();
+  readonly #probes = new FairLimiter({
+    limit: MAX_PROBES,
+    limits: { account: MAX_PROBES_PER_ACCOUNT },
+    sharedBy: 'account',
+  });
+  #sweptAt = performance.now();
+
+  constructor(options: NetworkProofOptions) {
+    this.#options = options;
+  }
+
+  /** Notes the result of a check that did not fail below HTTP: a response to a canary's check proves the network. */
+  noteResult({ target, region, urlOverride, startedAt, result }: ProbedCheck): void {
+    if (this.#networks.size === 0 || urlOverride !== null || !hasResponded(result)) return;
+    const network = this.#networks.get(keyOf(target.accountId, region));
+    // A redirect hides how long the first connection took.
+    network?.noteResponse(target.monitorId, startedAt, performance.now() - startedAt);
+  }
+
+  /**
+   * How to record a check that failed below HTTP. A check during an isolation of this process waits for proof if the isolation has ended.
+   * @throws ProbeAbortedError at shutdown
+   */
+  async networkOf(check: ProbedCheck): Promise<CheckRecord['network']> {
+    const { target, region, urlOverride, startedAt, result } = check;
+    const kind = result.transportFailure;
+    if (kind === null || urlOverride !== null) return null;
+    const network = this.#networkOf(target.accountId, region);
+    const isCanary = await network.isCanary(target.monitorId);
+    if (isCanary === true || network.isUnwatched) return null;
+    return network.wasIsolated(kind, startedAt) ? this.prove(check) : 'unproven';
+  }
+
+  /**
+   * Seeks proof that this process had a network during a check that failed below HTTP, for at most ten seconds. The target is probed again
+   * if the network may have come back after the check: a response means that the network, not the target, had failed.
+   * @returns null if the failure counts: there is proof, or no evidence against it
+   * @throws ProbeAbortedError at shutdown
+   */
+  async prove(check: ProbedCheck): Promise<'isolated' | null> {
+    const { target, region, result } = check;
+    const until = performance.now() + MAX_PROOF_WAIT_MS;
+    const network = this.#networkOf(target.accountId, region);
+    // Canaries count always: the alert of a canary tells that the region is isolated.
+    if ((await network.isCanary(target.monitorId)) === true) return null;
+    let { startedAt } = check;
+    let kind = result.transportFailure ?? 'connection';
+    for (let isSecond = false; ; isSecond = true) {
+      const proof = await network.seekProof(kind, startedAt, until);
+      if (proof === 'isolated') return 'isolated';
+      if (proof === null || isSecond) return null;
+      const isPrompt = proof <= startedAt + PROMPT_PROOF_MS;
+      if (isPrompt && !network.wasIsolated(kind, startedAt)) return null;
+      startedAt = performance.now();
+      const second = await this.#probeAgain(target, until - startedAt);
+      if (second === null) return null;
+      if (second.transportFailure === null) return 'isolated';
+      kind = second.transportFailure;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#networks.values()].map((network) => network.close()));
+  }
+
+  #networkOf(accountId: string, region: string): RegionNetwork {
+    const key = keyOf(accountId, region);
+    const known = this.#networks.get(key);
+    if (known !== undefined) return known;
+    this.#sweep();
+    const { canaryRounds, ...options } = this.#options;
+    const network = new RegionNetwork({
+      ...options,
+      accountId,
+      region,
+      probeCanary: (canary) => this.#probeCanary(canary),
+      onRound: (result) => canaryRounds.inc({ region, result }),
+    });
+    this.#networks.set(key, network);
+    return network;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    if (now - this.#sweptAt < SWEEP_EVERY_MS) return;
+    this.#sweptAt = now;
+    for (const [key, network] of this.#networks) {
+      if (network.isIdle(FORGET_AFTER_MS)) this.#networks.delete(key);
+    }
+  }
+
+  /** Canaries have owners of their own: when no name resolves, the lookups of the account's targets use up what an account may have. */
+  #probeCanary(canary: CheckTarget): Promise<ProbeResult | null> {
+    const account = `canaries of ${canary.accountId}`;
+    return this.#probe({
+      ...canary,
+      assertions: ANY_RESPONSE,
+      timeoutMs: CANARY_WITHIN_MS,
+      owner: { account, resource: canary.monitorId },
+    });
+  }
+
+  #probeAgain(target: CheckTarget, leftMs: number): Promise<ProbeResult | null> {
+    const withinMs = Math.min(target.timeoutSeconds * 1_000, SECOND_PROBE_WITHIN_MS, leftMs);
+    if (withinMs <= 0) return Promise.resolve(null);
+    const owner = { account: target.accountId, resource: target.monitorId };
+    return this.#probe({ ...target, timeoutMs: withinMs, owner });
+  }
+
+  /** Null if a limit of this process kept the probe from its end. */
+  async #probe(target: ProbeTarget): Promise<ProbeResult | null> {
+    const release = await this.#probes.acquire({ account: target.owner.account }, TURN_WITHIN_MS);
+    if (release === null) return null;
+    try {
+      return await this.#options.prober.probe(target);
+    } catch (error) {
+      if (error instanceof ProbeThrottledError) return null;
+      throw error;
+    } finally {
+      release();
+    }
+  }
+}
+
+function keyOf(accountId: string, region: string): string {
+  return `${accountId} ${region}`;
+}

@@ -1,0 +1,278 @@
+import { isIP } from 'node:net';
+import { parseUrl } from '@tocsin/contracts/parse-url';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
+import { withoutBrackets } from '@tocsin/egress/connection';
+import type { Logger } from '@tocsin/runtime/logger';
+import { withDeadline } from '@tocsin/runtime/timeout';
+import type { CanaryRoundResult } from '../metrics.ts';
+import { ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
+import type { TransportFailure } from '../probe/request-hop.ts';
+import { IsolationReport, type ReportIsolation } from './isolation-report.ts';
+
+/** From the start of one round to the start of the next. */
+const ROUND_EVERY_MS = 2_000;
+/** How long a list of canaries is used before it is read again. */
+const LIST_VALID_MS = 5_000;
+const LIST_WITHIN_MS = 2_000;
+/** How soon a list that could not be read is read again, if there is no earlier one. */
+const LIST_RETRY_MS = 500;
+/** A connection that took longer may have lost its first packets: a connection to the next address begins after 500 ms, and a packet is repeated after a second. */
+const QUICK_CONNECT_MS = 400;
+/** A check that started longer ago than the oldest of these proofs is compared with that one. */
+const MAX_PROOFS = 32;
+const KINDS: readonly TransportFailure[] = ['lookup', 'connection'];
+
+export interface RegionNetworkOptions {
+  readonly accountId: string;
+  readonly region: string;
+  /** The canaries of the account in the region; empty for none. */
+  readonly loadCanaries: (accountId: string, region: string) => Promise<readonly CheckTarget[]>;
+  /** Null if a limit of this process kept the probe from its end. @throws ProbeAbortedError at shutdown */
+  readonly probeCanary: (canary: CheckTarget) => Promise<ProbeResult | null>;
+  readonly report: ReportIsolation;
+  readonly onRound: (result: CanaryRoundResult) => void;
+  readonly logger: Logger;
+  /** Aborted at shutdown. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Knows whether this process has a network in one region, as the canaries of one account show. Any response from a canary proves it. If
+ * all canaries fail below HTTP, the process is isolated, until one responds. Moments are `performance.now()`.
+ */
+export class RegionNetwork {
+  readonly #options: RegionNetworkOptions;
+  readonly #report: IsolationReport;
+  /** By kind of failure: only canaries with a host name show whether names resolve, if there is one. */
+  readonly #evidence: Readonly<Record<TransportFailure, Evidence>> = {
+    lookup: new Evidence(),
+    connection: new Evidence(),
+  };
+  /** As read last; null before that. */
+  #canaries: readonly CheckTarget[] | null = null;
+  #readAt = -Infinity;
+  #reading: Promise<void> | null = null;
+  #roundAt = -Infinity;
+  /** Whether a round is planned or runs. */
+  #hasRound = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  readonly #waiters = new Set<() => void>();
+  #usedAt = performance.now();
+
+  constructor(options: RegionNetworkOptions) {
+    this.#options = options;
+    this.#report = new IsolationReport(options);
+  }
+
+  /** Whether nobody has used it for so long, and nothing waits for it. */
+  isIdle(forMs: number): boolean {
+    const isBusy = this.#hasRound || this.#waiters.size > 0 || this.#report.isOpen;
+    return !isBusy && performance.now() - this.#usedAt > forMs;
+  }
+
+  /** Whether the monitor is a canary. Null if that is unknown, because Postgres is unavailable and was when it was asked before. */
+  async isCanary(monitorId: string): Promise<boolean | null> {
+    const canaries = await this.#list();
+    return canaries?.some((canary) => canary.monitorId === monitorId) ?? null;
+  }
+
+  /** Whether the account has no canaries in the region, as far as is known. */
+  get isUnwatched(): boolean {
+    return this.#canaries?.length === 0;
+  }
+
+  /** Whether this process was isolated at some time after this moment. */
+  wasIsolated(kind: TransportFailure, since: number): boolean {
+    return this.#evidence[kind].wasIsolated(since);
+  }
+
+  /**
+   * Waits for evidence of the network after this moment, until another. Results that wait share rounds.
+   * @returns the moment from which a canary proves the network; null without evidence, or without canaries
+   * @throws ProbeAbortedError at shutdown
+   */
+  async seekProof(kind: TransportFailure, since: number, until: number): Promise<number | 'isolated' | null> {
+    const evidence = this.#evidence[kind];
+    for (;;) {
+      if (this.#options.signal.aborted) throw new ProbeAbortedError('the checker shuts down');
+      if (evidence.isIsolated) return 'isolated';
+      const proof = evidence.proofAfter(since);
+      if (proof !== null) return proof;
+      const canaries = await this.#list();
+      const leftMs = until - performance.now();
+      if (leftMs <= 0 || canaries?.length === 0) return null;
+      if (canaries !== null) this.#planRound();
+      await this.#change(canaries === null ? Math.min(LIST_RETRY_MS, leftMs) : leftMs);
+    }
+  }
+
+  /** Notes that a canary responded to a request. @param connectMs how long it took at most until the connection was open */
+  noteResponse(monitorId: string, startedAt: number, connectMs: number): void {
+    const canaries = this.#canaries ?? [];
+    const provenAt = connectMs <= QUICK_CONNECT_MS ? startedAt : performance.now();
+    for (const kind of KINDS) {
+      const shows = canariesFor(kind, canaries).some((canary) => canary.monitorId === monitorId);
+      if (shows) this.#evidence[kind].prove(provenAt);
+    }
+    this.#settle();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#report.close();
+  }
+
+  /** The canaries as Postgres lists them, or as it did last; null if they were never read. */
+  async #list(): Promise<readonly CheckTarget[] | null> {
+    this.#usedAt = performance.now();
+    if (this.#canaries === null || performance.now() - this.#readAt >= LIST_VALID_MS) {
+      this.#reading ??= this.#read().finally(() => (this.#reading = null));
+      await this.#reading;
+    }
+    return this.#canaries;
+  }
+
+  async #read(): Promise<void> {
+    const { accountId, region, loadCanaries, logger } = this.#options;
+    try {
+      this.#canaries = await withDeadline(
+        loadCanaries(accountId, region),
+        LIST_WITHIN_MS,
+        'reading canaries',
+      );
+    } catch (error) {
+      logger.warn('Reading the canaries of a region failed', { accountId, region, error });
+    }
+    this.#readAt = performance.now();
+  }
+
+  #planRound(): void {
+    if (this.#hasRound || this.#isClosed) return;
+    this.#hasRound = true;
+    const delayMs = Math.max(0, this.#roundAt + ROUND_EVERY_MS - performance.now());
+    this.#timer = setTimeout(() => void this.#runRound(), delayMs);
+  }
+
+  async #runRound(): Promise<void> {
+    this.#roundAt = performance.now();
+    const canaries = (await this.#list()) ?? [];
+    const probing = canaries.map(async (canary) => [canary, await this.#probe(canary)] as const);
+    const outcomes = new Map(await Promise.all(probing));
+    for (const kind of KINDS) {
+      const evidence = this.#evidence[kind];
+      const shown = canariesFor(kind, canaries).map((canary) => outcomes.get(canary));
+      const usable = shown.filter((outcome) => outcome !== 'unusable');
+      const hasFailed = usable.length > 0 && usable.every((outcome) => outcome === 'failed');
+      if (canaries.length === 0) evidence.end();
+      // A scheduled check of a canary may have passed meanwhile.
+      else if (hasFailed && evidence.proofAfter(this.#roundAt) === null) evidence.isolate(this.#roundAt);
+    }
+    this.#options.onRound(this.#resultOf([...outcomes.values()]));
+    this.#hasRound = false;
+    this.#settle();
+    if (this.#isIsolated) this.#planRound();
+  }
+
+  /** `unusable`: a canary with an address that checks may not reach. `unknown`: the probe did not end. */
+  async #probe(canary: CheckTarget): Promise<'responded' | 'failed' | 'unusable' | 'unknown'> {
+    const startedAt = performance.now();
+    try {
+      const result = await this.#options.probeCanary(canary);
+      if (result === null) return 'unknown';
+      if (!hasResponded(result)) return result.transportFailure === null ? 'unusable' : 'failed';
+      const { dns, tcp } = result.timings;
+      this.noteResponse(canary.monitorId, startedAt, (dns ?? 0) + (tcp ?? 0));
+      return 'responded';
+    } catch (error) {
+      const { accountId, region, logger } = this.#options;
+      if (!(error instanceof ProbeAbortedError))
+        logger.error('Probing a canary failed', { accountId, region, monitorId: canary.monitorId, error });
+      return 'unknown';
+    }
+  }
+
+  #resultOf(outcomes: readonly unknown[]): CanaryRoundResult {
+    if (this.#evidence.connection.isIsolated) return 'isolated';
+    if (this.#evidence.lookup.isIsolated) return 'no_dns';
+    return outcomes.includes('responded') ? 'connected' : 'unknown';
+  }
+
+  get #isIsolated(): boolean {
+    return KINDS.some((kind) => this.#evidence[kind].isIsolated);
+  }
+
+  /** Reports a change, and wakes all results that wait. */
+  #settle(): void {
+    this.#report.update(this.#isIsolated);
+    for (const wake of this.#waiters) wake();
+  }
+
+  #change(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, withinMs);
+      this.#waiters.add(wake);
+    });
+  }
+}
+
+/** Whether bytes of the target arrived: a response, even a malformed one. */
+export function hasResponded({ statusCode, transportFailure, timings }: ProbeResult): boolean {
+  return statusCode !== null || (transportFailure === null && timings.tcp !== null);
+}
+
+/** The canaries that show whether a failure of this kind has its cause in the network. */
+function canariesFor(kind: TransportFailure, canaries: readonly CheckTarget[]): readonly CheckTarget[] {
+  const named = kind === 'lookup' ? canaries.filter(({ url }) => hasName(url)) : [];
+  return named.length > 0 ? named : canaries;
+}
+
+function hasName(url: string): boolean {
+  return isIP(withoutBrackets(parseUrl(url)?.hostname ?? '')) === 0;
+}
+
+/** What canaries have shown for one kind of failure. */
+class Evidence {
+  #proofs: number[] = [];
+  #isolatedSince: number | null = null;
+  /** When the last isolation ended. */
+  #connectedSince = -Infinity;
+
+  get isIsolated(): boolean {
+    return this.#isolatedSince !== null;
+  }
+
+  wasIsolated(since: number): boolean {
+    return this.isIsolated || this.#connectedSince > since;
+  }
+
+  /** The first moment after this one at which there was a network; null: none is known. */
+  proofAfter(since: number): number | null {
+    return this.#proofs.find((at) => at > since) ?? null;
+  }
+
+  prove(at: number): void {
+    // Of a canary that responded before the others failed.
+    if (this.#isolatedSince !== null && at <= this.#isolatedSince) return;
+    if (this.#isolatedSince !== null) this.end(at);
+    this.#proofs.push(at);
+    if (this.#proofs.length > MAX_PROOFS) this.#proofs.shift();
+  }
+
+  isolate(since: number): void {
+    this.#isolatedSince ??= since;
+    this.#proofs = [];
+  }
+
+  end(at = performance.now()): void {
+    if (this.#isolatedSince === null) return;
+    this.#isolatedSince = null;
+    this.#connectedSince = at;
+  }
+}
