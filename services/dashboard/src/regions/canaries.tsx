@@ -130,7 +130,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
       </Text>
       <MonitorSelect
         label="Canaries"
-        description="Choose monitors on different networks that are nearly always up. They send alerts as usual."
+        description="Choose monitors on different networks that are nearly always up, at least one by host name. They send alerts as usual."
         isListed={isListed}
         max={LIMITS.canaries}
         {...form.getInputProps('canaryMonitorIds')}
