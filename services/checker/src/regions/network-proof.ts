@@ -99,12 +99,14 @@ export class NetworkProof {
     const hadNetwork =
       result.errorReason === 'CONNECTION_REFUSED' || (proof <= endedAt && endedAt <= startedAt + PROMPT_MS);
     if (!wasIsolated && hadNetwork) return null;
-    const second = await this.#probeAgain(target, until - performance.now());
+    const secondAt = performance.now();
+    const second = await this.#probeAgain(target, until - secondAt);
     if (second === null) return wasIsolated ? 'isolated' : null;
     if (second.transportFailure === null) return 'isolated';
     // The network may have been lost again.
     const lastProof = await network.seekProof(second.transportFailure, performance.now(), until);
-    return lastProof === 'isolated' ? 'isolated' : null;
+    const wasLost = lastProof === 'isolated' || network.wasIsolated(second.transportFailure, secondAt);
+    return wasLost ? 'isolated' : null;
   }
 
   async close(): Promise<void> {
