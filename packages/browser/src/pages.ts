@@ -41,6 +41,13 @@ async function isolateRegion(page: Page): Promise<void> {
   await page.getByText(/^Region .* has had no network/).waitFor();
 }
 
+/** Opens the details of an event with this result. @param position 0 is the latest, -1 the first */
+async function openEvent(page: Page, result: string, position = 0): Promise<void> {
+  const events = page.getByRole('group', { name: 'Latest events' }).getByRole('row');
+  const event = events.filter({ has: page.getByText(result, { exact: true }) }).nth(position);
+  await event.getByRole('button', { name: 'Details' }).click();
+}
+
 /** Enters a label selector, and waits for its preview. */
 async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Label selector' }).fill(selector);
@@ -96,6 +103,17 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'monitor-latency-table',
     route: '/monitors/$monitorId',
     open: async (page) => page.getByRole('button', { name: 'Show as table' }).click(),
+  },
+  {
+    name: 'event-response',
+    route: '/monitors/$monitorId',
+    open: async (page) => {
+      await openEvent(page, 'Inconclusive');
+      // Only the first failure keeps its response.
+      await openEvent(page, 'Down', -1);
+      await page.getByRole('button', { name: 'Response', exact: true }).click();
+      await page.getByRole('group', { name: 'Response headers' }).scrollIntoViewIfNeeded();
+    },
   },
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },

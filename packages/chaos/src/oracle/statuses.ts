@@ -48,7 +48,9 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
   const implying = events
     // A check of another URL does not count.
     .filter(({ url }) => url === null)
-    .map(({ timestamp, latencyMs: latency, ...event }) => ({ ...event, timestamp: iso(timestamp), latency }));
+    .map(({ timestamp, latencyMs: latency, ...event }) =>
+      Object.assign(event, { timestamp: iso(timestamp), latency }),
+    );
   return expectedChanges(model, implying, Infinity);
 }
 

@@ -95,8 +95,10 @@ export class NetworkProof {
     const proof = await network.seekProof(kind, startedAt, until);
     if (typeof proof !== 'number') return proof;
     const wasIsolated = network.wasIsolated(kind, startedAt);
-    // A canary that responded after the check shows nothing about the network during it.
-    if (!wasIsolated && proof <= endedAt && endedAt <= startedAt + PROMPT_MS) return null;
+    // A refusal is an answer: the network was there. Otherwise, a canary that responded after the check shows nothing about it.
+    const hadNetwork =
+      result.errorReason === 'CONNECTION_REFUSED' || (proof <= endedAt && endedAt <= startedAt + PROMPT_MS);
+    if (!wasIsolated && hadNetwork) return null;
     const second = await this.#probeAgain(target, until - performance.now());
     if (second === null) return wasIsolated ? 'isolated' : null;
     if (second.transportFailure === null) return 'isolated';

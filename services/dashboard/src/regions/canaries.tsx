@@ -1,4 +1,4 @@
-import { Alert, Group, Modal, Text } from '@mantine/core';
+import { Alert, Group, Modal, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
   IconCircleDashed,
@@ -53,9 +53,11 @@ export function Network({ region: { health, since } }: RegionProps): ReactNode {
 /** The canaries of a region as links, and a button to edit them. */
 export function Canaries({ region }: RegionProps): ReactNode {
   const { region: code, canaryMonitorIds, monitors } = region;
-  const { data: all } = useQuery(monitorsQuery);
+  const { data: all, isPending } = useQuery(monitorsQuery);
   const [opened, { open, close }] = useDisclosure();
   if (monitors === 0 && canaryMonitorIds.length === 0) return '–';
+  // Until then there are only ids.
+  if (isPending && canaryMonitorIds.length > 0) return <Skeleton height={24} />;
   return (
     <>
       {canaryMonitorIds.length === 0 ? (
@@ -96,18 +98,21 @@ interface CanaryFormProps extends RegionProps {
 function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: CanaryFormProps): ReactNode {
   const queryClient = useQueryClient();
   const defaultRegion = useDefaultRegion();
+  const { data: monitors = [] } = useQuery(monitorsQuery);
   const form = useApiForm({
     initialValues: { canaryMonitorIds: [...canaryMonitorIds] },
     validate: (values) =>
       values.canaryMonitorIds.length > LIMITS.canaries
         ? [{ path: 'canaryMonitorIds', message: `Choose at most ${LIMITS.canaries} canaries.` }]
         : [],
+    toField: ({ path, message }, { canaryMonitorIds: ids }) => {
+      const monitor = monitors.find(({ id }) => path === `canaryMonitorIds.${ids.indexOf(id)}`);
+      return { path, message: monitor === undefined ? message : `${monitor.name} ${message}` };
+    },
   });
   const isListed = useCallback(
-    // A canary that has left the region is listed, so that it can be removed.
-    (monitor: Monitor) =>
-      regionsOf(monitor, defaultRegion).includes(code) || canaryMonitorIds.includes(monitor.id),
-    [defaultRegion, code, canaryMonitorIds],
+    (monitor: Monitor) => regionsOf(monitor, defaultRegion).includes(code),
+    [defaultRegion, code],
   );
   const save = async (body: typeof form.values): Promise<void> => {
     const { region: saved } = await api('PUT /api/dashboard/regions/:code', { path: { code }, body });
@@ -125,7 +130,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
       </Text>
       <MonitorSelect
         label="Canaries"
-        description="Choose monitors on different networks that are nearly always up. They send alerts as usual."
+        description="Choose monitors on different networks that are nearly always up, at least one by host name. They send alerts as usual."
         isListed={isListed}
         max={LIMITS.canaries}
         {...form.getInputProps('canaryMonitorIds')}

@@ -13,7 +13,7 @@ import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
 /** In pixels, without and with a line of labels. Must match monitor-table.module.css. */
-export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 116] } as const;
+export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 102] } as const;
 const MAX_LABELS = 2;
 
 const COLUMNS = [

@@ -24,6 +24,7 @@ import { monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf, silentUntil } from './figures.ts';
 import { PhaseList } from './phases.tsx';
 import { EventError } from './tail/event-table.tsx';
+import { KeptResponse } from './tail/kept-response.tsx';
 
 interface MonitorProps {
   readonly monitor: Monitor;
@@ -139,6 +140,7 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
           )}
         </Group>
         <EventError event={event} />
+        {event.hasResponse && <KeptResponse event={event} />}
         <PhaseList timings={timings} />
       </Stack>
     </Alert>

@@ -8,6 +8,7 @@ import { CheckBadge, Time } from '../../../components/text.tsx';
 import { barScale } from '../phases.ts';
 import { PhaseBar, PhaseList } from '../phases.tsx';
 import classes from '../show.module.css';
+import { KeptResponse } from './kept-response.tsx';
 import tailClasses from './tail.module.css';
 
 interface EventTableProps {
@@ -136,6 +137,7 @@ function EventDetail({ event }: { readonly event: Event }): ReactNode {
   return (
     <Stack gap={8}>
       <EventError event={event} />
+      {event.hasResponse && <KeptResponse event={event} />}
       {url !== null && (
         <div className={tailClasses['text']}>
           Checked <b>{url}</b> instead of the monitor’s URL. The status did not change.

@@ -1,0 +1,86 @@
+import { Button, Skeleton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { type ReactNode, useId } from 'react';
+import { api, isStatus } from '../../../api/request.ts';
+import { ErrorNotice } from '../../../components/load-states.tsx';
+import { ScrollRegion } from '../../../components/page.tsx';
+import { Quiet } from '../../../components/text.tsx';
+import classes from './tail.module.css';
+
+/** In pixels. */
+const MAX_HEIGHT = 320;
+
+interface KeptResponseProps {
+  readonly event: Pick<Event, 'monitorId' | 'timestamp'>;
+}
+
+/** The kept response of a failed check, loaded when it is opened. */
+export function KeptResponse({ event }: KeptResponseProps): ReactNode {
+  const [opened, { toggle }] = useDisclosure();
+  const contentId = useId();
+  const Chevron = opened ? IconChevronDown : IconChevronRight;
+  return (
+    <div>
+      <Button
+        variant="default"
+        size="compact-sm"
+        leftSection={<Chevron size={14} aria-hidden />}
+        aria-expanded={opened}
+        {...(opened && { 'aria-controls': contentId })}
+        onClick={toggle}
+      >
+        Response
+      </Button>
+      {opened && (
+        <div id={contentId} className={classes['response']}>
+          <Content event={event} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): ReactNode {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['response', id, timestamp],
+    queryFn: async ({ signal }) => {
+      const endpoint = 'GET /api/dashboard/monitors/:id/events/:timestamp/response';
+      return (await api(endpoint, { id, path: { timestamp }, signal })).response;
+    },
+    // It never changes, and it may contain secrets.
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  if (isStatus(error, 403)) return <Quiet>You are not allowed to see this response.</Quiet>;
+  if (isStatus(error, 404)) return <Quiet>The response is no longer kept.</Quiet>;
+  if (error !== null) return <ErrorNotice error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton height={120} role="status" aria-label="Loading the response" />;
+  const { statusCode, headers, body } = data;
+  return (
+    <>
+      <div>
+        Status code <b>{statusCode}</b>
+      </div>
+      <ScrollRegion label="Response headers" maxHeight={MAX_HEIGHT}>
+        <dl>
+          {Object.entries(headers).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </ScrollRegion>
+      {body === null || body === '' ? (
+        <Quiet size="xs">{body === null ? 'The check did not read the body.' : 'The body was empty.'}</Quiet>
+      ) : (
+        <ScrollRegion label="Response body" maxHeight={MAX_HEIGHT}>
+          <pre>{body}</pre>
+        </ScrollRegion>
+      )}
+    </>
+  );
+}
