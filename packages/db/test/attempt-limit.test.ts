@@ -114,6 +114,18 @@ describe('the limit of a channel', () => {
     expect((await readChannel()).attemptLimit).toBe(5);
   });
 
+  test('of attempts recorded together, one at a former URL does not hide one at the current URL', async () => {
+    await addDue(2);
+    const [former, current] = await claim();
+    if (!former || !current) throw new Error('too few claimed');
+    await setChannel({ failingSince: new Date() });
+    await recordDelivered(context.db, [
+      deliveredOf(former, { url: 'https://hooks.example/former', nextAttemptLimit: 13 }),
+      deliveredOf(current, { nextAttemptLimit: 12 }),
+    ]);
+    expect(await readChannel()).toMatchObject({ attemptLimit: 12, failingSince: null });
+  });
+
   test('holds for concurrent claims, and no delivery is lost or attempted twice', async () => {
     const ids = [channelId, await makeChannel(context, []), await makeChannel(context, [])];
     const limits = [1, 4, 25];
@@ -211,7 +223,9 @@ describe('a receiver that requests a pause', () => {
     for (const { id } of await readDeliveryLog(context.db, channelId)) {
       expect(await claimDeliveries(context, { deliveryId: id })).toEqual([]);
     }
-    await context.db.execute(sql`update channels set paused_until = now() where id = ${channelId}`);
+    await context.db.execute(
+      sql`update channels set paused_until = now() - interval '1 second' where id = ${channelId}`,
+    );
     expect(await claim()).not.toEqual([]);
   });
 

@@ -22,9 +22,16 @@ function liveBytes() {
   return heapUsed + external;
 }
 
+/** The same without buffers, which end with their connections. */
+function heapBytes() {
+  globalThis.gc();
+  return process.memoryUsage().heapUsed;
+}
+
 // What is loaded and compiled once does not count.
 await Promise.all(urls.map((url) => prober.probe({ ...target, url, timeoutMs: SETTLED_MS })));
 const before = liveBytes();
+const heapBefore = heapBytes();
 let peak = before;
 const sampler = setInterval(() => (peak = Math.max(peak, liveBytes())), SAMPLE_EVERY_MS);
 const results = await Promise.all(
@@ -33,6 +40,7 @@ const results = await Promise.all(
 clearInterval(sampler);
 process.send({
   grownBytes: peak - before,
+  keptBytes: heapBytes() - heapBefore,
   outcomes: [...new Set(results.map(({ status, errorReason }) => `${status} ${errorReason}`))].toSorted(),
 });
 process.disconnect();

@@ -9,13 +9,17 @@ const MAX_BATCH_SIZE = 1_000;
 
 /**
  * Holds up to a thousand pending deliveries of a disabled channel whose row the transaction has locked, except test events, and returns
- * how many; `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds.
+ * how many; `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds. Deliveries are locked in the order of
+ * their ids, as when attempts are recorded, so that the two do not deadlock.
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     update deliveries set state = 'held', next_attempt_at = null, leased_until = null, lease_token = null
     where id = any(array(
-      select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${MAX_BATCH_SIZE} for update))`);
+      select id from deliveries
+      where state = 'pending' and id = any(array(
+        select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${MAX_BATCH_SIZE}))
+      order by id for update))`);
   return rowCount ?? 0;
 }
 

@@ -114,23 +114,29 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
 
 /** Ends the failures of channels whose attempts succeeded, and changes their limits, unless these have changed since. */
 async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<void> {
-  const byChannel = new Map<string, AttemptRecord>();
+  // Of each URL: an attempt at a former one must not decide.
+  const byReceiver = new Map<string, AttemptRecord>();
   for (const attempt of delivered) {
     if (attempt.test) continue;
-    const other = byChannel.get(attempt.channelId);
-    if (other === undefined || decides(attempt, other)) byChannel.set(attempt.channelId, attempt);
+    const receiver = `${attempt.channelId} ${attempt.url}`;
+    const other = byReceiver.get(receiver);
+    if (other === undefined || decides(attempt, other)) byReceiver.set(receiver, attempt);
   }
-  if (byChannel.size === 0) return;
+  if (byReceiver.size === 0) return;
+  const deciding = [...byReceiver.values()];
   await tx.execute(sql`${prepared}
     with changed as materialized (
       select c.id, u.attempt_limit, u.next_attempt_limit
-      from channels c join ${tableOf('u', [...byChannel.values()], {
+      from channels c join ${tableOf('u', deciding, {
         id: ['uuid', ({ channelId }) => channelId],
         url: ['text', ({ url }) => url],
         attempt_limit: ['int', ({ attemptLimit }) => attemptLimit],
         next_attempt_limit: ['int', ({ nextAttemptLimit }) => nextAttemptLimit],
       })} on u.id = c.id and u.url = c.url
-      where c.id = any(${arrayOf('uuid', [...byChannel.keys()])})
+      where c.id = any(${arrayOf(
+        'uuid',
+        deciding.map(({ channelId }) => channelId),
+      )})
         and (c.failing_since is not null or (c.attempt_limit = u.attempt_limit and u.next_attempt_limit <> u.attempt_limit))
       order by c.id for no key update of c)
     update channels c set

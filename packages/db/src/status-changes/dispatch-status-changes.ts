@@ -37,13 +37,13 @@ export async function dispatchStatusChanges(
     if (due.length === 0) return { statusChanges: 0, deliveryIds: [], traceparents: [] };
     const dueIds = due.map(({ id }) => id);
     const ids = arrayOf('uuid', dueIds);
-    // The share lock makes a channel that is being disabled hold these too.
+    // The share lock makes a channel that is being disabled hold these too. Channels are locked in the order of their ids, as everywhere.
     const made = await query(tx, madeRow)`
       with assigned as materialized (
         select c.id, c.enabled from channels c
         where c.id in (select unnest(s.channel_ids) from status_changes s where s.id = any(${ids}))
           and c.deleted_at is null
-        for share of c)
+        order by c.id for share of c)
       insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
         next_attempt_at)
       select gen_random_uuid(), s.account_id, a.id, s.id, s.monitor_id, e.value ->> 'event',

@@ -190,7 +190,8 @@ test('a target that is down alerts, as a canary responds', async () => {
   await run(0);
   targetWorks = false;
   await run(1);
-  expect([await eventsOf(), await statusOf(), canary.connections()]).toEqual([['UP', 'DOWN'], 'DOWN', 1]);
+  // One round for the check, and one for its second probe.
+  expect([await eventsOf(), await statusOf(), canary.connections()]).toEqual([['UP', 'DOWN'], 'DOWN', 2]);
   expect(await countOf('checks', 'status')).toEqual({ UP: 1, DOWN: 1 });
 });
 

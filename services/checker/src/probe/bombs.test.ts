@@ -15,7 +15,10 @@ const targets = createLocalTargets();
 afterEach(() => targets.closeAll());
 
 interface Cost {
+  /** At the most. */
   readonly grownBytes: number;
+  /** By the results, which may wait for Postgres; without buffers. */
+  readonly keptBytes: number;
   readonly outcomes: readonly string[];
 }
 
@@ -96,6 +99,15 @@ describe('many checks at once of targets that respond with', () => {
     const cost = await probeMany([target.origin], { many: 32, assertions: { bodyNotContains: 'needle' } });
     expect(cost.outcomes).toEqual(['UP null']);
     expect(cost.grownBytes).toBeLessThan(32 * MAX_BYTES_PER_CHECK);
+    await target.allClosed();
+  });
+
+  test('bodies of a MiB each without the text: the results keep only their beginnings', async () => {
+    const body = Buffer.alloc(MIB, 'x');
+    const target = await targets.http((_request, response) => void response.end(body));
+    const cost = await probeMany([target.origin], { many: 32, assertions: { bodyContains: 'needle' } });
+    expect(cost.outcomes).toEqual(['DOWN UNKNOWN_ERROR']);
+    expect(cost.keptBytes).toBeLessThan(8 * MIB);
     await target.allClosed();
   });
 });

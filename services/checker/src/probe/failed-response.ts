@@ -15,9 +15,9 @@ const LOCATION_QUERY = /[?#].*$/s;
 /** Control characters except tabs and line feeds, separators, direction overrides, and lone surrogates. */
 const UNSAFE = /(?![\t\n])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
 
-/** The part of a body from which `composeResponse` takes what it keeps. */
+/** The part of a body from which `composeResponse` takes what it keeps. A copy, because a slice would keep all of the body in memory. */
 export function beginningOf(body: string): string {
-  return body.slice(0, BEGINNING_CHARACTERS);
+  return Buffer.from(body.slice(0, BEGINNING_CHARACTERS), 'utf16le').toString('utf16le');
 }
 
 /**

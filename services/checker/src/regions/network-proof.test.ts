@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
@@ -478,6 +479,21 @@ describe('a check that the network may have failed until shortly before the proo
     const again = { ...check, target: { ...check.target, url: origin } };
     expect(await settled(proof.prove(again), 50)).toBe('isolated');
     expect(canary.connections()).toBe(2);
+  });
+
+  test('does not count if an isolation began and ended while its target was probed again', async () => {
+    await addCanary('canary');
+    const check = await timedOutCheck();
+    network.connections = 'work';
+    let second: Socket | undefined;
+    const { origin } = await servers.tcp((socket) => (second = socket));
+    const proving = proof.prove({ ...check, target: { ...check.target, url: origin } });
+    await advanceUntil('the target is probed again', () => second !== undefined);
+    await isolate();
+    network.connections = 'work';
+    await ended();
+    second?.destroy();
+    expect(await settled(proving)).toBe('isolated');
   });
 
   test('does not count if it began in an isolation that has ended, and its target responds now', async () => {

@@ -15,7 +15,7 @@ const SECOND_PROBE_WITHIN_MS = 5_000;
 const PROMPT_MS = 1_000;
 /** Probes of canaries that run at the same time, and as many second probes. */
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
-/** How long a probe waits for its turn. */
+/** How long the probe of a canary waits for its turn; a second probe waits as long as its check may. */
 const TURN_WITHIN_MS = 1_000;
 /** A region of an account is forgotten when no check has failed for so long. */
 const FORGET_AFTER_MS = 10 * 60_000;
@@ -99,12 +99,14 @@ export class NetworkProof {
     const hadNetwork =
       result.errorReason === 'CONNECTION_REFUSED' || (proof <= endedAt && endedAt <= startedAt + PROMPT_MS);
     if (!wasIsolated && hadNetwork) return null;
-    const second = await this.#probeAgain(target, until - performance.now());
+    const secondAt = performance.now();
+    const second = await this.#probeAgain(target, until - secondAt);
     if (second === null) return wasIsolated ? 'isolated' : null;
     if (second.transportFailure === null) return 'isolated';
     // The network may have been lost again.
     const lastProof = await network.seekProof(second.transportFailure, performance.now(), until);
-    return lastProof === 'isolated' ? 'isolated' : null;
+    const wasLost = lastProof === 'isolated' || network.wasIsolated(second.transportFailure, secondAt);
+    return wasLost ? 'isolated' : null;
   }
 
   async close(): Promise<void> {
@@ -140,24 +142,29 @@ export class NetworkProof {
   /** Canaries have owners of their own: when no name resolves, the lookups of the account's targets use up what an account may have. */
   #probeCanary(canary: CheckTarget): Promise<ProbeResult | null> {
     const account = `canaries of ${canary.accountId}`;
-    return this.#probe(this.#canaryProbes, {
+    const probe = {
       ...canary,
       assertions: ANY_RESPONSE,
       timeoutMs: CANARY_WITHIN_MS,
       owner: { account, resource: canary.monitorId },
-    });
+    };
+    return this.#probe(this.#canaryProbes, probe, TURN_WITHIN_MS);
   }
 
   #probeAgain(target: CheckTarget, leftMs: number): Promise<ProbeResult | null> {
     const withinMs = Math.min(target.timeoutSeconds * 1_000, SECOND_PROBE_WITHIN_MS, leftMs);
     if (withinMs <= 0) return Promise.resolve(null);
     const owner = { account: target.accountId, resource: target.monitorId };
-    return this.#probe(this.#secondProbes, { ...target, timeoutMs: withinMs, owner });
+    return this.#probe(this.#secondProbes, { ...target, timeoutMs: withinMs, owner }, leftMs);
   }
 
   /** Null if a limit of this process kept the probe from its end. */
-  async #probe(limiter: FairLimiter<'account'>, target: ProbeTarget): Promise<ProbeResult | null> {
-    const release = await limiter.acquire({ account: target.owner.account }, TURN_WITHIN_MS);
+  async #probe(
+    limiter: FairLimiter<'account'>,
+    target: ProbeTarget,
+    turnWithinMs: number,
+  ): Promise<ProbeResult | null> {
+    const release = await limiter.acquire({ account: target.owner.account }, turnWithinMs);
     if (release === null) return null;
     try {
       return await this.#options.prober.probe(target);
