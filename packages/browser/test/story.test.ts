@@ -82,7 +82,7 @@ step('a new monitor goes up without a reload', async () => {
   await page.getByRole('link', { name: 'New monitor' }).click();
   await field(page, 'Name').fill(MONITOR);
   await field(page, 'URL').fill(dashboard.target.url('/health'));
-  await page.getByLabel('Interval (seconds)').fill('5');
+  await page.getByRole('textbox', { name: 'Interval (seconds)', exact: true }).fill('5');
   // No check of a busy machine exceeds this timeout.
   await page.getByLabel('Timeout (seconds)').fill('60');
   await page.getByLabel('Runbook URL').fill('https://wiki.example.com/shop');
