@@ -104,6 +104,7 @@ describe('the dashboards', () => {
       'tocsin_checks_skipped_total',
       'tocsin_results_dropped_total',
       'tocsin_record_batch_results',
+      'tocsin_canary_rounds_total',
       'tocsin_channels_disabled_total',
       'tocsin_maintenance_late_seconds',
     ];
