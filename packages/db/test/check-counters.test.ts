@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { DURATION_BOUNDS_MS, durationBucketOf } from '@tocsin/core/stats/duration-buckets';
+import { DURATION_BOUNDS_MS, durationBucketOf } from '@tocsin/core/stats/latency-histogram';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';

@@ -1,4 +1,4 @@
-import { durationBucketOf } from '@tocsin/core/stats/duration-buckets';
+import { durationBucketOf } from '@tocsin/core/stats/latency-histogram';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 import { metricLabelOf } from '@tocsin/contracts/monitors/metrics';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
-import { DURATION_BOUNDS_MS } from '@tocsin/core/stats/duration-buckets';
+import { DURATION_BOUNDS_MS } from '@tocsin/core/stats/latency-histogram';
 import type { MonitorMetrics, RegionMetrics } from '@tocsin/db/monitor-regions/read-metrics';
 
 /** Characters that one chunk has at least, except the last one. */
