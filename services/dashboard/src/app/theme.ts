@@ -42,6 +42,7 @@ export const theme = createTheme({
   components: {
     Alert: { defaultProps: { variant: 'light' } },
     Badge: { defaultProps: { tt: 'none' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss' } } },
     Paper: { defaultProps: { radius: 'lg' } },
     TextInput: { defaultProps: { autoComplete: 'off' } },
     Modal: {
