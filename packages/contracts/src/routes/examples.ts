@@ -115,6 +115,8 @@ export const INCIDENT: Incident = {
   cause: 'HTTP_503',
   errorDetail: 'expected status 200, got 503',
   region: 'eu-west-1',
+  acknowledgedAt: null,
+  acknowledgedBy: null,
 };
 
 const occurrence = { startsAt: '2026-11-28T02:00:00.000Z', endsAt: '2026-11-28T04:00:00.000Z' };
