@@ -160,6 +160,13 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   },
   [`GET ${D}/overview`]: { kind: 'monitor' },
   [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
+  [`GET ${D}/monitors/latencies`]: { kind: 'monitor' },
+  [`POST ${D}/monitors/labels`]: {
+    kind: 'monitor',
+    body: ({ id }) => ({ monitorIds: [id], set: { team: 'new' } }),
+  },
+  [`POST ${D}/monitors/delete`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
+  [`POST ${D}/monitors/check`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
   [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },
   [`GET ${D}/me`]: { kind: 'user' },
