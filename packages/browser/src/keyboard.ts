@@ -1,3 +1,4 @@
+import { until } from '@tocsin/embedded/testing/until';
 import type { Page } from 'playwright-core';
 
 /** Presses keys on a page, and checks after each that the focus is somewhere and visible. */
@@ -9,8 +10,8 @@ export interface Keyboard {
   /** Presses keys one by one, such as `Enter` or `Control+K`. */
   press(...keys: readonly string[]): Promise<void>;
   type(text: string): Promise<void>;
-  /** Waits until the heading of a page has the focus, as after a navigation. */
-  focusIsOnHeading(name: string): Promise<void>;
+  /** Waits until the element with this name has the focus without a key, as the heading after a navigation or a field of a dialog. */
+  landsOn(name: string, role?: string): Promise<unknown>;
   /** The focused element. */
   focused(): Promise<Focused>;
 }
@@ -48,16 +49,11 @@ export function useKeyboard(page: Page): Keyboard {
       for (const key of keys) await page.keyboard.press(key);
     },
     type: (text) => page.keyboard.type(text),
-    focusIsOnHeading: async (name) => {
-      await page.waitForFunction((wanted) => {
-        const { activeElement } = document;
-        return (
-          activeElement instanceof HTMLElement &&
-          activeElement.matches('main h1') &&
-          activeElement.innerText === wanted
-        );
-      }, name);
-    },
+    landsOn: (name, role) =>
+      until(`the focus on ${role ?? ''} “${name}”`, async () => {
+        const now = await focused();
+        return now.name === name && (role === undefined || now.role === role);
+      }),
   };
 }
 
