@@ -79,7 +79,9 @@ describe('an acknowledgement', () => {
     const { path } = await newIncident();
     const users = [ada, bob, owner];
     const responses = await Promise.all(users.map((user) => acknowledge(user, path)));
-    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200, 409, 409,
+    ]);
     const winner = users[responses.findIndex(({ status }) => status === 200)];
     expect((await incidentOf(ada, path)).acknowledgedBy?.id).toBe(winner?.id);
   });
@@ -153,7 +155,7 @@ describe('a note', () => {
     );
     const post = () => ada.agent.post(`${path}/notes`).send({ text: 'One more' });
     const statuses = (await Promise.all([post(), post()])).map(({ status }) => status);
-    expect(statuses.sort()).toEqual([201, 409]);
+    expect(statuses.toSorted((one, other) => one - other)).toEqual([201, 409]);
   });
 
   test('of another incident or account is not found', async () => {
