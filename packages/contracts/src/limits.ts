@@ -36,6 +36,8 @@ export const LIMITS = {
   idempotencyKeyHours: 24,
   eventsPerRequest: { default: 50, max: 500 },
   recentEvents: 10,
+  /** Monitors of a report, times the days of its period. */
+  reportMonitorDays: 1_000_000,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
 } as const;
 

@@ -8,6 +8,7 @@ import type { MaintenanceWindow } from '../maintenance-windows/maintenance-windo
 import type { Event } from '../monitors/events.ts';
 import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
 import type { Invitation, User } from '../people/user.ts';
+import type { AvailabilityFigures, AvailabilityReport } from '../reports/availability.ts';
 
 /* Examples for the documentation: one shop and its people. */
 
@@ -115,6 +116,30 @@ export const INCIDENT: Incident = {
   cause: 'HTTP_503',
   errorDetail: 'expected status 200, got 503',
   region: 'eu-west-1',
+};
+
+const figures: AvailabilityFigures = {
+  monitors: 1,
+  availability: 0.99953125,
+  uptime: 0.9995,
+  coverage: 1,
+  downtimeSeconds: 1_215,
+  maintenanceSeconds: 7_200,
+  incidents: 3,
+  longestIncidentSeconds: 780,
+  mttrSeconds: 405,
+  checks: 86_392,
+  failures: 41,
+  gaps: 8,
+};
+
+export const AVAILABILITY_REPORT: AvailabilityReport = {
+  from: '2026-10-01T00:00:00.000Z',
+  to: '2026-10-31T00:00:00.000Z',
+  groupBy: 'monitor',
+  maintenance: 'excluded',
+  rows: [{ monitorId: MONITOR.id, name: 'Shop', ...figures }],
+  total: figures,
 };
 
 const occurrence = { startsAt: '2026-11-28T02:00:00.000Z', endsAt: '2026-11-28T04:00:00.000Z' };

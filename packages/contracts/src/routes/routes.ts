@@ -15,6 +15,7 @@ import {
 } from '../monitors/routes.ts';
 import { peopleRoutes } from '../people/routes.ts';
 import { regionRoutes } from '../regions/routes.ts';
+import { reportRoutes } from '../reports/routes.ts';
 import { serviceRoutes } from '../service/routes.ts';
 import type { Route, Routes } from './route.ts';
 
@@ -30,6 +31,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
+  ...reportRoutes,
   ...cliMaintenanceWindowRoutes,
   ...maintenanceWindowRoutes,
   ...regionRoutes,
