@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import {
   addTimes,

@@ -167,21 +167,23 @@ function toReport(
   }
   const rows = [...groups].map(([group, members]): AvailabilityRow => {
     const monitor = groupBy === 'monitor' ? members[0]?.monitor : undefined;
-    return {
-      monitorId: monitor?.id ?? null,
-      name: monitor?.name ?? group,
-      ...figuresOf(members, period),
-    };
+    return Object.assign(
+      { monitorId: monitor?.id ?? null, name: monitor?.name ?? group },
+      figuresOf(members, period),
+    );
   });
-  const nameOf = ({ name, monitorId }: AvailabilityRow): string => `${name ?? ''}\n${monitorId ?? ''}`;
   return {
     from: new Date(period.from).toISOString(),
     to: new Date(period.to).toISOString(),
     groupBy,
     maintenance,
-    rows: rows.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)),
+    rows: rows.toSorted((one, other) => (sortKeyOf(one) < sortKeyOf(other) ? -1 : 1)),
     total: figuresOf(measured, period),
   };
+}
+
+function sortKeyOf({ name, monitorId }: AvailabilityRow): string {
+  return `${name ?? ''}\n${monitorId ?? ''}`;
 }
 
 function figuresOf(members: readonly Measured[], { from, to }: Period): AvailabilityFigures {

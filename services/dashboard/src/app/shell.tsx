@@ -15,6 +15,7 @@ import {
   IconActivityHeartbeat,
   IconBook,
   IconCalendarPause,
+  IconChartBar,
   IconDeviceDesktop,
   IconFlame,
   IconHistory,
@@ -43,6 +44,7 @@ import classes from './shell.module.css';
 const PAGES = [
   { to: '/', label: 'Monitors', icon: IconActivityHeartbeat },
   { to: '/incidents', label: 'Incidents', icon: IconFlame },
+  { to: '/reports', label: 'Reports', icon: IconChartBar },
   { to: '/maintenance', label: 'Maintenance', icon: IconCalendarPause },
   { to: '/channels', label: 'Channels', icon: IconWebhook },
   { to: '/regions', label: 'Regions', icon: IconMapPin },
