@@ -31,8 +31,10 @@ const route = getRouteApi('/signed-in/reports');
 
 /** Availability of monitors over a period. The address contains everything that the report depends on. */
 export function ReportsPage(): ReactNode {
+  const given = route.useSearch();
   // The route has completed it.
-  const search = route.useSearch() as FullSearch;
+  const { from = '', to = '', zone = 'UTC' } = given;
+  const search: FullSearch = { ...given, from, to, zone };
   const navigate = route.useNavigate();
   const change = (changes: ReportSearch): void =>
     void navigate({ replace: true, search: (before) => ({ ...before, ...changes }) });
