@@ -4,9 +4,11 @@ import type { Channel } from '../channels/channel.ts';
 import type { Attempt, Delivery } from '../deliveries/delivery.ts';
 import type { WebhookPayload } from '../deliveries/webhook.ts';
 import type { Incident } from '../incidents/incident.ts';
+import type { IncidentNote } from '../incidents/timeline.ts';
 import type { MaintenanceWindow } from '../maintenance-windows/maintenance-window.ts';
 import type { Event } from '../monitors/events.ts';
 import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
+import type { MonitorOverview } from '../monitors/overview.ts';
 import type { Invitation, User } from '../people/user.ts';
 import type { AvailabilityFigures, AvailabilityReport } from '../reports/availability.ts';
 
@@ -32,6 +34,24 @@ export const MONITOR: Monitor = {
   lastCheckedAt: at('12:00:00.123'),
   createdAt: at('08:59:58.001'),
   updatedAt: at('08:59:58.001'),
+};
+
+export const MONITOR_OVERVIEW: MonitorOverview = {
+  id: MONITOR.id,
+  name: MONITOR.name,
+  url: MONITOR.url,
+  source: MONITOR.source,
+  externalId: MONITOR.externalId,
+  labels: MONITOR.labels,
+  status: MONITOR.status,
+  statusSince: MONITOR.statusSince,
+  errorDetail: null,
+  interval: MONITOR.interval,
+  regions: MONITOR.regions,
+  lastCheckedAt: MONITOR.lastCheckedAt,
+  certificateExpiresAt: '2027-02-01T00:00:00.000Z',
+  updatedAt: MONITOR.updatedAt,
+  incident: null,
 };
 
 export const EVENT: Event = {
@@ -116,6 +136,16 @@ export const INCIDENT: Incident = {
   cause: 'HTTP_503',
   errorDetail: 'expected status 200, got 503',
   region: 'eu-west-1',
+  acknowledgedAt: null,
+  acknowledgedBy: null,
+};
+
+export const INCIDENT_NOTE: IncidentNote = {
+  id: '019a9f1c-d8e9-7afb-8c0d-1e2f30415263',
+  text: 'The database is **full**. Adding a volume.',
+  author: { id: '019a9f19-7283-7495-86a7-b8c9daebfc0d', name: 'Grace' },
+  createdAt: at('12:01:10.000'),
+  editedAt: null,
 };
 
 const figures: AvailabilityFigures = {
