@@ -41,11 +41,9 @@ export function ReportsPage(): ReactNode {
   const query = useQuery(availabilityQuery(search));
   const sort = sortKeyOf(search.sort);
   const isBestFirst = search.order === 'best';
-  const { data: report } = query;
-  const rows = useMemo(
-    () => sortRows(report?.rows ?? [], sort, isBestFirst),
-    [report?.rows, sort, isBestFirst],
-  );
+  const report = query.data;
+  const all = report?.rows;
+  const rows = useMemo(() => sortRows(all ?? [], sort, isBestFirst), [all, sort, isBestFirst]);
   const sortBy = (key: SortKey): void =>
     change({ sort: key, order: key === sort && !isBestFirst ? 'best' : undefined });
   return (
