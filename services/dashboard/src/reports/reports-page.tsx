@@ -3,7 +3,7 @@ import { IconCalendarStats, IconDownload, IconPrinter } from '@tabler/icons-reac
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { AvailabilityReport } from '@tocsin/contracts/reports/availability';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { IconButton } from '../components/buttons.tsx';
 import { downloadCsv } from '../components/csv.ts';
 import { formatCount, formatLocal } from '../components/format.ts';
@@ -42,8 +42,7 @@ export function ReportsPage(): ReactNode {
   const sort = sortKeyOf(search.sort);
   const isBestFirst = search.order === 'best';
   const report = query.data;
-  const all = report?.rows;
-  const rows = useMemo(() => sortRows(all ?? [], sort, isBestFirst), [all, sort, isBestFirst]);
+  const rows = sortRows(report?.rows ?? [], sort, isBestFirst);
   const sortBy = (key: SortKey): void =>
     change({ sort: key, order: key === sort && !isBestFirst ? 'best' : undefined });
   return (
