@@ -198,6 +198,8 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
     kind: 'channel',
     body: () => ({ since: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' }),
   },
+  [`GET ${D}/channels/:id/held-deliveries`]: { kind: 'channel' },
+  [`POST ${D}/channels/:id/held-deliveries/discard`]: { kind: 'channel' },
   [`GET ${D}/deliveries/:id`]: { kind: 'delivery' },
   [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery' },
   [`GET ${D}/incidents`]: { kind: 'incident' },
