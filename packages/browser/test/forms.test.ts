@@ -1,5 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { openContext, settle, type WatchedContext } from '@tocsin/browser/browser';
+import {
+  findViolations,
+  openContext,
+  settle,
+  showScheme,
+  type WatchedContext,
+} from '@tocsin/browser/browser';
 import {
   createDashboardSystem,
   type DashboardSystem,
@@ -161,8 +167,8 @@ test('a monitor is tested before it is saved, and its channels are chosen with i
   const channels = page.getByRole('group', { name: 'Channels' });
   const team = channels.getByRole('checkbox', { name: 'Shop team' });
   expect(await team.isChecked()).toBe(false);
-  await page.getByLabel('Labels', { exact: true }).fill('app=shop');
-  await page.getByLabel('Labels', { exact: true }).press('Enter');
+  await page.getByRole('combobox', { name: 'Labels' }).fill('app=shop');
+  await page.getByRole('combobox', { name: 'Labels' }).press('Enter');
   await channels.getByText('Matches app=shop').waitFor();
   expect([await team.isChecked(), await team.isDisabled()]).toEqual([true, true]);
   await channels.getByText('All monitors').waitFor();
@@ -192,6 +198,18 @@ test('a copy of a monitor has its settings and channels, and another name', asyn
   await page.getByRole('heading', { level: 1, name: 'Copy of Shop' }).waitFor();
   const { channels } = await owner.call('GET /api/dashboard/channels');
   expect(channels.find(({ name }) => name === 'Pager')?.monitorIds).toHaveLength(2);
+});
+
+test('a link in the notice of an outage differs from the words around it, in both color schemes', async () => {
+  const { monitor } = await owner.call('POST /api/dashboard/monitors', {
+    body: { name: 'Without runbook', url: dashboard.broken.url('/health') },
+  });
+  await open(`/monitors/${monitor.id}`);
+  await page.getByText('No runbook.').waitFor();
+  for (const scheme of ['light', 'dark'] as const) {
+    await showScheme(page, scheme);
+    expect(await findViolations(page, ['link-in-text-block', 'color-contrast'])).toEqual([]);
+  }
 });
 
 /** On a busy machine, the checker can miss the deadline: run it again. */
