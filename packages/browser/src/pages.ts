@@ -103,6 +103,7 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
+  { name: 'new-monitor-copy', route: '/monitors/new', path: '/monitors/new?from=$monitorId' },
   { name: 'monitor', route: '/monitors/$monitorId' },
   {
     name: 'monitor-latency-table',
@@ -131,6 +132,20 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'new-maintenance-by-labels',
     route: '/maintenance/new',
     open: async (page) => fillSelector(page, 'team=checkout'),
+  },
+  {
+    name: 'new-maintenance-clock-changes',
+    route: '/maintenance/new',
+    open: async (page) => {
+      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
+      await page.getByLabel(/^Starts/).fill('2027-03-21T01:30');
+      await page.getByRole('combobox', { name: 'Time zone' }).click();
+      await page.keyboard.type('london');
+      await page.keyboard.press('Enter');
+      await page.getByRole('combobox', { name: 'Repeats' }).click();
+      await page.getByRole('option', { name: 'Weekly' }).click();
+      await page.getByText('Clock changes').waitFor();
+    },
   },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
   { name: 'channels', route: '/channels', isAlsoEmpty: true },

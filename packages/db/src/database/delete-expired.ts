@@ -67,9 +67,11 @@ export async function deleteExpiredSignIns(
   };
 }
 
-/** Deletes triggers that no request waits for any more. @returns how many */
-export function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'triggers', sql`created_at < now() - interval '1 hour'`, signal);
+/** Deletes triggers and tests of checks that no request waits for any more. @returns how many */
+export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
+  const isOld = sql`created_at < now() - interval '1 hour'`;
+  const triggers = await deleteInBatches(db, 'triggers', isOld, signal);
+  return triggers + (await deleteInBatches(db, 'test_checks', isOld, signal));
 }
 
 /** Deletes the keys whose results are no longer replayed. @returns how many */

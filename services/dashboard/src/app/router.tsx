@@ -108,13 +108,21 @@ function page<const Path extends string, Name extends string>(
 
 const editMonitor = () => import('../monitors/edit/edit-monitor-page.tsx');
 
+const newMonitor = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/monitors/new',
+  // The monitor to copy.
+  validateSearch: z.object({ from: z.uuid().optional().catch(undefined) }),
+  component: lazy(editMonitor, 'NewMonitorPage'),
+});
+
 const routeTree = root.addChildren([
   signIn,
   setUp,
   invitation,
   signedIn.addChildren([
     monitors,
-    page('/monitors/new', editMonitor, 'NewMonitorPage'),
+    newMonitor,
     page('/monitors/$monitorId', () => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
     page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
@@ -148,6 +156,10 @@ export function createAppRouter(queryClient: QueryClient) {
 }
 
 declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The monitors that a new maintenance window covers. They can be too many for the address. */
+    readonly monitorIds?: readonly string[];
+  }
   interface Register {
     router: ReturnType<typeof createAppRouter>;
   }
