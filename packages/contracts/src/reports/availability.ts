@@ -3,7 +3,7 @@ import { component, instant, oneOf, timestamp } from '../fields.ts';
 import { labelKeyProblem } from '../labels/labels.ts';
 import { parseSelector, SelectorSyntaxError } from '../labels/selector-syntax.ts';
 
-export const MAINTENANCE_MODES = ['excluded', 'included'] as const;
+const MAINTENANCE_MODES = ['excluded', 'included'] as const;
 
 export const availabilityQuerySchema = z
   .object({
@@ -48,7 +48,7 @@ const count = z.int().min(0);
 const share = z.number().min(0).max(1);
 const seconds = z.number().min(0);
 
-export const availabilityFiguresSchema = component('AvailabilityFigures', {
+const availabilityFiguresSchema = component('AvailabilityFigures', {
   monitors: count.describe('How many monitors the figures are of.'),
   availability: share
     .nullable()
