@@ -7,6 +7,8 @@ export interface Keyboard {
   reach(name: string | RegExp, role?: string): Promise<void>;
   /** Presses Shift and Tab instead. */
   reachBack(name: string | RegExp, role?: string): Promise<void>;
+  /** Presses the down arrow instead, as in a menu. */
+  reachBelow(name: string | RegExp): Promise<void>;
   /** Presses keys one by one, such as `Enter` or `Control+K`. */
   press(...keys: readonly string[]): Promise<void>;
   type(text: string): Promise<void>;
@@ -29,7 +31,7 @@ const MAX_TABS = 150;
 
 export function useKeyboard(page: Page): Keyboard {
   const focused = (): Promise<Focused> => page.evaluate(readFocus);
-  const tabTo = async (key: string, name: string | RegExp, role?: string): Promise<void> => {
+  const pressUntil = async (key: string, name: string | RegExp, role?: string): Promise<void> => {
     const passed: string[] = [];
     for (let count = 0; count < MAX_TABS; count += 1) {
       await page.keyboard.press(key);
@@ -43,8 +45,9 @@ export function useKeyboard(page: Page): Keyboard {
   };
   return {
     focused,
-    reach: (name, role) => tabTo('Tab', name, role),
-    reachBack: (name, role) => tabTo('Shift+Tab', name, role),
+    reach: (name, role) => pressUntil('Tab', name, role),
+    reachBack: (name, role) => pressUntil('Shift+Tab', name, role),
+    reachBelow: (name) => pressUntil('ArrowDown', name),
     press: async (...keys) => {
       for (const key of keys) await page.keyboard.press(key);
     },

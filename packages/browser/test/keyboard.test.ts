@@ -195,8 +195,7 @@ step('the account menu signs out', async () => {
   await keyboard.reachBack('Account');
   await keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
-  await keyboard.press('ArrowUp');
-  await keyboard.landsOn('Sign out');
+  await keyboard.reachBelow('Sign out');
   await keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
 });
