@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { STREAM_HEARTBEAT_SECONDS } from '../limits.ts';
 import { eventSchema, statusChangeSchema } from '../monitors/events.ts';
+import { digestSchema } from './digest.ts';
 import { defineRoutes, noFields } from '../routes/route.ts';
 
 const position = z
@@ -20,6 +21,7 @@ export const streamRoutes = defineRoutes(common, {
 - \`check\`: the data is an \`Event\`.
 - \`status-change\`: the data is a \`StatusChange\`.
 - \`reset\`: something may be missing. Reload the lists; the stream continues.
+- \`digest\`: about every 30 seconds, the data is a \`Digest\` of the account at this point of the stream.
 - \`heartbeat\`: sent every ${STREAM_HEARTBEAT_SECONDS} seconds. After two missed heartbeats the connection is dead: open another.
 
 The \`id\` of a message is a position, not the id of a record. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches back five minutes.`,
@@ -31,6 +33,7 @@ The \`id\` of a message is a position, not the id of a record. Messages of a mon
     messages: {
       check: eventSchema,
       'status-change': statusChangeSchema,
+      digest: digestSchema,
       reset: noFields,
       heartbeat: noFields,
     },
