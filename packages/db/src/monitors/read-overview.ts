@@ -60,8 +60,8 @@ export async function readOverview(db: Database, accountId: string): Promise<Ove
 
 type FoundRow = Extract<z.output<typeof overviewRow>, { name: string }>;
 
-function toOverview({ position: _, ...row }: FoundRow): MonitorOverview {
-  const { incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
+function toOverview(row: FoundRow): MonitorOverview {
+  const { position: _, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
   return {
     ...monitor,
     incident: id === null || openedAt === null ? null : { id, openedAt, acknowledgedAt, acknowledgedBy },

@@ -29,6 +29,8 @@ export interface AccessRow {
   readonly query?: (resource: Resource) => string;
   /** The status for another account. Default: 404 for a path with a parameter, otherwise that of success. */
   readonly statusForOther?: number;
+  /** Whether only the author of the resource may do it, which is the owner. */
+  readonly isForAuthor?: true;
   /** Whether the response never ends, so that only its beginning is checked. */
   readonly isEndless?: true;
 }
@@ -98,6 +100,13 @@ const MAKE = {
     );
     return rows[0]?.id ?? '';
   },
+  /** A note of the owner, with the id of its incident. */
+  note: async (api, owner, name) => {
+    const id: string = await MAKE.incident(api, owner, name);
+    await owner.post(`/api/dashboard/incidents/${id}/notes`).send({ text: name });
+    await api.database.pool.query('update incident_notes set id = $1 where incident_id = $1', [id]);
+    return id;
+  },
   maintenanceWindow: async (api, owner, name) => {
     const { id } = await newMonitor(api, { name });
     const response = await owner.post('/api/dashboard/maintenance-windows').send(windowOf(name, id));
@@ -160,6 +169,13 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   },
   [`GET ${D}/overview`]: { kind: 'monitor' },
   [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
+  [`GET ${D}/monitors/latencies`]: { kind: 'monitor' },
+  [`POST ${D}/monitors/labels`]: {
+    kind: 'monitor',
+    body: ({ id }) => ({ monitorIds: [id], set: { team: 'new' } }),
+  },
+  [`POST ${D}/monitors/delete`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
+  [`POST ${D}/monitors/check`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
   [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },
   [`GET ${D}/me`]: { kind: 'user' },
@@ -186,6 +202,16 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery' },
   [`GET ${D}/incidents`]: { kind: 'incident' },
   [`GET ${D}/incidents/:id`]: { kind: 'incident' },
+  [`PUT ${D}/incidents/:id/acknowledgement`]: { kind: 'incident', body: () => ({}) },
+  [`DELETE ${D}/incidents/:id/acknowledgement`]: { kind: 'incident' },
+  [`GET ${D}/incidents/:id/timeline`]: { kind: 'note' },
+  [`POST ${D}/incidents/:id/notes`]: { kind: 'incident', body: () => ({ text: 'New' }) },
+  [`PATCH ${D}/incidents/:id/notes/:noteId`]: {
+    kind: 'note',
+    body: () => ({ text: 'New' }),
+    isForAuthor: true,
+  },
+  [`DELETE ${D}/incidents/:id/notes/:noteId`]: { kind: 'note', isForAuthor: true },
   'GET /api/cli/audit-log': { kind: 'monitor' },
   [`GET ${D}/audit-log`]: { kind: 'monitor' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
