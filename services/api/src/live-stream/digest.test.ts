@@ -57,9 +57,9 @@ function follow({ position, monitors }: Overview, received: readonly Received[])
 test('a digest is what the list leads to that was read before, at any moment', async () => {
   const monitors = await Promise.all([1, 2, 3, 4].map(() => newMonitor(api)));
   const followed: (readonly [Overview, StreamReader])[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const writers = monitors.map(async ({ id }, number) => {
-    for (let round = number; !isOver; round += 1) await recordCheck(api, id, round % 2 === 0);
+    for (let round = number; !over.signal.aborted; round += 1) await recordCheck(api, id, round % 2 === 0);
   });
   for (let stream = 0; stream < 8; stream += 1) {
     const overview = await readOverview();
@@ -67,7 +67,7 @@ test('a digest is what the list leads to that was read before, at any moment', a
     followed.push([overview, reader]);
     await until('three digests', () => digests(reader).length >= 3);
   }
-  isOver = true;
+  over.abort();
   await Promise.all(writers);
   const results = followed.map(([overview, reader]) => follow(overview, reader.received));
   expect(results.map(([, wrong]) => wrong)).toEqual(results.map(() => []));

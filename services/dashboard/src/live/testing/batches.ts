@@ -18,6 +18,6 @@ export function batchOf(batch: {
   statusChanges?: Partial<StatusChange>[];
   reset?: true;
 }): LiveBatch {
-  const checks = (batch.checks ?? []).map((check) => ({ url: null, ...check }));
+  const checks = (batch.checks ?? []).map((check) => Object.assign({ url: null }, check));
   return { statusChanges: [], reset: false, ...batch, checks } as LiveBatch;
 }
