@@ -54,6 +54,11 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
+const dayBefore = (days: number): string =>
+  new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+/** A period that contains the incidents of a filled system. */
+const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
+
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
@@ -140,6 +145,8 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
+  { name: 'reports', route: '/reports', path: `/reports?${LATEST_DAYS}`, isAlsoEmpty: true },
+  { name: 'reports-by-label', route: '/reports', path: `/reports?${LATEST_DAYS}&groupBy=team` },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
   { name: 'new-maintenance', route: '/maintenance/new' },
   {

@@ -206,6 +206,10 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery' },
   [`GET ${D}/incidents`]: { kind: 'incident' },
   [`GET ${D}/incidents/:id`]: { kind: 'incident' },
+  [`GET ${D}/reports/availability`]: {
+    kind: 'monitor',
+    query: () => `?from=${new Date(Date.now() - 3_600_000).toISOString()}&to=${new Date().toISOString()}`,
+  },
   [`PUT ${D}/incidents/:id/acknowledgement`]: { kind: 'incident', body: () => ({}) },
   [`DELETE ${D}/incidents/:id/acknowledgement`]: { kind: 'incident' },
   [`GET ${D}/incidents/:id/timeline`]: { kind: 'note' },
