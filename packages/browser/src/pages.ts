@@ -158,7 +158,6 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'new-maintenance-clock-changes',
     route: '/maintenance/new',
     open: async (page) => {
-      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
       await page.getByLabel(/^Starts/).fill('2027-03-21T01:30');
       await page.getByRole('combobox', { name: 'Time zone' }).click();
       await page.keyboard.type('london');
@@ -166,6 +165,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('combobox', { name: 'Repeats' }).click();
       await page.getByRole('option', { name: 'Weekly' }).click();
       await page.getByText('Clock changes').waitFor();
+      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
     },
   },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
