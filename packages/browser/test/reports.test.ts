@@ -130,9 +130,17 @@ test('a report of the last month by label has the figures of its file, and a lin
 
   const link = page.url();
   await page.goto('/');
+  let requests = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/reports/availability')) requests += 1;
+  });
   await page.goto(link);
   await table().waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  await settle(page);
   expect(await shownCells()).toEqual(shown);
+  // Connecting the live stream reloads other data.
+  expect(requests).toBe(1);
 });
 
 test('rows lead to their monitors and incidents, and sort by every column', async () => {

@@ -131,7 +131,7 @@ function Controls({ search, error, onChange }: ControlsProps): ReactNode {
   const keys = keysOf(monitors).filter((key) => key !== 'monitor');
   const groups = [...new Set([...keys, ...(groupBy === 'monitor' ? [] : [groupBy])])];
   return (
-    <Group gap="sm" mb="md" align="flex-end" className={classes['controls'] ?? ''}>
+    <Group gap="sm" mb="md" align="flex-start" className={classes['controls'] ?? ''}>
       <NativeSelect
         label="Period"
         value={presetOf(search, now, zone) ?? 'custom'}
