@@ -19,6 +19,7 @@ import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor, getMonitorByExternalId, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields, parseFields } from '../http/errors.ts';
@@ -94,7 +95,7 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
   getMonitorMetrics: metricsHandler(context),
 }));
 
-export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
+export const monitorViewApi = implement(monitorViewRoutes, ({ db, settings: { retentionDays } }) => ({
   listRecentChecks: async ({ caller, query }) => ({
     recentChecks: await listRecentChecks(db, caller.accountId, query.monitorIds),
   }),
@@ -102,7 +103,10 @@ export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
     regions: await listMonitorRegions(db, caller.accountId, id),
   }),
   getMonitorStats: async ({ caller, id, query }) => ({
-    stats: await getMonitorStats(db, caller.accountId, id, query.window),
+    stats: await getMonitorStats(db, caller.accountId, id, { query, retentionDays }),
+  }),
+  getMonitorStates: async ({ caller, id, query }) => ({
+    states: await getMonitorStates(db, caller.accountId, id, { query, retentionDays }),
   }),
 }));
 

@@ -160,6 +160,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   },
   [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
+  [`GET ${D}/monitors/:id/states`]: { kind: 'monitor' },
   [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },
   [`GET ${D}/me`]: { kind: 'user' },
   [`GET ${D}/api-keys`]: { kind: 'apiKey' },
