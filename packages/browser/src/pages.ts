@@ -54,6 +54,16 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
+/** The ids of an empty system. */
+export const NO_IDS: Filled = {
+  monitorId: '',
+  upMonitorId: '',
+  unservedMonitorId: '',
+  channelId: '',
+  windowId: '',
+  invitationToken: 'none',
+};
+
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
@@ -99,10 +109,22 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
   { name: 'monitor', route: '/monitors/$monitorId' },
+  { name: 'monitor-up', route: '/monitors/$monitorId', path: '/monitors/$upMonitorId?range=90d' },
+  { name: 'monitor-unserved', route: '/monitors/$monitorId', path: '/monitors/$unservedMonitorId' },
+  {
+    name: 'monitor-zoomed',
+    route: '/monitors/$monitorId',
+    open: async (page) => {
+      const chart = page.getByRole('slider', { name: 'Status over time' });
+      await chart.press('+');
+      await page.getByRole('button', { name: 'Reset zoom' }).waitFor();
+      await chart.press('End');
+    },
+  },
   {
     name: 'monitor-latency-table',
     route: '/monitors/$monitorId',
-    open: async (page) => page.getByRole('button', { name: 'Show as table' }).click(),
+    open: async (page) => page.getByRole('radio', { name: 'Table' }).check({ force: true }),
   },
   {
     name: 'event-response',
