@@ -101,7 +101,7 @@ async function listDeliveries(
     .innerJoin(channels, and(eq(channels.id, deliveries.channelId), isNull(channels.deletedAt)))
     .leftJoinLateral(last, sql`true`)
     .where(and(inArray(deliveries.statusChangeId, ids), eq(deliveries.accountId, accountId)))
-    .orderBy(asc(deliveries.createdAt), asc(deliveries.id))
+    .orderBy(asc(deliveries.createdAt), asc(deliveries.timestamp), asc(deliveries.id))
     .limit(MAX_RECORDS + 1);
   return rows.map(({ row, channel, statusCode, error }) => ({
     kind: 'delivery',

@@ -52,10 +52,10 @@ test('an inconclusive check or a gap is not a period without checks', () => {
 test('a table has a column for inconclusive checks only if there are any', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
   const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
-  expect(countColumns([null, figures])).toEqual(['Passed', 'Checks', 'Failed', 'Gaps']);
+  expect(countColumns([null, figures])).toEqual(['Uptime', 'Checks', 'Failed', 'Gaps']);
   expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
   const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
-  expect(columns).toEqual(['Passed', 'Checks', 'Failed', 'Inconclusive', 'Gaps']);
+  expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Gaps']);
   expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
   expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
   expect([formatPercentiles(figures), formatPercentiles(null)]).toEqual([

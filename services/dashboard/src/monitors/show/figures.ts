@@ -18,7 +18,7 @@ export function formatUptime(uptime: number): string {
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
 
 const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>> = {
-  Passed: ({ uptime }) => (uptime === null ? '–' : formatUptime(uptime)),
+  Uptime: ({ uptime }) => (uptime === null ? '–' : formatUptime(uptime)),
   Checks: ({ checks }) => formatNumber(checks),
   Failed: ({ failures }) => formatNumber(failures),
   Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),

@@ -114,7 +114,7 @@ function Figures({ history: { stats, states } }: { readonly history: History }):
   const { latency } = stats;
   const figures: readonly { label: string; value: string; note: string }[] = [
     {
-      label: 'Checks passed',
+      label: 'Uptime',
       value: stats.uptime === null ? 'No checks' : formatUptime(stats.uptime),
       note: hasChecks(stats) ? describeChecks(stats) : 'None in this period',
     },
