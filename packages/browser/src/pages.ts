@@ -139,7 +139,8 @@ export const PAGES: readonly DashboardPage[] = [
       await openEvent(page, 'Inconclusive');
       // Only the first failure keeps its response.
       await openEvent(page, 'Down', -1);
-      await page.getByRole('button', { name: 'Response', exact: true }).click();
+      const events = page.getByRole('region', { name: 'Latest events' });
+      await events.getByRole('button', { name: 'Response', exact: true }).click();
       await page.getByRole('group', { name: 'Response headers' }).scrollIntoViewIfNeeded();
     },
   },
