@@ -1,9 +1,13 @@
+import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { TimelineEntry } from '@tocsin/contracts/incidents/timeline';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { describeAction, describeActor, summarizeChanges } from '../../../audit-log/entries.ts';
 import { channelsQuery } from '../../../channels/queries.ts';
 import { DELIVERY_LOOKS } from '../../../channels/state-badges.tsx';
+import { Loaded } from '../../../components/load-states.tsx';
 import { Quiet, StateBadge, TextLink, Time } from '../../../components/text.tsx';
 import { timelineQuery } from '../../../incidents/queries.ts';
 import { isCovered } from '../../../labels/coverage.ts';
@@ -12,20 +16,53 @@ import classes from './situation.module.css';
 import { NoChannel } from './warnings.tsx';
 
 const MAX_CHANGES = 5;
+/** In pixels. */
+const LINE_HEIGHT = 21;
 
-interface NotifiedProps {
+interface IncidentProps {
+  /** Undefined: it is not known yet; null: there is none. */
+  readonly incidentId: string | null | undefined;
+}
+
+interface NotifiedProps extends IncidentProps {
   readonly monitor: Monitor;
-  /** Null: the incident is not known yet, or there is none. */
-  readonly incidentId: string | null;
 }
 
 /** The channels of a monitor that is down, with the outcome of their alerts. */
 export function Notified({ monitor, incidentId }: NotifiedProps): ReactNode {
   const { data: channels } = useQuery(channelsQuery);
-  const { data: timeline } = useQuery(timelineQuery(incidentId));
-  if (channels === undefined) return null;
+  if (channels === undefined) return <Skeleton height={LINE_HEIGHT} />;
+  return (
+    <Timeline incidentId={incidentId}>
+      {(entries) => <Outcomes entries={entries} channels={channels} monitor={monitor} />}
+    </Timeline>
+  );
+}
+
+interface TimelineProps extends IncidentProps {
+  readonly children: (entries: readonly TimelineEntry[]) => ReactNode;
+}
+
+/** Says nothing before it is known. */
+function Timeline({ incidentId, children }: TimelineProps): ReactNode {
+  const query = useQuery(timelineQuery(incidentId ?? null));
+  if (incidentId === null) return children([]);
+  return (
+    <Loaded query={query} pending={<Skeleton height={LINE_HEIGHT} />}>
+      {({ entries }) => children(entries)}
+    </Loaded>
+  );
+}
+
+interface OutcomesProps {
+  readonly entries: readonly TimelineEntry[];
+  readonly channels: readonly Channel[];
+  readonly monitor: Monitor;
+}
+
+function Outcomes({ entries, channels, monitor }: OutcomesProps): ReactNode {
   const outcomes = outcomesOf(
-    timeline?.entries ?? [],
+    entries,
     channels.filter((channel) => isCovered(channel, monitor)),
   );
   if (outcomes.length === 0) return <NoChannel channels={channels} monitor={monitor} />;
@@ -44,15 +81,24 @@ export function Notified({ monitor, incidentId }: NotifiedProps): ReactNode {
   );
 }
 
-interface ChangesProps {
+interface ChangesProps extends IncidentProps {
   readonly monitorId: string;
-  readonly incidentId: string | null;
 }
 
 /** Changes of the monitor and its maintenance since a day before the incident opened, the latest first. */
 export function Changes({ monitorId, incidentId }: ChangesProps): ReactNode {
-  const { data: timeline } = useQuery(timelineQuery(incidentId));
-  const changes = (timeline?.entries ?? []).toReversed().flatMap((entry) => {
+  return (
+    <>
+      <Timeline incidentId={incidentId}>{(entries) => <ChangeList entries={entries} />}</Timeline>
+      <TextLink to="/audit-log" search={{ targetId: monitorId }} size="sm" underline="always">
+        Change history
+      </TextLink>
+    </>
+  );
+}
+
+function ChangeList({ entries }: { readonly entries: readonly TimelineEntry[] }): ReactNode {
+  const changes = entries.toReversed().flatMap((entry) => {
     if (entry.kind === 'configuration') {
       const { id, action, actor, changes: fields } = entry.change;
       const what =
@@ -67,22 +113,16 @@ export function Changes({ monitorId, incidentId }: ChangesProps): ReactNode {
       { id: `${windowId} ${entry.timestamp}`, timestamp: entry.timestamp, text: `Maintenance: ${name}` },
     ];
   });
+  // Without an incident, there is no day before.
+  if (entries.length === 0) return null;
+  if (changes.length === 0) return <Quiet>Nothing in the 24 hours before</Quiet>;
   return (
-    <>
-      {changes.length === 0 ? (
-        <Quiet>Nothing in the 24 hours before</Quiet>
-      ) : (
-        <ul className={classes['list']}>
-          {changes.slice(0, MAX_CHANGES).map(({ id, timestamp, text }) => (
-            <li key={id}>
-              {text}, <Time value={timestamp} as="ago" />
-            </li>
-          ))}
-        </ul>
-      )}
-      <TextLink to="/audit-log" search={{ targetId: monitorId }} size="sm" underline="always">
-        Change history
-      </TextLink>
-    </>
+    <ul className={classes['list']}>
+      {changes.slice(0, MAX_CHANGES).map(({ id, timestamp, text }) => (
+        <li key={id}>
+          {text}, <Time value={timestamp} as="ago" />
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -22,7 +22,7 @@ interface MonitorProps {
 export function Situation({ monitor }: MonitorProps): ReactNode {
   const { id, statusSince, errorDetail } = monitor;
   const { data: incidents } = useQuery(monitorIncidentsQuery(id));
-  const incident = incidents?.find(({ resolvedAt }) => resolvedAt === null) ?? null;
+  const incident = incidents && (incidents.find(({ resolvedAt }) => resolvedAt === null) ?? null);
   return (
     <Paper component="section" p="md" className={classes['situation'] ?? ''} aria-label="What is wrong">
       <Group justify="space-between" align="flex-start" gap="md">
@@ -38,7 +38,7 @@ export function Situation({ monitor }: MonitorProps): ReactNode {
         <Answer label="Since">
           <Time value={incident?.openedAt ?? statusSince} /> (
           <Time value={incident?.openedAt ?? statusSince} as="for" />)
-          {incident !== null && <IncidentState incident={incident} />}
+          {incident && <IncidentState incident={incident} />}
         </Answer>
         <Answer label="Where">
           <Regions monitorId={id} />
@@ -47,10 +47,10 @@ export function Situation({ monitor }: MonitorProps): ReactNode {
           <LatestResponse monitorId={id} />
         </Answer>
         <Answer label="Notified">
-          <Notified monitor={monitor} incidentId={incident?.id ?? null} />
+          <Notified monitor={monitor} incidentId={incident && incident.id} />
         </Answer>
         <Answer label="Changed">
-          <Changes monitorId={id} incidentId={incident?.id ?? null} />
+          <Changes monitorId={id} incidentId={incident && incident.id} />
         </Answer>
       </dl>
     </Paper>
