@@ -3,11 +3,11 @@ import { useHotkeys } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { isStatus } from '../../api/request.ts';
 import { Loaded, NotFoundPage, Placeholder } from '../../components/load-states.tsx';
 import { useNow } from '../../components/text.tsx';
-import { throttleRefresh } from '../../live/apply-to-cache.ts';
+import { Reloader } from '../../live/reloader.ts';
 import { eventTailQuery, monitorQuery } from '../queries.ts';
 import { ConfigurationPanel } from './configuration-panel.tsx';
 import { HistoryPanel, type OnPeriod } from './history/history-panel.tsx';
@@ -20,13 +20,13 @@ import { TailPanel } from './tail/tail-panel.tsx';
 
 const route = getRouteApi('/signed-in/monitors/$monitorId');
 
-/** With checks every few seconds from many regions, figures are refreshed less often. */
-const REFRESH_EVERY_MS = 2_000;
+/** With checks every few seconds from many regions, figures are reloaded less often. */
+const RELOAD_AFTER_MS = 2_000;
 
 export function MonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
   const query = useQuery(monitorQuery(monitorId));
-  useRefreshOnChecks(monitorId);
+  useReloadOnChecks(monitorId);
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
     <Loaded query={query} pending={<MonitorSkeleton />}>
@@ -35,29 +35,24 @@ export function MonitorPage(): ReactNode {
   );
 }
 
-/** Every check changes the figures. A change of the status refreshes them, too (live/apply-to-cache.ts). */
-function useRefreshOnChecks(monitorId: string): void {
+/** Every check changes the figures. A change of the status reloads them, too (live/apply-to-cache.ts). */
+function useReloadOnChecks(monitorId: string): void {
   const queryClient = useQueryClient();
   const { data: latest } = useQuery({ ...eventTailQuery(monitorId), select: (events) => events[0]?.id });
-  const refreshes = useMemo(
-    () =>
-      ['history', 'regions'].map((part) =>
-        throttleRefresh(queryClient, ['monitor', monitorId, part], REFRESH_EVERY_MS),
-      ),
-    [queryClient, monitorId],
-  );
+  const reloader = useRef<Reloader | null>(null);
+  useEffect(() => {
+    const own = new Reloader(queryClient);
+    reloader.current = own;
+    return () => own.stop();
+  }, [queryClient, monitorId]);
   const known = useRef<string | undefined>(undefined);
   useEffect(() => {
     // The first one is as old as the figures.
-    if (known.current !== undefined) for (const { request } of refreshes) request();
+    if (known.current !== undefined)
+      for (const part of ['history', 'regions'])
+        reloader.current?.reloadAfter(RELOAD_AFTER_MS, ['monitor', monitorId, part]);
     known.current = latest;
-  }, [refreshes, latest]);
-  useEffect(
-    () => () => {
-      for (const { stop } of refreshes) stop();
-    },
-    [refreshes],
-  );
+  }, [monitorId, latest]);
 }
 
 function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
