@@ -14,6 +14,7 @@ import {
   type DashboardPage,
   DESKTOP,
   EMPTY_PAGES,
+  NO_IDS,
   PAGES,
   pathOf,
   PHONE,
@@ -23,7 +24,6 @@ import type { Page } from 'playwright-core';
 
 /** The only rules that depend on colors. */
 const COLOR_RULES = ['color-contrast'];
-const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 
 let dashboard: DashboardSystem;
 let owner: DashboardUser;
