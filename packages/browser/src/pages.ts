@@ -282,8 +282,9 @@ export const PAGES: readonly DashboardPage[] = [
 /** The pages that look different without data. */
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 
-export const DESKTOP = { width: 1_280, height: 800 };
-export const PHONE = { width: 390, height: 844 };
+export const DESKTOP = { width: 1_440, height: 900 };
+/** The narrowest phone that is common. */
+export const PHONE = { width: 360, height: 780 };
 
 /** The path of every route of the open dashboard, from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {
