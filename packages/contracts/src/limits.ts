@@ -37,6 +37,8 @@ export const LIMITS = {
   eventsPerRequest: { default: 50, max: 500 },
   recentEvents: 10,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
+  latencyHours: 3,
+  bulkMonitors: 500,
 } as const;
 
 /** An API key is this prefix and 192 random bits in hexadecimal. */

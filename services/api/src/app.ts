@@ -20,6 +20,7 @@ import { incidentApi } from './incidents/handlers.ts';
 import { streamApi } from './live-stream/handlers.ts';
 import { cliMaintenanceWindowApi, maintenanceWindowApi } from './maintenance-windows/handlers.ts';
 import { monitorSetApi } from './monitor-sets/handlers.ts';
+import { bulkMonitorApi } from './monitors/bulk-handlers.ts';
 import { dashboardMonitorApi, monitorApi, monitorLookupApi, monitorViewApi } from './monitors/handlers.ts';
 import { peopleApi } from './people/handlers.ts';
 import { regionApi } from './regions/handlers.ts';
@@ -47,6 +48,7 @@ export function createApp(context: ApiContext): Express {
 const APIS = [
   monitorApi,
   monitorLookupApi,
+  bulkMonitorApi,
   dashboardMonitorApi,
   monitorViewApi,
   monitorSetApi,

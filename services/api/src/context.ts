@@ -12,7 +12,7 @@ import type { ApiSettings } from './settings.ts';
 
 /** Everything that handlers use; `main.ts` builds it. */
 export interface ApiContext extends DbContext {
-  readonly producers: Pick<Producers, 'addTrigger' | 'addStatusChanges' | 'addDeliveries'>;
+  readonly producers: Pick<Producers, 'addTrigger' | 'addExtraChecks' | 'addStatusChanges' | 'addDeliveries'>;
   /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { component, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 
+/** A user, with the name at that time: it stays when the user is removed. */
+const personSchema = z.strictObject({ id: z.uuid(), name: z.string() });
+
 export const incidentSchema = component('Incident', 'A period in which a monitor was `DOWN`.', {
   id: z.uuid(),
   monitorId: z.uuid(),
@@ -12,6 +15,8 @@ export const incidentSchema = component('Incident', 'A period in which a monitor
   cause: errorReasonSchema.nullable().describe('Why the check that opened it failed.'),
   errorDetail: z.string().nullable().describe('Details of `cause`, for people.'),
   region: z.string().describe('Region of the check that opened it.'),
+  acknowledgedAt: timestamp.nullable().describe('When someone took it on. Null if nobody has.'),
+  acknowledgedBy: personSchema.nullable(),
 });
 export type Incident = z.infer<typeof incidentSchema>;
 

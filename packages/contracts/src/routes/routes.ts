@@ -7,6 +7,7 @@ import { incidentRoutes } from '../incidents/routes.ts';
 import { streamRoutes } from '../live-stream/routes.ts';
 import { cliMaintenanceWindowRoutes, maintenanceWindowRoutes } from '../maintenance-windows/routes.ts';
 import { monitorSetRoutes } from '../monitor-sets/routes.ts';
+import { bulkMonitorRoutes } from '../monitors/bulk-routes.ts';
 import {
   dashboardMonitorRoutes,
   monitorLookupRoutes,
@@ -23,6 +24,7 @@ export const API_ROUTES = {
   ...monitorRoutes,
   ...monitorLookupRoutes,
   ...monitorSetRoutes,
+  ...bulkMonitorRoutes,
   ...dashboardMonitorRoutes,
   ...monitorViewRoutes,
   ...streamRoutes,

@@ -7,7 +7,7 @@ import { toWire } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
 import { incidents } from './table.ts';
 
-/** The wire record. An open incident lasts until now by Postgres' clock. */
+/** The columns of the wire record. An open incident lasts until now by Postgres' clock. */
 const wireColumns = {
   id: incidents.id,
   monitorId: incidents.monitorId,
@@ -19,6 +19,9 @@ const wireColumns = {
   cause: incidents.cause,
   errorDetail: incidents.errorDetail,
   region: incidents.region,
+  acknowledgedAt: incidents.acknowledgedAt,
+  acknowledgedBy: sql<Incident['acknowledgedBy']>`case when ${incidents.acknowledgedAt} is not null then
+    jsonb_build_object('id', ${incidents.acknowledgedById}, 'name', ${incidents.acknowledgedByName}) end`,
 };
 
 /** One incident of the account. @throws AppError not_found */

@@ -1,7 +1,7 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
-import { instant, primaryId } from '../database/sql.ts';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
@@ -20,6 +20,12 @@ export const incidents = pgTable(
     cause: t.text('cause').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
     region: t.text('region').notNull(),
+    /** Who works on it, with the name at that time: it outlives the user. Null without an acknowledgement. */
+    acknowledgedAt: instant('acknowledged_at'),
+    acknowledgedById: t.uuid('acknowledged_by_id'),
+    acknowledgedByName: t.text('acknowledged_by_name'),
+    /** When people last changed its acknowledgement or notes: live streams follow it. Null: never. */
+    activityAt: instant('activity_at'),
   }),
   (table) => [
     uniqueIndex('incidents_one_open_key')
@@ -30,5 +36,26 @@ export const incidents = pgTable(
       .where(sql`${table.resolvedAt} is not null`),
     index('incidents_account_idx').on(table.accountId, table.openedAt.desc()),
     index('incidents_monitor_idx').on(table.monitorId, table.openedAt.desc()),
+    index('incidents_activity_idx')
+      .on(table.accountId, table.activityAt)
+      .where(sql`${table.activityAt} is not null`),
   ],
+);
+
+/** What people write about an incident, deleted with it. */
+export const incidentNotes = pgTable(
+  'incident_notes',
+  (t) => ({
+    id: primaryId(),
+    incidentId: ownerId('incident_id', () => incidents.id),
+    /** The user, with the name at that time: a note outlives its author. */
+    authorId: t.uuid('author_id').notNull(),
+    authorName: t.text('author_name').notNull(),
+    /** Markdown. */
+    text: t.text('text').notNull(),
+    createdAt: instant('created_at').notNull().default(clockNow),
+    /** Null if it was never edited. */
+    editedAt: instant('edited_at'),
+  }),
+  (table) => [index('incident_notes_incident_idx').on(table.incidentId, table.createdAt)],
 );

@@ -118,6 +118,7 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
   const { token } = (sent ?? {}) as { token?: string };
   if (parameter === 'accept' && token !== undefined && model.has('token', token))
     model.add('user', (received['user'] as { id: string }).id);
+  if (collection === 'monitors') applyBulk(model, parameter, received);
   const kind = COMPARED.get(collection);
   if (kind === undefined || more !== undefined || (parameter !== null && parameter !== ':id')) return null;
   if (method === 'DELETE') model.remove(kind, id);
@@ -136,6 +137,14 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
     if (method !== 'GET' && ROUTES[readable] !== undefined) return { endpoint: readable, id: shownId };
   }
   return null;
+}
+
+/** Applies a change of several monitors at once. @param action the part of the path after `monitors` */
+function applyBulk(model: Model, action: string | null, received: Fields): void {
+  if (action === 'delete') for (const id of received['deletedIds'] as string[]) model.remove('monitor', id);
+  if (action !== 'labels') return;
+  for (const { id, labels } of received['monitors'] as { readonly id: string; readonly labels: unknown }[])
+    model.add('monitor', id, { ...model.inputOf('monitor', id), labels });
 }
 
 /** The fields of a request that the response shows as they are. */

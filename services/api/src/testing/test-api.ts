@@ -68,7 +68,9 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
-type Overrides = Partial<Omit<ApiContext, 'settings'>> & { settings?: Partial<ApiSettings> } & {
+type Overrides = Partial<Omit<ApiContext, 'settings' | 'producers'>> & {
+  settings?: Partial<ApiSettings>;
+  producers?: Partial<ApiContext['producers']>;
   limitSignIn?: boolean;
   /** The clock of the limit on failed sign-ins. */
   now?: () => number;
@@ -95,6 +97,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     secretsKey = randomBytes(32),
     streamLimits = {},
     now = () => performance.now(),
+    producers = {},
     ...parts
   } = override;
   const settings = { ...SETTINGS, ...override.settings };
@@ -119,8 +122,10 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     triggerLimits: new TriggerLimits(),
     producers: {
       addTrigger: () => Promise.reject(new Error('no queue')),
+      addExtraChecks: () => Promise.resolve(),
       addStatusChanges: () => Promise.resolve(),
       addDeliveries: () => Promise.resolve(),
+      ...producers,
     },
     egress: createEgress({ allowCidrs: [], lookup: lookupLocally, checkUrlLookupMs: 600_000 }),
     regionLoads: { read: () => Promise.resolve(new Map()) },

@@ -76,7 +76,7 @@ export function Shell({ children = <Outlet /> }: { readonly children?: ReactNode
       <AppShell
         header={{ height: 56 }}
         navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
-        padding="md"
+        padding={{ base: 'md', md: 'lg' }}
       >
         <AppShell.Header className={classes['header'] ?? ''}>
           <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -91,7 +91,7 @@ export function Shell({ children = <Outlet /> }: { readonly children?: ReactNode
               />
               <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
                 <img src="/favicon.svg" width={28} height={28} alt="" />
-                <Text component="span" fw={700} size="lg">
+                <Text component="span" fw={600} size="md">
                   Tocsin
                 </Text>
               </Link>
@@ -183,7 +183,7 @@ function AccountMenu(): ReactNode {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+          <Text size="sm" fw={500} c="var(--mantine-color-text)" truncate>
             {user.name}
           </Text>
           <Text size="xs" truncate>
@@ -200,7 +200,7 @@ function AccountMenu(): ReactNode {
             onClick={() => setColorScheme(value)}
             leftSection={<Icon size={16} aria-hidden />}
             aria-current={colorScheme === value}
-            fw={colorScheme === value ? 600 : undefined}
+            fw={colorScheme === value ? 500 : undefined}
           >
             {label}
           </Menu.Item>

@@ -4,15 +4,49 @@ import { createTheme, type CSSVariablesResolver } from '@mantine/core';
 export const theme = createTheme({
   primaryColor: 'cyan',
   primaryShade: 9,
-  defaultRadius: 'md',
-  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamily: "'Inter Variable', 'Inter Fallback', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
-  headings: { fontWeight: '650' },
+  // Body, emphasis and headings.
+  fontWeights: { regular: '400', medium: '500', bold: '600' },
+  headings: {
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '1.75rem', lineHeight: '1.25' },
+      h2: { fontSize: '1.375rem', lineHeight: '1.3' },
+      h3: { fontSize: '1.125rem', lineHeight: '1.35' },
+      h4: { fontSize: '1rem', lineHeight: '1.4' },
+      h5: { fontSize: '0.9375rem', lineHeight: '1.4' },
+      h6: { fontSize: '0.8125rem', lineHeight: '1.4' },
+    },
+  },
+  // 4, 8, 12, 16, 24 and 32 pixels: no other distances.
+  spacing: { '2xs': '0.25rem', xs: '0.5rem', sm: '0.75rem', md: '1rem', lg: '1.5rem', xl: '2rem' },
+  radius: { xs: '0.125rem', sm: '0.25rem', md: '0.375rem', lg: '0.625rem', xl: '2rem' },
+  defaultRadius: 'md',
+  colors: {
+    // Cool grays: text, quiet text, placeholders, lines and four surfaces from the highest to the lowest.
+    dark: [
+      '#d9dce1',
+      '#b6bbc4',
+      '#a0a6b0',
+      '#6d7480',
+      '#343941',
+      '#2a2f36',
+      '#22262c',
+      '#1a1d22',
+      '#131519',
+      '#0d0f12',
+    ],
+  },
   cursorType: 'pointer',
   components: {
     Alert: { defaultProps: { variant: 'light' } },
+    Badge: { defaultProps: { tt: 'none' } },
+    Paper: { defaultProps: { radius: 'lg' } },
     TextInput: { defaultProps: { autoComplete: 'off' } },
-    Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' } } },
+    Modal: {
+      defaultProps: { centered: true, radius: 'lg', closeButtonProps: { 'aria-label': 'Close' } },
+    },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
@@ -27,6 +61,6 @@ export const cssVariables: CSSVariablesResolver = () => {
   return {
     variables: {},
     light: { ...both, '--mantine-color-placeholder': '#6f757c' },
-    dark: { ...both, '--mantine-color-placeholder': '#96989d' },
+    dark: { ...both, '--mantine-color-placeholder': '#989ea8' },
   };
 };

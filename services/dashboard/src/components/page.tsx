@@ -38,8 +38,8 @@ export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode
     if (document.activeElement?.tagName === 'MAIN') focusHeading();
   }, []);
   return (
-    <Group justify="space-between" align="flex-start" mb="md">
-      <Stack gap={2} miw={0} flex="1 1 300px">
+    <Group justify="space-between" align="flex-start" mb="lg">
+      <Stack gap="2xs" miw={0} flex="1 1 300px">
         <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
           {title}
         </Title>
@@ -70,7 +70,7 @@ export function Panel({ title, actions, children }: PanelProps): ReactNode {
       {...(title && { 'aria-label': title })}
     >
       {title !== undefined && (
-        <Group justify="space-between" mb="sm" mih={34}>
+        <Group justify="space-between" mb="sm" mih={32}>
           <Title order={2} size="h5">
             {title}
           </Title>

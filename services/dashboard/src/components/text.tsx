@@ -28,9 +28,9 @@ export function Quiet({ inline = false, ...props }: QuietProps): ReactNode {
 
 type Props = AnchorProps & Omit<ComponentPropsWithRef<'a'>, keyof AnchorProps>;
 
-/** A type-safe link to a page of the dashboard. */
+/** A type-safe link to a page of the dashboard, in the size of the text around it. */
 export const TextLink = createLink(function TextAnchor(props: Props): ReactNode {
-  return <Anchor {...props} />;
+  return <Anchor inherit={props.size === undefined} {...props} />;
 });
 
 /** A link to another site, which opens in a new tab. */

@@ -4,16 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
 import { refreshEvery } from '../api/query-client.ts';
 import { TextLink, Time } from '../components/text.tsx';
-import { isolatedRegions, regionsQuery } from './regions.ts';
-
-/** An inconclusive check also refreshes it (live/apply-to-cache.ts). */
-const REFRESH_EVERY_MS = 15_000;
+import { isolatedRegions, REFRESH_ELSEWHERE_MS, regionsQuery } from './regions.ts';
 
 /** A banner above every page while a region has no network, because monitors that it checks may look healthy. */
 export function IsolatedRegionsBanner(): ReactNode {
   const { data: regions = [] } = useQuery({
     ...regionsQuery,
-    refetchInterval: refreshEvery(REFRESH_EVERY_MS),
+    refetchInterval: refreshEvery(REFRESH_ELSEWHERE_MS),
     select: isolatedRegions,
   });
   const [first, ...others] = regions;

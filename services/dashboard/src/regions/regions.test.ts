@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/routes';
-import { byUrgency, isolatedRegions, regionState } from './regions.ts';
+import { byUrgency, describeUnserved, isolatedRegions, regionState, unservedRegions } from './regions.ts';
 
 const serving: Region = {
   region: 'eu',
@@ -39,4 +39,16 @@ test('an isolated region comes first', () => {
   const regions = [serving, { ...serving, region: 'ap', served: false }, isolated];
   expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
   expect(isolatedRegions(regions)).toEqual([{ region: 'us', since: '2026-03-01T03:12:00.000Z' }]);
+});
+
+test('names the regions that no checker serves', () => {
+  const regions = [
+    serving,
+    { ...serving, region: 'us', served: false },
+    { ...serving, region: 'ap', served: null },
+    { ...serving, region: 'sa', served: false, monitors: 0 },
+  ];
+  expect(unservedRegions(regions)).toEqual(['us', 'sa']);
+  expect(describeUnserved(['us'])).toBe('Not checked from us: no checker is running there');
+  expect(describeUnserved(['us', 'sa'])).toBe('Not checked from us and sa: no checker is running there');
 });

@@ -1,11 +1,15 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/routes';
+import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
+import { joinWords } from '../components/format.ts';
 
 /** The grace period of scheduled checks (docs/reference/slots.md). */
 const LATE_SECONDS = 15;
 /** The api caches these numbers for the same time. */
 const REFRESH_EVERY_MS = 5_000;
+/** On other pages than that of the regions. An inconclusive check also refreshes them (live/apply-to-cache.ts). */
+export const REFRESH_ELSEWHERE_MS = 15_000;
 const URGENCY = ['unserved', 'unknown', 'late', 'serving', 'idle'] as const;
 
 export type RegionState = (typeof URGENCY)[number];
@@ -49,4 +53,22 @@ export function isolatedRegions(regions: readonly Region[]): IsolatedRegion[] {
   return regions.flatMap(({ region, health, since }) =>
     health === 'isolated' && since !== null ? [{ region, since }] : [],
   );
+}
+
+/** The codes of the regions that no checker serves, except those whose queue does not respond. */
+export function unservedRegions(regions: readonly Region[]): string[] {
+  return regions.flatMap(({ region, served }) => (served === false ? [region] : []));
+}
+
+const NONE: readonly string[] = [];
+
+/** `unservedRegions`; none until they are known. The same array until they change. */
+export function useUnservedRegions(): readonly string[] {
+  const refetchInterval = refreshEvery(REFRESH_ELSEWHERE_MS);
+  return useQuery({ ...regionsQuery, refetchInterval, select: unservedRegions }).data ?? NONE;
+}
+
+/** Formats as `Not checked from eu-west-1: no checker is running there`. @param codes at least one */
+export function describeUnserved(codes: readonly string[]): string {
+  return `Not checked from ${joinWords(codes)}: no checker is running there`;
 }

@@ -1,0 +1,132 @@
+import { LIMITS } from '@tocsin/contracts/limits';
+import type { LabelsEdit, MonitorFailure, RelabeledMonitor } from '@tocsin/contracts/monitors/bulk-routes';
+import { and, asc, eq, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { lockAssignments } from '../assignments/assignments.ts';
+import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
+import type { Database, DbContext, Transaction } from '../database/open.ts';
+import { arrayOf, query } from '../database/sql.ts';
+import { removeMonitors } from './delete-monitors.ts';
+import { auditMonitor, readInput } from './monitor-codec.ts';
+import { type MonitorRow, monitors } from './table.ts';
+import { changedFields } from './update-monitors.ts';
+import { type MonitorWrite, writeMonitors } from './write-monitors.ts';
+
+/** Locks those of the monitors that the account has. Ordered, so that two requests for the same monitors do not deadlock. */
+async function lockRows(
+  tx: Transaction,
+  accountId: string,
+  monitorIds: readonly string[],
+  lock: 'update' | 'no key update',
+): Promise<MonitorRow[]> {
+  const isOneOf = sql`${monitors.id} = any(${arrayOf('uuid', monitorIds)})`;
+  const rows = tx
+    .select()
+    .from(monitors)
+    .where(and(eq(monitors.accountId, accountId), isOneOf));
+  return rows.orderBy(asc(monitors.id)).for(lock);
+}
+
+/**
+ * Deletes monitors of a user's account: all of them or, after an error, none. Each has its entry in the audit log.
+ * @returns the ids of those that existed
+ */
+export async function deleteMonitors(
+  db: Database,
+  actor: Actor,
+  monitorIds: readonly string[],
+): Promise<string[]> {
+  return db.transaction(async (tx) => {
+    await lockAssignments(tx, actor.accountId, 'shared');
+    const rows = await lockRows(tx, actor.accountId, monitorIds, 'update');
+    const ids = rows.map(({ id }) => id);
+    await removeMonitors(tx, ids);
+    await recordAudit(
+      tx,
+      actor,
+      rows.flatMap((row) => auditMonitor(row, null)),
+    );
+    return ids;
+  });
+}
+
+interface EditedLabels {
+  /** Every monitor that now has the labels, in the order of the ids, and those that had them before. */
+  readonly monitors: RelabeledMonitor[];
+  readonly failures: MonitorFailure[];
+  /** The monitors that have changed, with the regions that check them. */
+  readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
+}
+
+/** Edits the labels of monitors of a user's account, in one transaction. Monitors that cannot be changed keep their labels. */
+export async function editMonitorLabels(
+  { db, secrets }: DbContext,
+  actor: Actor,
+  monitorIds: readonly string[],
+  edit: LabelsEdit,
+  defaultRegion: string,
+): Promise<EditedLabels> {
+  const { accountId } = actor;
+  return db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'shared');
+    const failures: MonitorFailure[] = [];
+    const unchanged: MonitorRow[] = [];
+    const writes: (MonitorWrite & { readonly before: MonitorRow })[] = [];
+    for (const before of await lockRows(tx, accountId, monitorIds, 'no key update')) {
+      const { shown, error } = readInput(before, secrets);
+      const input = { ...shown, labels: editLabels(before.labels, edit) };
+      const changed = changedFields(shown, input);
+      if (changed.length === 0) unchanged.push(before);
+      else if (error !== null) failures.push({ id: before.id, message: UNREADABLE_MESSAGE });
+      else if (Object.keys(input.labels).length > LIMITS.labelCount)
+        failures.push({ id: before.id, message: TOO_MANY_LABELS });
+      else writes.push({ before, input, changed });
+    }
+    const written = await writeMonitors({ tx, secrets, accountId, defaultRegion }, writes);
+    const records = written.flatMap(({ row }, index) => {
+      const { before = null, changed = [] } = writes[index] ?? {};
+      return auditMonitor(before, row, changed);
+    });
+    await recordAudit(tx, actor, records);
+    const edited = [...unchanged, ...written.map(({ row }) => row)];
+    return {
+      monitors: edited.map(({ id, labels, updatedAt }) => ({
+        id,
+        labels,
+        updatedAt: updatedAt.toISOString(),
+      })),
+      failures,
+      schedules: written.map(({ row, regions }) => ({ monitorId: row.id, regions })),
+    };
+  });
+}
+
+const TOO_MANY_LABELS = `It would have more than ${LIMITS.labelCount} labels. Remove some first.`;
+const UNREADABLE_MESSAGE =
+  'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or edit the monitor.';
+
+/** Applying it again changes nothing. */
+function editLabels(labels: MonitorRow['labels'], { set, remove }: LabelsEdit): Record<string, string> {
+  const kept = Object.entries(labels).filter(([key]) => !remove.includes(key));
+  return { ...Object.fromEntries(kept), ...set };
+}
+
+const checkableRow = z.object({
+  region: z.string(),
+  monitorId: z.string(),
+  revision: z.number(),
+  intervalSeconds: z.number(),
+});
+
+/** Those of the monitors that the account has, once for each of their regions. */
+export async function listCheckable(
+  db: Database,
+  accountId: string,
+  monitorIds: readonly string[],
+): Promise<z.output<typeof checkableRow>[]> {
+  return query(db, checkableRow)`
+    select r.region, m.id as monitor_id, m.revision, m.interval_seconds
+    from monitors m join monitor_regions r on r.monitor_id = m.id
+    where m.account_id = ${accountId} and m.id = any(${arrayOf('uuid', monitorIds)})`;
+}

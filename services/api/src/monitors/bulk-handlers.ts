@@ -1,0 +1,59 @@
+import { bulkMonitorRoutes } from '@tocsin/contracts/monitors/bulk-routes';
+import { phaseMs } from '@tocsin/core/schedule/slots';
+import { listMonitorLatencies } from '@tocsin/db/check-rollups/monitor-latencies';
+import { readClock } from '@tocsin/db/database/sql';
+import { deleteMonitors, editMonitorLabels, listCheckable } from '@tocsin/db/monitors/bulk-writes';
+import type { ApiContext } from '../context.ts';
+import { unavailable } from '../http/errors.ts';
+import { implement } from '../http/implement.ts';
+
+/** Up to this many monitors are checked within seconds. */
+const FEW_MONITORS = 50;
+/** The checks of one request are spread over this time, so that they are no burst. */
+const SPREAD_MS = { few: 2_000, many: 20_000 } as const;
+
+export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
+  listMonitorLatencies: async ({ caller }) => ({
+    latencies: await listMonitorLatencies(context.db, caller.accountId),
+  }),
+  editMonitorLabels: async ({ caller, body: { monitorIds, ...edit } }) => {
+    const { defaultRegion } = context.settings;
+    const edited = await editMonitorLabels(context, caller, monitorIds, edit, defaultRegion);
+    const { schedules, ...response } = edited;
+    for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions);
+    return response;
+  },
+  deleteMonitors: async ({ caller, body }) => ({
+    deletedIds: await deleteMonitors(context.db, caller, body.monitorIds),
+  }),
+  checkMonitors: ({ caller, body }) => addChecks(context, caller.accountId, body.monitorIds),
+}));
+
+/**
+ * Adds one check for each region of the monitors. Their slots follow from the clock and the ids, so a repetition adds the same checks.
+ * @throws AppError unavailable if the queue's store is
+ */
+async function addChecks({ db, producers }: ApiContext, accountId: string, monitorIds: readonly string[]) {
+  const spreadMs = monitorIds.length <= FEW_MONITORS ? SPREAD_MS.few : SPREAD_MS.many;
+  // The slots of the next period: those of this one may have begun.
+  const start = (Math.floor((await readClock(db)) / spreadMs) + 1) * spreadMs;
+  const found = await listCheckable(db, accountId, monitorIds);
+  // The others are checked within this time anyway.
+  const checkable = found.filter(({ intervalSeconds }) => intervalSeconds * 1_000 > spreadMs);
+  const additions = [...new Set(checkable.map(({ region }) => region))].map((region) => {
+    const checks = checkable
+      .filter((check) => check.region === region)
+      .map(({ monitorId, revision }) => {
+        return { monitorId, revision, slot: start + phaseMs(monitorId, spreadMs) };
+      });
+    return producers.addExtraChecks(region, 'recheck', checks);
+  });
+  const results = await Promise.allSettled(additions);
+  if (results.some(({ status }) => status === 'rejected')) {
+    throw unavailable('Some of these checks could not be scheduled. Try again; the others are not repeated.');
+  }
+  return {
+    monitors: new Set(found.map(({ monitorId }) => monitorId)).size,
+    withinSeconds: (2 * spreadMs) / 1_000,
+  };
+}

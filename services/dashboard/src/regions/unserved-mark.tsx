@@ -1,0 +1,21 @@
+import { Tooltip, VisuallyHidden } from '@mantine/core';
+import { IconPlugConnectedX } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { describeUnserved } from './regions.ts';
+
+/**
+ * Marks a monitor that is not checked from these regions. Renders nothing without any.
+ * @param props.codes the monitor's regions that are in `useUnservedRegions()`
+ */
+export function UnservedMark({ codes }: { readonly codes: readonly string[] }): ReactNode {
+  if (codes.length === 0) return null;
+  const text = describeUnserved(codes);
+  return (
+    <Tooltip label={text}>
+      <span style={{ display: 'inline-flex', color: 'var(--status-down)' }}>
+        <IconPlugConnectedX size={16} aria-hidden />
+        <VisuallyHidden>{text}</VisuallyHidden>
+      </span>
+    </Tooltip>
+  );
+}
