@@ -27,6 +27,7 @@ beforeAll(async () => {
   await acceptInvitation(dashboard.api.port, invitation.token, MEMBER);
   watched = await openContext(dashboard.browser, { viewport: { width: 1_280, height: 900 } });
   page = await watched.context.newPage();
+  page.setDefaultTimeout(12_000);
 });
 afterAll(async () => {
   await dashboard.close();
