@@ -57,7 +57,7 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
-  { name: 'signed-in', route: '/signed-in', isSignedOut: true },
+  { name: 'signed-in', route: '/sign-in/done', isSignedOut: true },
   { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
   {
     name: 'invitation-used',

@@ -70,7 +70,7 @@ const signIn = createRoute({
 });
 const signedInElsewhere = createRoute({
   getParentRoute: () => root,
-  path: '/signed-in',
+  path: '/sign-in/done',
   component: lazy(() => import('../session/sign-in-page.tsx'), 'SignedInPage'),
 });
 const setUp = createRoute({

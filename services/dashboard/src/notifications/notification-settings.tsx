@@ -34,7 +34,7 @@ export function NotificationSettings(): ReactNode {
           In this browser only, while Tocsin is open in a tab that you do not see. Use channels for alerts
           that must arrive.
         </Quiet>
-        {reason !== null && <Alert color="yellow">{reason}</Alert>}
+        {reason !== null && <Alert>{reason}</Alert>}
       </Stack>
     </Panel>
   );

@@ -97,7 +97,11 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
                   leftSection={<ItemIcon size={20} stroke={1.5} aria-hidden />}
                   rightSection={right}
                   dimmedSections={false}
-                  classNames={{ actionBody: classes['body'] ?? '', actionDescription: classes['hint'] ?? '' }}
+                  classNames={{
+                    action: classes['option'] ?? '',
+                    actionBody: classes['body'] ?? '',
+                    actionDescription: classes['hint'] ?? '',
+                  }}
                   onClick={() => void run()}
                 />
               );

@@ -64,9 +64,7 @@ function JoinPage({ token, title, hint, action, unknown, gone }: JoinPageProps):
   if (token === '' || isGone || isStatus(query.error, 404) || isStatus(query.error, 400))
     return (
       <SignInFrame title="This link does not work" hint={null}>
-        <Alert color="yellow" role="alert">
-          {isGone ? gone : unknown}
-        </Alert>
+        <Alert role="alert">{isGone ? gone : unknown}</Alert>
         <Button component={Link} to="/sign-in" variant="default" fullWidth>
           Sign in
         </Button>

@@ -50,7 +50,7 @@ export function SignInAgain({ user, onSignedIn, onLeave }: SignInAgainProps): Re
         {other === null ? (
           <Text size="sm">Your session has ended. This page keeps what you entered.</Text>
         ) : (
-          <Alert color="yellow" role="alert" title={`Signed in as ${other.email}`}>
+          <Alert role="alert" title={`Signed in as ${other.email}`}>
             <Stack gap="xs" align="flex-start">
               <Text size="sm">
                 This page belongs to {user.email}. Sign in as {user.email} to keep what you entered, or reload
@@ -66,7 +66,7 @@ export function SignInAgain({ user, onSignedIn, onLeave }: SignInAgainProps): Re
         {methods.includes('oidc') && (
           <>
             <Divider label="or" />
-            <Button component="a" href="/sign-in?from=%2Fsigned-in" target="_blank" variant="default">
+            <Button component="a" href="/sign-in?from=%2Fsign-in%2Fdone" target="_blank" variant="default">
               Single sign-on in a new tab
             </Button>
           </>

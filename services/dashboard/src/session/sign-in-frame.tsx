@@ -49,7 +49,7 @@ interface WrongAddressProps {
 function WrongAddress({ origin, publicOrigin }: WrongAddressProps): ReactNode {
   const here = `${publicOrigin}${window.location.pathname}${window.location.search}`;
   return (
-    <Alert color="yellow" title="Wrong address" role="alert">
+    <Alert title="Wrong address" role="alert">
       <Stack gap="xs">
         <Text size="sm">
           This page is open at <Code>{origin}</Code>, but Tocsin accepts sign-ins only at{' '}
