@@ -40,6 +40,12 @@ const field = (name: string, where: Page | Locator = page): Locator =>
 const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
 const signInDialog = (): Locator => page.getByRole('dialog', { name: 'Sign in again' });
 
+/** Ends the session, then clicks. A click of the mouse might be too late: another request may open the dialog before. */
+async function clickAfterTheSession(button: Locator): Promise<void> {
+  await watched.context.clearCookies();
+  await button.evaluate((element: HTMLElement) => element.click());
+}
+
 async function signInAgain(user: typeof OWNER): Promise<void> {
   const dialog = signInDialog();
   await field('Email address', dialog).fill(user.email);
@@ -97,8 +103,7 @@ test('a session that ends in mid-form is renewed in place', async () => {
   await field('Name').fill('On call');
   await field('URL').fill(dashboard.receiver.url('/hook'));
   const loadedAt = await documentTime(page);
-  await watched.context.clearCookies();
-  await button('Create channel').click();
+  await clickAfterTheSession(button('Create channel'));
   await signInDialog().waitFor();
   expect(await page.getByText('Leave without saving?').count()).toBe(0);
   expect(await field('Email address', signInDialog()).inputValue()).toBe(OWNER.email);
@@ -127,8 +132,7 @@ test('a session that ends under a dialog keeps the dialog', async () => {
   await button('New API key').first().click();
   const form = page.getByRole('dialog', { name: 'New API key' });
   await field('Name', form).fill('CI');
-  await watched.context.clearCookies();
-  await form.getByRole('button', { name: 'Create' }).click();
+  await clickAfterTheSession(form.getByRole('button', { name: 'Create' }));
   await signInDialog().waitFor();
   await page.keyboard.press('Escape');
   // The user signs in in another tab.
@@ -139,9 +143,8 @@ test('a session that ends under a dialog keeps the dialog', async () => {
 test('who does not sign in again goes to the sign-in page', async () => {
   await page.goto('/channels/new');
   await field('Name').fill('Unsaved');
-  await watched.context.clearCookies();
   await field('URL').fill(dashboard.receiver.url('/hook'));
-  await button('Create channel').click();
+  await clickAfterTheSession(button('Create channel'));
   await button('Leave this page without signing in').click();
   await heading('Sign in').waitFor();
   expect(new URL(page.url()).searchParams.get('from')).toBe('/channels/new');

@@ -63,7 +63,7 @@ const COLOR_SCHEMES = [
 ] as const;
 
 /** The frame around every page of a signed-in user. @param props.children in place of the page of the route */
-export function Shell({ children = <Outlet /> }: { readonly children?: ReactNode }): ReactNode {
+export function Shell({ children }: { readonly children?: ReactNode }): ReactNode {
   const [opened, { toggle, close }] = useDisclosure();
   return (
     <LiveProvider>
@@ -111,7 +111,7 @@ export function Shell({ children = <Outlet /> }: { readonly children?: ReactNode
         <AppShell.Main id="main" tabIndex={-1}>
           <NotLiveBanner />
           <IsolatedRegionsBanner />
-          <InShell value>{children}</InShell>
+          <InShell value>{children ?? <Outlet />}</InShell>
         </AppShell.Main>
       </AppShell>
     </LiveProvider>

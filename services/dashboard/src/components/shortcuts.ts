@@ -6,7 +6,9 @@ const FIELDS =
 /** Runs an action when its keys are pressed anywhere on the page, except while the user types or a dialog is open. */
 export function useShortcut(isPressed: (event: KeyboardEvent) => boolean, run: () => void): void {
   const latest = useRef({ isPressed, run });
-  latest.current = { isPressed, run };
+  useEffect(() => {
+    latest.current = { isPressed, run };
+  });
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.repeat || !latest.current.isPressed(event)) return;

@@ -13,12 +13,11 @@ export function NotificationSettings(): ReactNode {
     if (on) await Notification.requestPermission();
     const isGranted = on && Notification.permission === 'granted';
     setReason(whyUnavailable());
-    if (isGranted)
+    if (isGranted) {
       // On phones, only installed sites can do this.
-      new Notification('Notifications are on', {
-        body: 'Tocsin shows status changes here.',
-        icon: '/favicon.svg',
-      });
+      const first = new Notification('Notifications are on', { body: 'Tocsin shows status changes here.' });
+      first.addEventListener('click', () => window.focus());
+    }
     setWanted(isGranted);
   };
   return (

@@ -41,6 +41,9 @@ function collectWaves(stream: Pick<LiveStream, 'onBatch'>, open: (path: string) 
   let tag = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let endsAt = 0;
+  const show = async (): Promise<void> => {
+    if (await notify(wave, `tocsin-${tag}`, open)) wave = new Map();
+  };
   const stopListening = stream.onBatch(({ statusChanges }) => {
     const seenUntil = localStorage.getItem(SEEN_KEY) ?? '';
     const changes = statusChanges.filter(({ timestamp }) => timestamp > seenUntil);
@@ -58,9 +61,7 @@ function collectWaves(stream: Pick<LiveStream, 'onBatch'>, open: (path: string) 
     wave = addToWave(wave, changes);
     timer ??= setTimeout(() => {
       timer = undefined;
-      void notify(wave, `tocsin-${tag}`, open).then((isSeen) => {
-        if (isSeen) wave = new Map();
-      });
+      void show();
     }, COLLECT_MS);
   });
   return () => {

@@ -9,6 +9,7 @@ export type WaveChange = Pick<
 >;
 
 interface Course {
+  readonly id: string;
   readonly name: string;
   /** The status before the wave. */
   readonly from: MonitorStatus;
@@ -23,7 +24,7 @@ export function addToWave(wave: Wave, changes: readonly WaveChange[]): Wave {
   const next = new Map(wave);
   for (const { monitorId, monitorName, previousStatus, status, errorDetail } of changes) {
     const from = next.get(monitorId)?.from ?? previousStatus;
-    next.set(monitorId, { name: monitorName, from, to: status, detail: errorDetail });
+    next.set(monitorId, { id: monitorId, name: monitorName, from, to: status, detail: errorDetail });
   }
   return next;
 }
@@ -37,7 +38,7 @@ export interface WaveText {
 
 /** The notification of a wave; null if no monitor went down or recovered by its end. */
 export function describeWave(wave: Wave): WaveText | null {
-  const courses = [...wave].map(([id, course]) => ({ id, ...course }));
+  const courses = [...wave.values()];
   const down = courses.filter(({ from, to }) => to === 'DOWN' && from !== 'DOWN');
   const up = courses.filter(({ from, to }) => to === 'UP' && from === 'DOWN');
   const [first] = [...down, ...up];

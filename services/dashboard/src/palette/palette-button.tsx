@@ -10,12 +10,12 @@ type PaletteProps = ComponentProps<typeof Palette>;
 /** Opens the palette, which loads when it is first opened. */
 export function PaletteButton(props: PaletteProps): ReactNode {
   const [loaded, setLoaded] = useState<{ readonly show: ComponentType<PaletteProps> } | null>(null);
-  const open = (): void => {
-    import('./palette.tsx').then(({ Palette: show, openPalette }) => {
-      setLoaded({ show });
-      openPalette();
-    }, showError);
+  const load = async (): Promise<void> => {
+    const { Palette: show, openPalette } = await import('./palette.tsx');
+    setLoaded({ show });
+    openPalette();
   };
+  const open = (): void => void load().catch(showError);
   useShortcut(isCommandK, open);
   const keys = IS_APPLE ? 'Meta+K' : 'Control+K';
   return (

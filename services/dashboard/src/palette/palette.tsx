@@ -65,8 +65,8 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
   const groups = useGroups(query, props);
   const { selected, listId } = useSpotlight(store);
   const id = useId();
-  const count = groups.reduce((sum, { items }) => sum + items.length, 0);
-  let position = -1;
+  const keys = groups.flatMap(({ items }) => items.map(({ key }) => key));
+  const count = keys.length;
   return (
     <>
       <Spotlight.Search
@@ -83,7 +83,7 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
         {groups.map(({ label, items }) => (
           <Spotlight.ActionsGroup key={label} label={label} role="group" aria-label={label}>
             {items.map(({ key, label: name, hint, icon: ItemIcon, right, run }) => {
-              position += 1;
+              const position = keys.indexOf(key);
               const optionId = `${id}-${position}`;
               return (
                 <Spotlight.Action
@@ -109,7 +109,7 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
           </Spotlight.ActionsGroup>
         ))}
         {count === 0 && (
-          <Spotlight.Empty role="option" aria-disabled>
+          <Spotlight.Empty role="option" aria-selected={false} aria-disabled>
             Nothing found
           </Spotlight.Empty>
         )}

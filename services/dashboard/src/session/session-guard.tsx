@@ -1,13 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import {
-  type ComponentType,
-  type ReactNode,
-  useCallback,
-  useEffect,
-  useState,
-  useSyncExternalStore,
-} from 'react';
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
 import { sessionGate } from '../api/session-gate.ts';
 import { useLiveState, useLiveStream } from '../live/live-provider.tsx';
 import { meQuery, useMe } from './session.ts';
@@ -17,8 +10,6 @@ import type { SignInAgain } from './sign-in-again.tsx';
 const PROBE_EVERY_MS = 5_000;
 /** After the first page has loaded its own scripts. */
 const PRELOAD_AFTER_MS = 3_000;
-
-const loadDialog = async (): Promise<typeof SignInAgain> => (await import('./sign-in-again.tsx')).SignInAgain;
 
 /** Lets the user sign in again in place when the session ends, or when another user has signed in. */
 export function SessionGuard(): ReactNode {
@@ -57,8 +48,10 @@ export function SessionGuard(): ReactNode {
     sessionGate.open(false);
     void router.navigate({ to: '/sign-in', search: { from }, ignoreBlocker: true });
   }, [router]);
-  const Dialog = useDialog(hasEnded, leave);
-  return hasEnded && Dialog !== null ? <Dialog user={owner} onSignedIn={resume} onLeave={leave} /> : null;
+  const dialog = useDialog(hasEnded, leave);
+  return hasEnded && dialog !== null ? (
+    <dialog.show user={owner} onSignedIn={resume} onLeave={leave} />
+  ) : null;
 }
 
 /** Dialogs below this one listen to the whole window, and would close. */
@@ -66,18 +59,25 @@ function keepFromPage(event: KeyboardEvent): void {
   if (sessionGate.hasEnded && event.key === 'Escape') event.stopImmediatePropagation();
 }
 
+interface LoadedDialog {
+  readonly show: typeof SignInAgain;
+}
+
 /** The dialog, loaded before it is needed: a deployment that ends the session may also replace the script. Null until then. */
-function useDialog(
-  isNeeded: boolean,
-  onFailure: () => void,
-): ComponentType<Parameters<typeof SignInAgain>[0]> | null {
-  const [dialog, setDialog] = useState<{ readonly show: typeof SignInAgain } | null>(null);
+function useDialog(isNeeded: boolean, onFailure: () => void): LoadedDialog | null {
+  const [dialog, setDialog] = useState<LoadedDialog | null>(null);
   useEffect(() => {
     if (dialog !== null) return;
-    const load = (): void =>
-      void loadDialog().then((show) => setDialog({ show }), isNeeded ? onFailure : () => {});
-    const timer = setTimeout(load, isNeeded ? 0 : PRELOAD_AFTER_MS);
+    const load = async (): Promise<void> => {
+      try {
+        const { SignInAgain: show } = await import('./sign-in-again.tsx');
+        setDialog({ show });
+      } catch {
+        if (isNeeded) onFailure();
+      }
+    };
+    const timer = setTimeout(() => void load(), isNeeded ? 0 : PRELOAD_AFTER_MS);
     return () => clearTimeout(timer);
   }, [dialog, isNeeded, onFailure]);
-  return dialog?.show ?? null;
+  return dialog;
 }
