@@ -54,6 +54,11 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
+const dayBefore = (days: number): string =>
+  new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+/** A period that contains the incidents of a filled system. */
+const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
+
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
@@ -106,6 +111,28 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
+  {
+    name: 'new-monitor-tested',
+    route: '/monitors/new',
+    open: async (page) => {
+      const timings = { dns: 3, tcp: 11, tls: 24, firstByte: 61, download: 2 };
+      const test = {
+        status: 'DOWN',
+        region: 'eu-west-1',
+        latency: 101,
+        statusCode: 503,
+        errorReason: 'HTTP_503',
+        errorDetail: 'the status code is 503, not from 200 to 399',
+        timings,
+        response: { statusCode: 503, headers: { 'retry-after': '30' }, body: 'upstream connect error' },
+      };
+      await page.route('**/monitors/test', (route) => route.fulfill({ json: { test } }));
+      await page.getByRole('textbox', { name: 'URL', exact: true }).fill('https://shop.example.com/health');
+      await page.getByRole('button', { name: 'Run a check' }).click();
+      await page.getByText('upstream connect error').scrollIntoViewIfNeeded();
+    },
+  },
+  { name: 'new-monitor-copy', route: '/monitors/new', path: '/monitors/new?from=$monitorId' },
   { name: 'monitor', route: '/monitors/$monitorId' },
   {
     name: 'monitor-latency-table',
@@ -126,12 +153,28 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
+  { name: 'reports', route: '/reports', path: `/reports?${LATEST_DAYS}`, isAlsoEmpty: true },
+  { name: 'reports-by-label', route: '/reports', path: `/reports?${LATEST_DAYS}&groupBy=team` },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
   { name: 'new-maintenance', route: '/maintenance/new' },
   {
     name: 'new-maintenance-by-labels',
     route: '/maintenance/new',
     open: async (page) => fillSelector(page, 'team=checkout'),
+  },
+  {
+    name: 'new-maintenance-clock-changes',
+    route: '/maintenance/new',
+    open: async (page) => {
+      await page.getByLabel(/^Starts/).fill('2027-03-21T01:30');
+      await page.getByRole('combobox', { name: 'Time zone' }).click();
+      await page.keyboard.type('london');
+      await page.keyboard.press('Enter');
+      await page.getByRole('combobox', { name: 'Repeats' }).click();
+      await page.getByRole('option', { name: 'Weekly' }).click();
+      await page.getByText('Clock changes').waitFor();
+      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
+    },
   },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
   { name: 'channels', route: '/channels', isAlsoEmpty: true },
@@ -155,6 +198,27 @@ export const PAGES: readonly DashboardPage[] = [
     },
   },
   { name: 'channel', route: '/channels/$channelId' },
+  {
+    name: 'channel-held-alerts',
+    route: '/channels/$channelId',
+    open: async (page) => {
+      const held = { count: 12, since: new Date(Date.now() - 48 * 60_000).toISOString() };
+      await page.route('**/held-deliveries', (route) => route.fulfill({ json: { held } }));
+      await page.reload();
+      await page.getByText('12 held alerts', { exact: true }).waitFor();
+    },
+  },
+  {
+    name: 'disable-channel',
+    route: '/channels/$channelId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await page
+        .getByRole('dialog')
+        .getByText(/are held\./)
+        .waitFor();
+    },
+  },
   {
     name: 'delivery',
     route: '/channels/$channelId',

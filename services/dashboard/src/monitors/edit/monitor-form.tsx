@@ -4,47 +4,52 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
-import { api } from '../../api/request.ts';
+import { api, describeError } from '../../api/request.ts';
+import { channelsQuery } from '../../channels/queries.ts';
 import { changedFields, useApiForm } from '../../components/form.ts';
 import { Panel } from '../../components/page.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { SaveForm } from '../../components/save-form.tsx';
+import { toLabels } from '../../labels/label-text.ts';
 import { monitorQuery, putInList } from '../queries.ts';
 import { pathsOf, SECTIONS } from '../fields/fields.tsx';
+import { channelChange, type ChannelChoices, chosenChannels } from './channel-choices.ts';
+import { ChannelPicker } from './channel-picker.tsx';
 import { FieldControl } from './controls.tsx';
 import classes from './controls.module.css';
-import { findErrors, type MonitorFormValues, toBody, toFormField, toValues } from './form-values.ts';
+import { findErrors, type MonitorFormValues, toBody, toCopy, toFormField, toValues } from './form-values.ts';
+import { MonitorTest } from './monitor-test.tsx';
 
-/** @param monitor as it was when the form opened, or null for a new monitor */
-export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): ReactNode {
-  const queryClient = useQueryClient();
+interface MonitorFormProps {
+  /** As it was when the form opened, or null for a new monitor. */
+  readonly monitor: Monitor | null;
+  /** The monitor that a new one is a copy of. */
+  readonly original?: Monitor | undefined;
+}
+
+export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode {
   const navigate = useNavigate();
-  const [initialValues] = useState(() => toValues(monitor));
+  const [initialValues] = useState(() => (original ? toCopy(original) : toValues(monitor)));
   const form = useApiForm({
     initialValues,
     validate: (values) => findErrors(values, monitor),
     toField: toFormField,
   });
-  const openMonitor = (monitorId: string, ignoreBlocker: boolean): Promise<void> =>
-    navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker });
-  const save = async (values: MonitorFormValues): Promise<void> => {
-    const saved = await createOrUpdate(monitor, values);
-    putInList(queryClient, saved);
-    queryClient.setQueryData(
-      monitorQuery(saved.id).queryKey,
-      (cached) => cached && { ...cached, monitor: saved },
-    );
-    void queryClient.invalidateQueries({ queryKey: ['regions'] });
-    notifications.show({ message: `${saved.name} was ${monitor === null ? 'created' : 'updated'}` });
-    await openMonitor(saved.id, true);
-  };
+  const save = useSave({ monitor, original });
   return (
     <SaveForm
       layout="long"
       form={form}
       action={monitor === null ? 'Create monitor' : 'Save changes'}
-      save={save}
-      onCancel={() => void (monitor === null ? navigate({ to: '/' }) : openMonitor(monitor.id, false))}
+      save={async (values) => {
+        const monitorId = await save(values);
+        await navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker: true });
+      }}
+      onCancel={() =>
+        void (monitor === null
+          ? navigate({ to: '/' })
+          : navigate({ to: '/monitors/$monitorId', params: { monitorId: monitor.id } }))
+      }
     >
       {Object.entries(SECTIONS).map(([section, fields]) => (
         <Panel key={section} title={section}>
@@ -63,8 +68,47 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
           </SimpleGrid>
         </Panel>
       ))}
+      <ChannelPicker
+        labels={toLabels(form.values.labels)}
+        monitorId={(monitor ?? original)?.id ?? null}
+        choices={form.values.channels}
+        onChange={(channels) => form.setFieldValue('channels', channels)}
+      />
+      <MonitorTest form={form} stored={monitor} />
     </SaveForm>
   );
+}
+
+/** @returns a function that saves the monitor, then its channels, and returns its id */
+function useSave({ monitor, original }: MonitorFormProps): (values: MonitorFormValues) => Promise<string> {
+  const queryClient = useQueryClient();
+  /** The monitor is saved by now, so an error must not leave the form open: it would create a second one. */
+  const saveChannels = async ({ id, name }: Monitor, choices: ChannelChoices): Promise<void> => {
+    try {
+      const channels = await queryClient.ensureQueryData(channelsQuery);
+      const before = monitor === null ? [] : chosenChannels(channels, id, {});
+      const chosen = chosenChannels(channels, (monitor ?? original)?.id ?? null, choices);
+      const change = channelChange(before, chosen);
+      if (change === null) return;
+      await api('PATCH /api/dashboard/monitors/:id/channels', { id, body: change });
+      void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+    } catch (error) {
+      const message = `The channels of ${name} were not changed. ${describeError(error)}`;
+      notifications.show({ color: 'red', message, autoClose: false });
+    }
+  };
+  return async (values) => {
+    const saved = await createOrUpdate(monitor, values);
+    putInList(queryClient, saved);
+    queryClient.setQueryData(
+      monitorQuery(saved.id).queryKey,
+      (cached) => cached && { ...cached, monitor: saved },
+    );
+    void queryClient.invalidateQueries({ queryKey: ['regions'] });
+    notifications.show({ message: `${saved.name} was ${monitor === null ? 'created' : 'updated'}` });
+    await saveChannels(saved, values.channels);
+    return saved.id;
+  };
 }
 
 /** @returns the saved monitor; `stored` itself if nothing has changed */
