@@ -223,9 +223,11 @@ test('the palette finds pages, monitors and actions by keyboard', async () => {
   expect(await search.count()).toBe(0);
   await page.goto('/');
   await heading('Monitors').waitFor();
-  await page.keyboard.press('/');
-  await until('the search of the list has the focus', () =>
-    page.getByLabel('Search monitors').evaluate((element) => element === document.activeElement),
-  );
+  const list = page.getByLabel('Search monitors');
+  await list.waitFor();
+  await until('the search of the list has the focus', async () => {
+    await page.keyboard.press('/');
+    return list.evaluate((element) => element === document.activeElement);
+  });
   await owner.call('DELETE /api/dashboard/monitors/:id', { id: monitor.id });
 });
