@@ -14,6 +14,7 @@ import { isStatus } from '../api/request.ts';
 import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
 import { loadPage } from '../components/page-load.tsx';
 import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
+import { historySearchSchema } from '../monitors/show/history/history-search.ts';
 import { reportSearchSchema, withPeriod } from '../reports/report-period.ts';
 import { meQuery } from '../session/session.ts';
 import { Shell } from './shell.tsx';
@@ -92,6 +93,12 @@ const monitors = createRoute({
   validateSearch: monitorsSearchSchema,
   component: lazy(() => import('../monitors/list/monitors-page.tsx'), 'MonitorsPage'),
 });
+const monitor = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/monitors/$monitorId',
+  validateSearch: historySearchSchema,
+  component: lazy(() => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
+});
 const incidents = createRoute({
   getParentRoute: () => signedIn,
   path: '/incidents',
@@ -151,7 +158,7 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     monitors,
     newMonitor,
-    page('/monitors/$monitorId', () => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
+    monitor,
     page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
     reports,
