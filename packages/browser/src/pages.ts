@@ -72,7 +72,15 @@ const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
+  { name: 'signed-in', route: '/sign-in/done', isSignedOut: true },
   { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
+  {
+    name: 'invitation-used',
+    route: '/invitation',
+    path: '/invitation?token=none',
+    isSignedOut: true,
+    errorStatus: 404,
+  },
   { name: 'invitation', route: '/invitation', path: '/invitation?token=$token', isSignedOut: true },
   { name: 'monitors', route: '/', isAlsoEmpty: true },
   { name: 'monitors-none-found', route: '/', path: '/?q=nothing+like+it' },
@@ -277,6 +285,7 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
   { name: 'not-found', route: '', path: '/no/such/page' },
+  { name: 'not-found-signed-out', route: '', path: '/no/such/page', isSignedOut: true },
 ];
 
 /** The pages that look different without data. */
