@@ -74,9 +74,9 @@ describe('deleting monitors', () => {
     expect(ids(await listAll())).toEqual([kept.id]);
     expect(ids(await listAll(api.other.key))).toEqual([foreign.id]);
     const entries = await auditOf('monitor.deleted');
-    expect(entries.map(({ target, actor }) => [target.name, actor.type]).toSorted()).toEqual([
-      ['One', 'user'],
-      ['Two', 'user'],
+    expect(entries.map(({ target, actor }) => `${target.name} by a ${actor.type}`).toSorted()).toEqual([
+      'One by a user',
+      'Two by a user',
     ]);
     expect(await post('delete', { monitorIds })).toEqual({ deletedIds: [] });
   });
@@ -195,12 +195,8 @@ describe('checking monitors', () => {
     const monitorIds = [one.id, two.id, foreign.id, randomUUID()];
     expect(await post('check', { monitorIds })).toEqual({ monitors: 2, withinSeconds: 4 });
     const added = [...(await rechecks('eu')), ...(await rechecks('us'))];
-    expect(added.map(({ region, monitorId }) => [region, monitorId]).toSorted()).toEqual(
-      [
-        ['eu', one.id],
-        ['eu', two.id],
-        ['us', one.id],
-      ].toSorted(),
+    expect(added.map(({ region, monitorId }) => `${region} ${monitorId}`).toSorted()).toEqual(
+      [`eu ${one.id}`, `eu ${two.id}`, `us ${one.id}`].toSorted(),
     );
     for (const { monitorId, slot } of added) expect(slot % 2_000).toBe(phaseMs(monitorId, 2_000));
     expect(await rechecks('default')).toEqual([]);
