@@ -55,7 +55,7 @@ export async function measureList(page: Page): Promise<Figure[]> {
   const { dataAt, firstRowAt, bytes, longest } = await page.evaluate(() => {
     const data = performance
       .getEntriesByType('resource')
-      .find(({ name }) => new URL(name).pathname === '/api/dashboard/monitors') as
+      .find(({ name }) => new URL(name).pathname === '/api/dashboard/overview') as
       PerformanceResourceTiming | undefined;
     return {
       dataAt: data?.responseEnd ?? Number.NaN,

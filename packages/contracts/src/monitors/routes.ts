@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
-import { EVENT, MONITOR } from '../routes/examples.ts';
+import { EVENT, MONITOR, MONITOR_OVERVIEW } from '../routes/examples.ts';
 import { defineRoutes, idempotencyKey, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
   accountEventsQuerySchema,
@@ -16,6 +16,7 @@ import {
 } from './events.ts';
 import { metricsQuerySchema } from './metrics.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
+import { overviewSchema } from './overview.ts';
 import { monitorStatsSchema, statsQuerySchema } from './stats.ts';
 
 const resource = 'monitor';
@@ -211,6 +212,13 @@ export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
 
 /** Routes of monitors for the dashboard only. */
 export const monitorViewRoutes = defineRoutes(forUsers, {
+  getOverview: {
+    endpoint: 'GET /api/dashboard/overview',
+    summary: 'Get what lists show of all monitors',
+    description: 'Newest first, in one response. The live stream continues from its `position`.',
+    response: overviewSchema,
+    responseExample: { position: '2026-11-20T12:00:01.000Z', monitors: [MONITOR_OVERVIEW] },
+  },
   listRecentChecks: {
     endpoint: 'GET /api/dashboard/monitors/recent-checks',
     summary: 'List recent checks of several monitors',

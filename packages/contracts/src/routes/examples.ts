@@ -7,6 +7,7 @@ import type { Incident } from '../incidents/incident.ts';
 import type { MaintenanceWindow } from '../maintenance-windows/maintenance-window.ts';
 import type { Event } from '../monitors/events.ts';
 import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
+import type { MonitorOverview } from '../monitors/overview.ts';
 import type { Invitation, User } from '../people/user.ts';
 
 /* Examples for the documentation: one shop and its people. */
@@ -31,6 +32,24 @@ export const MONITOR: Monitor = {
   lastCheckedAt: at('12:00:00.123'),
   createdAt: at('08:59:58.001'),
   updatedAt: at('08:59:58.001'),
+};
+
+export const MONITOR_OVERVIEW: MonitorOverview = {
+  id: MONITOR.id,
+  name: MONITOR.name,
+  url: MONITOR.url,
+  source: MONITOR.source,
+  externalId: MONITOR.externalId,
+  labels: MONITOR.labels,
+  status: MONITOR.status,
+  statusSince: MONITOR.statusSince,
+  errorDetail: null,
+  interval: MONITOR.interval,
+  regions: MONITOR.regions,
+  lastCheckedAt: MONITOR.lastCheckedAt,
+  certificateExpiresAt: '2027-02-01T00:00:00.000Z',
+  updatedAt: MONITOR.updatedAt,
+  incident: null,
 };
 
 export const EVENT: Event = {

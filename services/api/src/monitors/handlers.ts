@@ -18,6 +18,7 @@ import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor, getMonitorByExternalId, listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
@@ -95,6 +96,7 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
 }));
 
 export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
+  getOverview: ({ caller }) => readOverview(db, caller.accountId),
   listRecentChecks: async ({ caller, query }) => ({
     recentChecks: await listRecentChecks(db, caller.accountId, query.monitorIds),
   }),

@@ -158,6 +158,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
     kind: 'monitor',
     body: () => ({ source: 'new', monitors: [], channels: [] }),
   },
+  [`GET ${D}/overview`]: { kind: 'monitor' },
   [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
   [`GET ${D}/monitors/latencies`]: { kind: 'monitor' },
   [`POST ${D}/monitors/labels`]: {

@@ -1,4 +1,4 @@
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 
 /** Whether a text has every word of a search, ignoring case. An empty search matches every text. */
 export function matchesSearch(text: string, search: string): boolean {
@@ -10,7 +10,7 @@ export function matchesSearch(text: string, search: string): boolean {
 }
 
 /** The monitors whose name or URL matches the search. */
-export function filterMonitors<Choice extends Pick<Monitor, 'name' | 'url'>>(
+export function filterMonitors<Choice extends Pick<MonitorOverview, 'name' | 'url'>>(
   monitors: readonly Choice[],
   search: string,
 ): readonly Choice[] {
@@ -18,7 +18,7 @@ export function filterMonitors<Choice extends Pick<Monitor, 'name' | 'url'>>(
 }
 
 /** Sorts by name, with the monitors of `first` before the others. */
-export function sortMonitors<Choice extends Pick<Monitor, 'id' | 'name'>>(
+export function sortMonitors<Choice extends Pick<MonitorOverview, 'id' | 'name'>>(
   monitors: readonly Choice[],
   first: ReadonlySet<string> = new Set(),
 ): readonly Choice[] {

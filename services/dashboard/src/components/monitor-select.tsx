@@ -1,7 +1,7 @@
 import { Button, Combobox, Group, Skeleton, Text, TextInput, useCombobox } from '@mantine/core';
 import { IconSearch, IconSquare, IconSquareCheckFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
@@ -20,7 +20,7 @@ interface MonitorSelectProps {
   readonly label?: string;
   readonly description?: string;
   /** Which monitors are listed. It must not change. @default all */
-  readonly isListed?: (monitor: Monitor) => boolean;
+  readonly isListed?: (monitor: MonitorOverview) => boolean;
   /** How many can be selected at most. */
   readonly max?: number;
 }

@@ -1,7 +1,7 @@
 import { Group, Radio, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type ReactNode, useMemo } from 'react';
 import { formatCount, listNames } from '../components/format.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
@@ -62,7 +62,7 @@ export function CoverageFields({ label, form }: CoverageFieldsProps): ReactNode 
 }
 
 /** The monitors of the account that a coverage covers; undefined while they load. */
-export function useCovered(coverage: Coverage): readonly Monitor[] | undefined {
+export function useCovered(coverage: Coverage): readonly MonitorOverview[] | undefined {
   const { monitorIds, allMonitors, selector, sources = null } = coverage;
   const { data } = useQuery(monitorsQuery);
   return useMemo(
@@ -101,7 +101,7 @@ export function SelectorNote({ coverage }: { readonly coverage: Coverage }): Rea
 }
 
 /** Formats as `Shop, Blog and 3 more`. */
-export function namesOf(monitors: readonly Monitor[], max: number): string {
+export function namesOf(monitors: readonly MonitorOverview[], max: number): string {
   return listNames(
     monitors.map(({ name }) => name),
     max,
@@ -126,7 +126,7 @@ function MatchPreview({ text }: { readonly text: string }): ReactNode {
 }
 
 /** Formats as `Matches 3 monitors: Shop, Blog and Search.` @param matched undefined while they load */
-function describeMatches(matched: readonly Monitor[] | undefined): string {
+function describeMatches(matched: readonly MonitorOverview[] | undefined): string {
   if (matched === undefined) return 'Loading the monitors…';
   if (matched.length === 0) return 'Matches no monitors yet.';
   return `Matches ${formatCount(matched.length, 'monitor')}: ${namesOf(matched, MAX_NAMES)}.`;

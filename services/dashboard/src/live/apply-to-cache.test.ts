@@ -1,8 +1,9 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { QueryClient } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { monitorQuery, monitorsQuery } from '../monitors/queries.ts';
+import { monitorWith, overviewWith } from '../monitors/testing/records.ts';
 import { regionsQuery } from '../regions/regions.ts';
 import { applyToCache, throttleRefresh, updateMonitors } from './apply-to-cache.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
@@ -13,8 +14,8 @@ const LATER = '2026-03-01T12:10:00.000Z';
 const LATEST = '2026-03-01T12:15:00.000Z';
 const DOWN = { status: 'DOWN', errorDetail: 'connection refused', timestamp: LATER } as const;
 
-function monitorOf(id: string): Monitor {
-  return { id, status: 'UP', statusSince: LATE, errorDetail: null, lastCheckedAt: LATE } as Monitor;
+function monitorOf(id: string): MonitorOverview {
+  return overviewWith({ id, statusSince: LATE, lastCheckedAt: LATE });
 }
 
 function batchOf(batch: {
@@ -125,7 +126,11 @@ test('an update of the stream keeps the age of the list', () => {
 test('an update of the stream changes a cached monitor and keeps its age', () => {
   const { queryClient, deliver } = newCache(1_000);
   const { queryKey } = monitorQuery('b');
-  queryClient.setQueryData(queryKey, { monitor: monitorOf('b'), events: [] }, { updatedAt: 2_000 });
+  queryClient.setQueryData(
+    queryKey,
+    { monitor: { ...monitorWith(), id: 'b' }, events: [] },
+    { updatedAt: 2_000 },
+  );
   deliver(batchOf({ checks: [{ monitorId: 'b', timestamp: LATER }] }));
   const state = queryClient.getQueryState(queryKey);
   expect([state?.data?.monitor.lastCheckedAt, state?.dataUpdatedAt]).toEqual([LATER, 2_000]);

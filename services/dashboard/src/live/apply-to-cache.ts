@@ -1,6 +1,6 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { addRecentCheck } from '../monitors/list/recent-checks-query.ts';
 import { eventTailQuery, monitorQuery, monitorsQuery } from '../monitors/queries.ts';
 import { regionsQuery } from '../regions/regions.ts';
@@ -130,8 +130,11 @@ function updateList(queryClient: QueryClient, batch: LiveBatch, reloadedFor: Set
   return unknown.size > 0;
 }
 
+/** The fields of a monitor that the live stream updates. */
+type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'errorDetail' | 'lastCheckedAt'>;
+
 /** Applies a batch to a list. Unchanged monitors stay the same objects. */
-export function updateMonitors(monitors: readonly Monitor[], batch: LiveBatch): Monitor[] {
+export function updateMonitors<One extends LiveFields>(monitors: readonly One[], batch: LiveBatch): One[] {
   const checkedAt = new Map(
     // A triggered check of another URL and an inconclusive one do not count for the monitor.
     batch.checks

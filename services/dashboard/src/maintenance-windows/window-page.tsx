@@ -5,7 +5,7 @@ import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
@@ -117,7 +117,7 @@ function Details({ window }: WindowProps): ReactNode {
   );
 }
 
-function Monitors({ monitors }: { readonly monitors: readonly Monitor[] }): ReactNode {
+function Monitors({ monitors }: { readonly monitors: readonly MonitorOverview[] }): ReactNode {
   return (
     <>
       <DataTable

@@ -1,7 +1,9 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
-import { queryOptions } from '@tanstack/react-query';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
@@ -12,12 +14,46 @@ import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 const REFRESH_MS = 30_000;
 export const MAX_INCIDENTS = 20;
 
+/** What lists show of every monitor, newest first. */
 export const monitorsQuery = queryOptions({
   queryKey: ['monitors'],
-  queryFn: async ({ signal }) => (await api('GET /api/dashboard/monitors', { signal })).monitors,
+  queryFn: async ({ signal }) => (await api('GET /api/dashboard/overview', { signal })).monitors,
   // The live stream keeps it up to date.
   staleTime: 5 * 60_000,
 });
+
+/** Puts a monitor that was just created or updated into the cached list. */
+export function putInList(queryClient: QueryClient, saved: Monitor): void {
+  queryClient.setQueryData(monitorsQuery.queryKey, (monitors) => {
+    if (monitors === undefined) return undefined;
+    const known = monitors.find(({ id }) => id === saved.id);
+    return [toOverview(saved, known), ...monitors.filter(({ id }) => id !== saved.id)];
+  });
+}
+
+/** @param known its row; the live stream may know a later status than `saved` */
+function toOverview(saved: Monitor, known: MonitorOverview | undefined): MonitorOverview {
+  const latest = known !== undefined && known.statusSince > saved.statusSince ? known : saved;
+  const { status, statusSince, errorDetail } = latest;
+  const { id, name, url, source, externalId, labels, interval, regions, updatedAt } = saved;
+  return {
+    id,
+    name,
+    url,
+    source,
+    externalId,
+    labels,
+    interval,
+    regions,
+    updatedAt,
+    status,
+    statusSince,
+    errorDetail,
+    lastCheckedAt: known?.lastCheckedAt ?? saved.lastCheckedAt,
+    certificateExpiresAt: known?.certificateExpiresAt ?? null,
+    incident: known?.incident ?? null,
+  };
+}
 
 export const monitorQuery = (id: string) =>
   queryOptions({

@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { Region } from '@tocsin/contracts/regions/routes';
 import type { RegionHealth } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useCallback } from 'react';
@@ -111,7 +111,7 @@ function CanaryForm({ region: { region: code, canaryMonitorIds }, onClose }: Can
     },
   });
   const isListed = useCallback(
-    (monitor: Monitor) => regionsOf(monitor, defaultRegion).includes(code),
+    (monitor: MonitorOverview) => regionsOf(monitor, defaultRegion).includes(code),
     [defaultRegion, code],
   );
   const save = async (body: typeof form.values): Promise<void> => {

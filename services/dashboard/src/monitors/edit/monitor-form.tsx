@@ -9,7 +9,7 @@ import { changedFields, useApiForm } from '../../components/form.ts';
 import { Panel } from '../../components/page.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { SaveForm } from '../../components/save-form.tsx';
-import { monitorQuery, monitorsQuery } from '../queries.ts';
+import { monitorQuery, putInList } from '../queries.ts';
 import { pathsOf, SECTIONS } from '../fields/fields.tsx';
 import { FieldControl } from './controls.tsx';
 import classes from './controls.module.css';
@@ -29,10 +29,7 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
     navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker });
   const save = async (values: MonitorFormValues): Promise<void> => {
     const saved = await createOrUpdate(monitor, values);
-    queryClient.setQueryData(
-      monitorsQuery.queryKey,
-      (monitors) => monitors && [saved, ...monitors.filter(({ id }) => id !== saved.id)],
-    );
+    putInList(queryClient, saved);
     queryClient.setQueryData(
       monitorQuery(saved.id).queryKey,
       (cached) => cached && { ...cached, monitor: saved },

@@ -1,23 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { monitorWith } from '../testing/records.ts';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
+import { overviewWith } from '../testing/records.ts';
 import { createArranger, describeTotals } from './arrange-monitors.ts';
 
 const NO_LATENCIES = new Map<string, number>();
 
-function monitorOf(id: string, fields: Partial<Monitor> = {}): Monitor {
-  return {
-    ...monitorWith(),
-    id,
-    name: id,
-    url: `https://${id}.example`,
-    createdAt: '2026-03-01T12:00:00.000Z',
-    ...fields,
-  };
+function monitorOf(id: string, fields: Partial<MonitorOverview> = {}): MonitorOverview {
+  return overviewWith({ id, name: id, url: `https://${id}.example`, ...fields });
 }
 
 const MONITORS = [
-  monitorOf('up10', { name: 'Shop 10', createdAt: '2026-03-03T12:00:00.000Z' }),
+  monitorOf('up10', { name: 'Shop 10' }),
   monitorOf('up2', { name: 'shop 2', regions: ['eu', 'us'], externalId: 'Key-2' }),
   monitorOf('old', { status: 'DOWN', statusSince: '2026-03-01T13:00:00.000Z', regions: ['us'] }),
   monitorOf('new', { status: 'DOWN', statusSince: '2026-03-01T14:00:00.000Z', source: 'prod/shop.yaml' }),
@@ -33,7 +26,7 @@ describe('createArranger', () => {
 
   test.each([
     ['name', ['fresh', 'new', 'old', 'paused', 'up2', 'up10']],
-    ['newest', ['up10', 'fresh', 'new', 'old', 'paused', 'up2']],
+    ['newest', ['up2', 'up10', 'paused', 'old', 'new', 'fresh']],
     ['latency', ['old', 'up2', 'fresh', 'new', 'paused', 'up10']],
   ] as const)('sorts by %s', (order, ids) => {
     const latencies = new Map([
@@ -89,10 +82,10 @@ describe('createArranger', () => {
     expect(regions).toEqual(['eu', 'home', 'us']);
   });
 
-  test.each<[string, (monitors: Monitor[]) => Monitor[]]>([
-    ['a new status', ([one, ...rest]) => [{ ...(one as Monitor), status: 'DOWN' }, ...rest]],
-    ['a new name', ([one, ...rest]) => [{ ...(one as Monitor), name: 'A' }, ...rest]],
-    ['a new region', ([one, ...rest]) => [{ ...(one as Monitor), regions: ['mars'] }, ...rest]],
+  test.each<[string, (monitors: MonitorOverview[]) => MonitorOverview[]]>([
+    ['a new status', ([one, ...rest]) => [{ ...(one as MonitorOverview), status: 'DOWN' }, ...rest]],
+    ['a new name', ([one, ...rest]) => [{ ...(one as MonitorOverview), name: 'A' }, ...rest]],
+    ['a new region', ([one, ...rest]) => [{ ...(one as MonitorOverview), regions: ['mars'] }, ...rest]],
     ['a new monitor', (monitors) => [...monitors, monitorOf('more')]],
     ['a deleted monitor', ([, ...rest]) => rest],
   ])('applies %s at once', (_, change) => {

@@ -1,5 +1,5 @@
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { matchesSearch } from '../../components/filter-monitors.ts';
 import { readSelector } from '../../labels/selector-text.ts';
@@ -34,7 +34,7 @@ const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' 
  */
 export function createArranger(
   defaultRegion: string,
-): (monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies) => Arrangement {
+): (monitors: readonly MonitorOverview[], search: MonitorsSearch, latencies: Latencies) => Arrangement {
   let lastOrder: readonly string[] = [];
   return (monitors, search, latencies) => {
     const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
@@ -47,7 +47,7 @@ export function createArranger(
 
 /** @param monitors sorted by name, which every order keeps among equals */
 function arrange(
-  monitors: readonly Monitor[],
+  monitors: readonly MonitorOverview[],
   { q = '', status, region, selector: selectorText = '', order = 'status' }: MonitorsSearch,
   latencies: Latencies,
   defaultRegion: string,
@@ -71,17 +71,18 @@ function arrange(
 }
 
 function sort(
-  byName: readonly Monitor[],
+  byName: readonly MonitorOverview[],
   order: NonNullable<MonitorsSearch['order']>,
   latencies: Latencies,
-): readonly Monitor[] {
+): readonly MonitorOverview[] {
   switch (order) {
     case 'name':
       return byName;
     case 'newest':
-      return byName.toSorted((one, other) => compareText(other.createdAt, one.createdAt));
+      // Ids sort by creation.
+      return byName.toSorted((one, other) => compareText(other.id, one.id));
     case 'latency': {
-      const of = ({ id }: Monitor): number => latencies.get(id) ?? -1;
+      const of = ({ id }: MonitorOverview): number => latencies.get(id) ?? -1;
       return byName.toSorted((one, other) => of(other) - of(one));
     }
     case 'status':
@@ -96,15 +97,18 @@ function sort(
 }
 
 /** The regions that check a monitor. */
-export function regionsOf({ regions }: Pick<Monitor, 'regions'>, defaultRegion: string): readonly string[] {
+export function regionsOf(
+  { regions }: Pick<MonitorOverview, 'regions'>,
+  defaultRegion: string,
+): readonly string[] {
   return regions.length === 0 ? [defaultRegion] : regions;
 }
 
-function searchTextOf({ name, url, externalId, source }: Monitor): string {
+function searchTextOf({ name, url, externalId, source }: MonitorOverview): string {
   return [name, url, externalId, source].join('\n');
 }
 
-function countByStatus(monitors: readonly Monitor[]): StatusCounts {
+function countByStatus(monitors: readonly MonitorOverview[]): StatusCounts {
   const counts = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
   for (const { status } of monitors) counts[status] += 1;
   return counts;

@@ -5,7 +5,7 @@ import { IconTags } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { labelKeyProblem } from '@tocsin/contracts/labels/labels';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type ReactNode, useEffect, useState } from 'react';
 import { IconButton } from '../../components/buttons.tsx';
 import { useApiForm } from '../../components/form.ts';
@@ -112,7 +112,7 @@ interface NamedFailure extends RelabelFailure {
 }
 
 interface EditLabelsProps {
-  readonly monitors: readonly Monitor[];
+  readonly monitors: readonly MonitorOverview[];
   /** Some monitors could not be edited: these stay selected. */
   readonly onRemaining: (ids: readonly string[]) => void;
   readonly onDone: () => void;
@@ -131,7 +131,7 @@ function EditLabels({ monitors, onRemaining, onDone, onCancel }: EditLabelsProps
 
   const save = async ({ set, remove }: EditValues): Promise<void> => {
     const names = new Map(monitors.map(({ id, name }) => [id, name]));
-    const edited = new Map<string, Monitor>();
+    const edited = new Map<string, EditedMonitor>();
     const failed: NamedFailure[] = [];
     const { signal } = begin();
     const total = names.size;
@@ -205,8 +205,10 @@ function EditLabels({ monitors, onRemaining, onDone, onCancel }: EditLabelsProps
   );
 }
 
+type EditedMonitor = Pick<MonitorOverview, 'labels' | 'updatedAt'>;
+
 /** Only the fields that an edit of labels changes, because the live stream may know a later status. */
-function withEdit(monitor: Monitor, edited: Monitor | undefined): Monitor {
+function withEdit(monitor: MonitorOverview, edited: EditedMonitor | undefined): MonitorOverview {
   return edited === undefined ? monitor : { ...monitor, labels: edited.labels, updatedAt: edited.updatedAt };
 }
 

@@ -1,22 +1,22 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { useLiveStream } from '../../live/live-provider.tsx';
 import { loadRecentChecks, monitorsQuery } from '../queries.ts';
 import type { Latencies } from './arrange-monitors.ts';
 import { addLatencies, loadLatencies } from './recent-checks.ts';
 
-const monitorsById = new WeakMap<readonly Monitor[], ReadonlyMap<string, Monitor>>();
+const monitorsById = new WeakMap<readonly MonitorOverview[], ReadonlyMap<string, MonitorOverview>>();
 
 /** A monitor of the loaded list. The component renders again only when this monitor changes. */
-export function useMonitor(id: string): Monitor | undefined {
-  const select = useCallback((monitors: readonly Monitor[]) => indexById(monitors).get(id), [id]);
+export function useMonitor(id: string): MonitorOverview | undefined {
+  const select = useCallback((monitors: readonly MonitorOverview[]) => indexById(monitors).get(id), [id]);
   // Rows mount while scrolling, so only the page loads the list.
   return useQuery({ ...monitorsQuery, select, enabled: false }).data;
 }
 
-function indexById(monitors: readonly Monitor[]): ReadonlyMap<string, Monitor> {
+function indexById(monitors: readonly MonitorOverview[]): ReadonlyMap<string, MonitorOverview> {
   const index = monitorsById.get(monitors) ?? new Map(monitors.map((monitor) => [monitor.id, monitor]));
   monitorsById.set(monitors, index);
   return index;

@@ -1,5 +1,6 @@
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 
 /** A monitor with the given fields, and defaults for the others. */
 export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {
@@ -13,6 +14,28 @@ export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {
     lastCheckedAt: null,
     createdAt: '2026-01-01T00:00:00.000Z',
     updatedAt: '2026-01-01T00:00:00.000Z',
+  };
+}
+
+/** The row of a list with the given fields. */
+export function overviewWith(fields: Partial<MonitorOverview> = {}): MonitorOverview {
+  return {
+    id: '01890a5d-ac96-774b-bcce-b302099a8057',
+    name: 'Checkout',
+    url: 'https://shop.example.com/health',
+    source: null,
+    externalId: null,
+    labels: {},
+    status: 'UP',
+    statusSince: '2026-01-01T00:00:00.000Z',
+    errorDetail: null,
+    interval: 60,
+    regions: [],
+    lastCheckedAt: null,
+    certificateExpiresAt: null,
+    updatedAt: '2026-01-01T00:00:00.000Z',
+    incident: null,
+    ...fields,
   };
 }
 
