@@ -173,6 +173,29 @@ describe('editing labels', () => {
   });
 });
 
+describe('adding monitors to a channel', () => {
+  test('keeps those that it lists, also of concurrent requests, and records the change', async () => {
+    const monitors = [await newMonitor(api), await newMonitor(api), await newMonitor(api), await other()];
+    const [listed = '', first = '', second = '', foreign = ''] = monitors.map(({ id }) => id);
+    const fields = { name: 'Team', url: 'https://hooks.invalid/team', monitorIds: [listed] };
+    const created = await member.post('/api/dashboard/channels').send(fields);
+    const { id } = (created.body as { channel: { id: string } }).channel;
+    const add = async (...monitorIds: string[]): Promise<number> => {
+      const response = await member.post(`/api/dashboard/channels/${id}/monitors`).send({ monitorIds });
+      expect(response.status).toBe(200);
+      return (response.body as { added: number }).added;
+    };
+    expect(await Promise.all([add(listed, first, foreign, randomUUID()), add(second)])).toEqual([1, 1]);
+    expect(await add(first, second)).toBe(0);
+    const { body } = await member.get(`/api/dashboard/channels/${id}`);
+    const { monitorIds } = (body as { channel: { monitorIds: string[] } }).channel;
+    expect(monitorIds.toSorted()).toEqual([listed, first, second].toSorted());
+    expect(
+      (await auditOf('channel.updated')).map(({ changes }) => changes.map(({ field }) => field)),
+    ).toEqual([['monitorIds'], ['monitorIds']]);
+  });
+});
+
 describe('checking monitors', () => {
   interface Added {
     readonly region: string;

@@ -181,6 +181,10 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`DELETE ${D}/invitations/:id`]: { kind: 'invitation' },
   ...channelRows('/api/cli/channels'),
   ...channelRows(`${D}/channels`),
+  [`POST ${D}/channels/:id/monitors`]: {
+    kind: 'channel',
+    body: ({ id }) => ({ monitorIds: [id] }),
+  },
   [`GET ${D}/channels/:id/secret`]: { kind: 'channel' },
   [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel' },
   [`POST ${D}/channels/:id/test`]: { kind: 'channel' },
