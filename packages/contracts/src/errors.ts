@@ -11,6 +11,7 @@ export const ERRORS = {
   source_not_allowed: { status: 403, title: 'The API key may not change this source' },
   untrusted_origin: { status: 403, title: 'The request comes from another site' },
   owner_required: { status: 403, title: 'Only an owner of the account may do this' },
+  author_required: { status: 403, title: 'Only the author may do this' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   conflict: { status: 409, title: 'Conflict with an existing resource' },

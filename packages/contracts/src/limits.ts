@@ -35,6 +35,8 @@ export const LIMITS = {
   idempotencyKeyCharacters: 255,
   idempotencyKeyHours: 24,
   eventsPerRequest: { default: 50, max: 500 },
+  noteCharacters: 10_000,
+  notesPerIncident: 500,
   recentEvents: 10,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
   latencyHours: 3,

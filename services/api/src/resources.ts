@@ -4,6 +4,7 @@ import { findChannelRow } from '@tocsin/db/channels/read-channels';
 import { notFound } from '@tocsin/db/database/errors';
 import type { Database } from '@tocsin/db/database/open';
 import { findDeliveryRow } from '@tocsin/db/deliveries/read-deliveries';
+import { getIncident } from '@tocsin/db/incidents/read-incidents';
 import { invitationNotFound } from '@tocsin/db/users/invitations';
 import { findWindowRow } from '@tocsin/db/maintenance-windows/read-windows';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
@@ -20,7 +21,7 @@ export const LOOKUPS: Readonly<Record<ResourceKind, Lookup>> = {
   monitor: { notFound: () => notFound('monitor'), find: findMonitorRow },
   channel: { notFound: () => notFound('channel'), find: findChannelRow },
   delivery: { notFound: () => notFound('delivery'), find: findDeliveryRow },
-  incident: { notFound: () => notFound('incident') },
+  incident: { notFound: () => notFound('incident'), find: getIncident },
   maintenanceWindow: { notFound: () => notFound('maintenance window'), find: findWindowRow },
   apiKey: { notFound: () => notFound('API key') },
   user: { notFound: () => notFound('user'), find: findUserWithAccount },

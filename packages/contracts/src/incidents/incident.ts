@@ -3,7 +3,7 @@ import { component, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 
 /** A user, with the name at that time: it stays when the user is removed. */
-const personSchema = z.strictObject({ id: z.uuid(), name: z.string() });
+export const personSchema = z.strictObject({ id: z.uuid(), name: z.string() });
 
 export const incidentSchema = component('Incident', 'A period in which a monitor was `DOWN`.', {
   id: z.uuid(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { incidentSchema } from '../incidents/incident.ts';
 import { STREAM_HEARTBEAT_SECONDS } from '../limits.ts';
 import { eventSchema, statusChangeSchema } from '../monitors/events.ts';
 import { defineRoutes, noFields } from '../routes/route.ts';
@@ -19,6 +20,7 @@ export const streamRoutes = defineRoutes(common, {
 
 - \`check\`: the data is an \`Event\`.
 - \`status-change\`: the data is a \`StatusChange\`.
+- \`incident\`: an incident was acknowledged, or its notes changed. The data is an \`Incident\`. It has no \`id\`.
 - \`reset\`: something may be missing. Reload the lists; the stream continues.
 - \`heartbeat\`: sent every ${STREAM_HEARTBEAT_SECONDS} seconds. After two missed heartbeats the connection is dead: open another.
 
@@ -31,6 +33,7 @@ The \`id\` of a message is a position, not the id of a record. Messages of a mon
     messages: {
       check: eventSchema,
       'status-change': statusChangeSchema,
+      incident: incidentSchema,
       reset: noFields,
       heartbeat: noFields,
     },

@@ -4,6 +4,7 @@ import type { Channel } from '../channels/channel.ts';
 import type { Attempt, Delivery } from '../deliveries/delivery.ts';
 import type { WebhookPayload } from '../deliveries/webhook.ts';
 import type { Incident } from '../incidents/incident.ts';
+import type { IncidentNote } from '../incidents/timeline.ts';
 import type { MaintenanceWindow } from '../maintenance-windows/maintenance-window.ts';
 import type { Event } from '../monitors/events.ts';
 import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
@@ -136,6 +137,14 @@ export const INCIDENT: Incident = {
   region: 'eu-west-1',
   acknowledgedAt: null,
   acknowledgedBy: null,
+};
+
+export const INCIDENT_NOTE: IncidentNote = {
+  id: '019a9f1c-d8e9-7afb-8c0d-1e2f30415263',
+  text: 'The database is **full**. Adding a volume.',
+  author: { id: '019a9f19-7283-7495-86a7-b8c9daebfc0d', name: 'Grace' },
+  createdAt: at('12:01:10.000'),
+  editedAt: null,
 };
 
 const occurrence = { startsAt: '2026-11-28T02:00:00.000Z', endsAt: '2026-11-28T04:00:00.000Z' };

@@ -1,11 +1,12 @@
 import type { Incident, IncidentsQuery } from '@tocsin/contracts/incidents/incident';
-import { and, desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import type { IncidentNote } from '@tocsin/contracts/incidents/timeline';
+import { and, asc, desc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
-import type { Database } from '../database/open.ts';
+import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
-import { toWire } from '../database/sql.ts';
+import { epochMs, timestamptz, toWire } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
-import { incidents } from './table.ts';
+import { incidentNotes, incidents } from './table.ts';
 
 /** The columns of the wire record. An open incident lasts until now by Postgres' clock. */
 const wireColumns = {
@@ -25,7 +26,7 @@ const wireColumns = {
 };
 
 /** One incident of the account. @throws AppError not_found */
-export async function getIncident(db: Database, accountId: string, id: string): Promise<Incident> {
+export async function getIncident(db: Queryable, accountId: string, id: string): Promise<Incident> {
   const rows = await db
     .select(wireColumns)
     .from(incidents)
@@ -59,4 +60,46 @@ export async function listIncidents(
     .orderBy(desc(incidents.openedAt), desc(incidents.id))
     .limit(limit);
   return rows.map(toWire);
+}
+
+/** An incident whose acknowledgement or notes changed. */
+export interface IncidentActivity {
+  readonly incident: Incident;
+  /** When, epoch milliseconds; strictly increasing for an incident. */
+  readonly activityAt: number;
+}
+
+/** The first `limit` of the account's incidents that people changed after an instant, in epoch milliseconds, by time. */
+export async function listIncidentActivity(
+  db: Database,
+  accountId: string,
+  after: number,
+  limit: number,
+): Promise<IncidentActivity[]> {
+  const rows = await db
+    .select({ incident: wireColumns, activityAt: epochMs(incidents.activityAt) })
+    .from(incidents)
+    .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
+    .where(and(eq(incidents.accountId, accountId), sql`${incidents.activityAt} > ${timestamptz(after)}`))
+    .orderBy(asc(incidents.activityAt))
+    .limit(limit);
+  return rows.map(({ incident, activityAt }) => ({ incident: toWire(incident), activityAt }));
+}
+
+/** The notes of an incident that the caller has found to be the account's, in the order in which they were written. */
+export async function listNotes(db: Database, incidentId: string): Promise<IncidentNote[]> {
+  const ofIncident = eq(incidentNotes.incidentId, incidentId);
+  const inOrder = [asc(incidentNotes.createdAt), asc(incidentNotes.id)];
+  const rows = await db
+    .select()
+    .from(incidentNotes)
+    .where(ofIncident)
+    .orderBy(...inOrder);
+  return rows.map(toNote);
+}
+
+/** The wire record of a note. */
+export function toNote(row: typeof incidentNotes.$inferSelect): IncidentNote {
+  const { id, text, authorId, authorName, createdAt, editedAt } = row;
+  return { ...toWire({ id, text, createdAt, editedAt }), author: { id: authorId, name: authorName } };
 }

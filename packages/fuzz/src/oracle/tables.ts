@@ -3,6 +3,7 @@ import { REGIONS } from '../system/system.ts';
 
 const OF_ACCOUNT = 'account_id = any($1)';
 const OF_MONITORS = `monitor_id in (select id from monitors where ${OF_ACCOUNT})`;
+const OF_INCIDENTS = `incident_id in (select id from incidents where ${OF_ACCOUNT})`;
 const OF_USERS = `user_id in (select id from users where ${OF_ACCOUNT})`;
 
 /** The tables of an account, by the condition for their rows. */
@@ -10,6 +11,7 @@ const TABLES: readonly (readonly [condition: string, tables: string])[] = [
   [OF_ACCOUNT, 'monitors idempotency_keys channels deliveries status_changes maintenance_windows api_keys'],
   [OF_ACCOUNT, 'invitations users user_tombstones region_canaries'],
   [OF_MONITORS, 'events triggers channel_monitors incidents maintenance_window_monitors monitor_regions'],
+  [OF_INCIDENTS, 'incident_notes'],
   [OF_USERS, 'user_logins sessions'],
 ];
 /** Columns that something other than the request may write. Signing in and reading the session extend it. */

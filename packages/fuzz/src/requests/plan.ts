@@ -141,10 +141,12 @@ function idsFor({ resource: kind, path }: Route): fc.Arbitrary<string> {
   return mostly(referenceTo(kind), upperCase, oddId);
 }
 
-/** Timestamps: no other parameter comes after an id. */
+/** The parameter after an id: a timestamp, or a note, which has the id of its incident. */
 function parametersFor({ resource, path }: Route): fc.Arbitrary<string> {
   if (resource === undefined || path === undefined) return fc.constant('');
-  return mostly(fc.constant(encodeURIComponent(RESPONSE_AT)), encodedText, oddId);
+  const usual =
+    'noteId' in path.shape ? referenceTo('incident') : fc.constant(encodeURIComponent(RESPONSE_AT));
+  return mostly(usual, encodedText, oddId);
 }
 
 /** Requests to one route. */

@@ -15,7 +15,7 @@ export function resolvePlan(plan: Plan, account: Account, other: Account): Resol
       (source === 'other' ? other : account).model.pick(kind, index, source === 'deleted'),
     );
   const id = resolve(plan.id);
-  const parameters = [id, plan.parameter];
+  const parameters = [id, resolve(plan.parameter)];
   const query = new URLSearchParams(
     plan.query.map(([name, value]): [string, string] => [name, resolve(value)]),
   ).toString();

@@ -146,6 +146,13 @@ export async function populate(
     accountId,
   ]);
   for (const { id } of rows) model.add('incident', id);
+  await pool.query(
+    `insert into incident_notes (id, incident_id, author_id, author_name, text)
+     select i.id, i.id, u.id, u.name, $2 from incidents i join lateral (
+       select id, name from users where account_id = $1 and role = 'owner' order by id limit 1) u on true
+     where i.account_id = $1`,
+    [accountId, marker],
+  );
   // Dispatching the status change would dispatch those of other accounts, too.
   const deliveryId = randomUUID();
   await pool.query(

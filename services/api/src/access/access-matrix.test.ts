@@ -84,6 +84,7 @@ async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Re
   const parameters = pattern
     .replace(':id', resource.id)
     .replace(':externalId', resource.marker)
+    .replace(':noteId', resource.id)
     .replace(':timestamp', RESPONSE_AT)
     .replace(':code', 'default');
   const path = parameters + (row.query?.(resource) ?? '');
@@ -193,7 +194,7 @@ describe.each(rows)('%s', (route, row) => {
   test('for the account itself: success', async () => {
     const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
     if (isCli) expect(lesser.text).not.toContain(SECRET);
-    const allowed = isCli ? !writesIn(resource) : access === 'member';
+    const allowed = isCli ? !writesIn(resource) : access === 'member' && row.isForAuthor !== true;
     if (!allowed) {
       expect(lesser.status).toBe(403);
       expectNoData(lesser, resource);

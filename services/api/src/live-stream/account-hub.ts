@@ -4,6 +4,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { isOutage } from '../http/errors.ts';
 import type { ClientStream } from './client-stream.ts';
+import { IncidentFollower } from './incident-activity.ts';
 import type { StreamLimits } from './stream-limits.ts';
 import { type Message, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
@@ -29,6 +30,7 @@ export class AccountHub {
   readonly ready: Promise<void>;
   readonly streams = new Set<ClientStream>();
   readonly #options: AccountHubOptions;
+  readonly #incidents: IncidentFollower;
   /** The last timestamp sent, by monitor. A monitor without an entry has no earlier record. */
   #timestamps = new Map<string, number>();
   /** Postgres' clock at the last complete query. */
@@ -42,6 +44,7 @@ export class AccountHub {
 
   constructor(options: AccountHubOptions) {
     this.#options = options;
+    this.#incidents = new IncidentFollower(options.db, options.accountId);
     this.ready = this.#start();
   }
 
@@ -75,6 +78,7 @@ export class AccountHub {
     const { now, timestamps } = await listMonitorTimestamps(db, accountId, null);
     this.#timestamps = new Map(timestamps);
     this.#moveTo(now);
+    await this.#incidents.next(now);
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -83,6 +87,8 @@ export class AccountHub {
         await this.#beginNow();
         this.#publish([resetMessage(this.#position)]);
       }
+      const incidents = await this.#incidents.next(this.#position);
+      if (incidents.length > 0) this.#publish(incidents);
       let complete = false;
       while (!complete && !signal.aborted) complete = await this.#readPage();
       this.#logOutage(false);

@@ -3,6 +3,7 @@ import { tailEvents } from '@tocsin/db/events/read-events';
 import { listMonitorTimestamps, type TimestampRange } from '@tocsin/db/monitors/timestamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { REPLAY_OVERLAP_MS, type StreamLimits } from './stream-limits.ts';
+import { readIncidents } from './incident-activity.ts';
 import { type Message, opening, resetMessage, type StreamRecord, toMessage } from './messages.ts';
 
 /**
@@ -59,5 +60,6 @@ export async function readReplay(
   const ranges = Array.from(timestamps, ([monitorId, upTo]) => ({ monitorId, after, upTo }));
   const { records, complete } = await readRecords(db, accountId, ranges, limits.replayRecords);
   if (!complete) return reset;
-  return { opening: opening(position), messages: records.map(toMessage), readAt: now };
+  const messages = [...records.map(toMessage), ...(await readIncidents(db, accountId, after))];
+  return { opening: opening(position), messages, readAt: now };
 }

@@ -29,6 +29,8 @@ export interface AccessRow {
   readonly query?: (resource: Resource) => string;
   /** The status for another account. Default: 404 for a path with a parameter, otherwise that of success. */
   readonly statusForOther?: number;
+  /** Whether only the author of the resource may do it, which is the owner. */
+  readonly isForAuthor?: true;
   /** Whether the response never ends, so that only its beginning is checked. */
   readonly isEndless?: true;
 }
@@ -97,6 +99,13 @@ const MAKE = {
       [name],
     );
     return rows[0]?.id ?? '';
+  },
+  /** A note of the owner, with the id of its incident. */
+  note: async (api, owner, name) => {
+    const id: string = await MAKE.incident(api, owner, name);
+    await owner.post(`/api/dashboard/incidents/${id}/notes`).send({ text: name });
+    await api.database.pool.query('update incident_notes set id = $1 where incident_id = $1', [id]);
+    return id;
   },
   maintenanceWindow: async (api, owner, name) => {
     const { id } = await newMonitor(api, { name });
@@ -197,6 +206,16 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery' },
   [`GET ${D}/incidents`]: { kind: 'incident' },
   [`GET ${D}/incidents/:id`]: { kind: 'incident' },
+  [`PUT ${D}/incidents/:id/acknowledgement`]: { kind: 'incident', body: () => ({}) },
+  [`DELETE ${D}/incidents/:id/acknowledgement`]: { kind: 'incident' },
+  [`GET ${D}/incidents/:id/timeline`]: { kind: 'note' },
+  [`POST ${D}/incidents/:id/notes`]: { kind: 'incident', body: () => ({ text: 'New' }) },
+  [`PATCH ${D}/incidents/:id/notes/:noteId`]: {
+    kind: 'note',
+    body: () => ({ text: 'New' }),
+    isForAuthor: true,
+  },
+  [`DELETE ${D}/incidents/:id/notes/:noteId`]: { kind: 'note', isForAuthor: true },
   'GET /api/cli/audit-log': { kind: 'monitor' },
   [`GET ${D}/audit-log`]: { kind: 'monitor' },
   [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },

@@ -26,6 +26,7 @@ interface TestUserOptions {
   readonly role?: UserRole;
   readonly accountId?: string;
   readonly email?: string;
+  readonly name?: string;
 }
 
 /** Creates a user, by default an owner of `api.account`. @returns an agent that sends the user's cookie and the Origin */
@@ -59,11 +60,13 @@ async function newSession({ context, sessionSecret }: TestApi, userId: string): 
 /** A new user who can sign in with `PASSWORD`. */
 export async function newUser(
   api: TestApi,
-  { accountId = api.account.id, role = 'owner', email = `${randomUUID()}@example.com` }: TestUserOptions = {},
+  options: TestUserOptions = {},
 ): Promise<{ id: string; email: string }> {
+  const { accountId = api.account.id, role = 'owner', name = 'Test user' } = options;
+  const { email = `${randomUUID()}@example.com` } = options;
   const { id } = await createUser(api.context.db, systemActor(accountId), {
     role,
-    name: 'Test user',
+    name,
     email,
     emailVerified: true,
     passwordHash: PASSWORD_HASH,

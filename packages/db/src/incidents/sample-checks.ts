@@ -1,0 +1,112 @@
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { and, asc, eq, gte, inArray, lte, sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Database } from '../database/open.ts';
+import { epochMs, query, timestamptz } from '../database/sql.ts';
+import { eventColumns, toEvent } from '../events/read-events.ts';
+import { events } from '../events/table.ts';
+import { monitors } from '../monitors/table.ts';
+
+const DAY_MS = 86_400_000;
+/** How far before the incident its first failures are looked for. */
+const BEFORE_MS = 14 * DAY_MS;
+/** How many checks are compared: the last ones before the incident, its first and last ones, and the first ones after it. */
+const COMPARED = { before: 500, first: 5_000, last: 500, after: 100 } as const;
+/** How many of these are returned at most, of the beginning and of the end: before the incident opened, and from then on. */
+const RETURNED = { before: [10, 20], after: [60, 30] } as const;
+
+/** The incident's monitor and its period in epoch milliseconds; `endsAt` is now while it is open. */
+export interface IncidentPeriod {
+  readonly monitorId: string;
+  readonly openedAt: number;
+  readonly endsAt: number;
+  readonly isResolved: boolean;
+}
+
+const sampled = z.object({ timestamp: z.number(), during: z.number() });
+
+/**
+ * The checks that explain an incident, in chronological order. Per region: the last one that passed before, the failures that opened it,
+ * every one whose result differs from the one before, and the first one that passed again. Each range is read by the primary key of
+ * events, however many there are. `complete` is false if changes were left out.
+ */
+export async function sampleChecks(
+  db: Database,
+  period: IncidentPeriod,
+): Promise<{ checks: Event[]; complete: boolean }> {
+  const { monitorId, openedAt, endsAt } = period;
+  const [opened, ends] = [timestamptz(openedAt), timestamptz(endsAt)];
+  const rows = await query(db, sampled)`
+    with compared as (
+      ${compared(period)}
+    ), marked as (
+      select c.*,
+        lag(result) over in_order as previous,
+        lead(status) over in_order as next_status,
+        max(timestamp) filter (where status = 'UP' and timestamp <= ${opened})
+          over (partition by region) as last_pass,
+        min(timestamp) filter (where status = 'UP' and timestamp > ${ends}) over (partition by region) as next_pass,
+        (count(*) filter (where timestamp > ${opened} and timestamp <= ${ends}) over ())::int as during
+      from compared c
+      window in_order as (partition by region order by timestamp)
+    )
+    select ${epochMs(sql`timestamp`)} as timestamp, during from marked
+    where case when timestamp <= ${opened}
+      then timestamp > coalesce(last_pass, '-infinity') or timestamp = last_pass and next_status = 'DOWN'
+      else result is distinct from previous and (previous is not null or status = 'DOWN')
+        and (timestamp <= ${ends} or timestamp = next_pass) end
+    order by timestamp`;
+  const isBefore = ({ timestamp }: { timestamp: number }): boolean => timestamp <= openedAt;
+  const chosen = [
+    ...bothEnds(rows.filter(isBefore), ...RETURNED.before),
+    ...bothEnds(
+      rows.filter((row) => !isBefore(row)),
+      ...RETURNED.after,
+    ),
+  ].map(({ timestamp }) => timestamp);
+  const hasGap = rows.some(({ during }) => during === COMPARED.first + COMPARED.last);
+  const complete = chosen.length === rows.length && !hasGap;
+  const [first, last] = [chosen.at(0), chosen.at(-1)];
+  if (first === undefined || last === undefined) return { checks: [], complete };
+  const found = await db
+    .select({ event: eventColumns, name: monitors.name, runbookUrl: monitors.runbookUrl })
+    .from(events)
+    .innerJoin(monitors, eq(monitors.id, events.monitorId))
+    .where(
+      and(
+        eq(events.monitorId, monitorId),
+        // Bounds let the planner skip the partitions of other days.
+        gte(events.timestamp, new Date(first)),
+        lte(events.timestamp, new Date(last)),
+        inArray(
+          events.timestamp,
+          chosen.map((time) => new Date(time)),
+        ),
+      ),
+    )
+    .orderBy(asc(events.timestamp));
+  return { checks: found.map(({ event, ...monitor }) => toEvent(event, monitor)), complete };
+}
+
+/** The checks to compare, without triggered checks of another URL, which count for no status. */
+function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): SQL {
+  const range = (after: number, upTo: number, order: 'asc' | 'desc', limit: number): SQL => sql`
+    (select timestamp, region, status, concat_ws(' ', status, inconclusive, error_reason, status_code) as result
+    from events
+    where monitor_id = ${monitorId} and url is null
+      and timestamp > ${timestamptz(after)} and timestamp <= ${timestamptz(upTo)}
+    order by timestamp ${sql.raw(order)} limit ${limit})`;
+  const ranges = [
+    range(openedAt - BEFORE_MS, openedAt, 'desc', COMPARED.before),
+    range(openedAt, endsAt, 'asc', COMPARED.first),
+    range(openedAt, endsAt, 'desc', COMPARED.last),
+    ...(isResolved ? [range(endsAt, endsAt + DAY_MS, 'asc', COMPARED.after)] : []),
+  ];
+  // Not `union all`: the first and the last checks may be the same.
+  return sql.join(ranges, sql` union `);
+}
+
+/** The first and the last items of a list; all, if these are all. */
+function bothEnds<Item>(items: readonly Item[], first: number, last: number): Item[] {
+  return items.length <= first + last ? [...items] : [...items.slice(0, first), ...items.slice(-last)];
+}

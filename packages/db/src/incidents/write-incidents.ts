@@ -1,0 +1,167 @@
+import { AppError } from '@tocsin/contracts/errors';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import type { IncidentNote } from '@tocsin/contracts/incidents/timeline';
+import { LIMITS } from '@tocsin/contracts/limits';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { and, eq, sql } from 'drizzle-orm';
+import { requireFound } from '../database/errors.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { clockNow, firstOf } from '../database/sql.ts';
+import { monitors } from '../monitors/table.ts';
+import { getIncident, toNote } from './read-incidents.ts';
+import { incidentNotes, incidents } from './table.ts';
+
+/** The user who acknowledges or writes. */
+export interface Author {
+  readonly accountId: string;
+  readonly id: string;
+  readonly name: string;
+  readonly role: UserRole;
+}
+
+/** Locks an incident of the account. @throws AppError not_found */
+async function lockIncident(tx: Transaction, accountId: string, id: string) {
+  const rows = await tx
+    .select({
+      resolvedAt: incidents.resolvedAt,
+      acknowledgedAt: incidents.acknowledgedAt,
+      acknowledgedById: incidents.acknowledgedById,
+      acknowledgedByName: incidents.acknowledgedByName,
+    })
+    .from(incidents)
+    .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
+    .where(and(eq(incidents.id, id), eq(incidents.accountId, accountId)))
+    .for('update', { of: incidents });
+  return requireFound(rows, 'incident');
+}
+
+type Acknowledgement = Partial<
+  Pick<typeof incidents.$inferInsert, 'acknowledgedById' | 'acknowledgedByName'>
+> & { readonly acknowledgedAt?: typeof clockNow | null };
+
+/** Live streams send the incident again. */
+async function touch(tx: Transaction, id: string, change: Acknowledgement = {}): Promise<void> {
+  const activityAt = sql`greatest(${clockNow}, ${incidents.activityAt} + interval '1 millisecond')`;
+  await tx
+    .update(incidents)
+    .set({ ...change, activityAt })
+    .where(eq(incidents.id, id));
+}
+
+/**
+ * Acknowledges an open incident for a user. Without effect if it is that user's already.
+ * @throws AppError not_found; conflict if it is resolved, or another user has acknowledged it
+ */
+export function acknowledgeIncident(db: Database, user: Author, id: string): Promise<Incident> {
+  return db.transaction(async (tx) => {
+    const incident = await lockIncident(tx, user.accountId, id);
+    const { acknowledgedAt, acknowledgedById, acknowledgedByName: name } = incident;
+    if (acknowledgedAt === null) {
+      requireOpen(incident, 'can no longer be acknowledged');
+      await touch(tx, id, {
+        acknowledgedAt: clockNow,
+        acknowledgedById: user.id,
+        acknowledgedByName: user.name,
+      });
+    } else if (acknowledgedById !== user.id) {
+      const since = acknowledgedAt.toISOString();
+      throw new AppError(
+        'conflict',
+        `${name ?? ''} acknowledged this incident at ${since}. To take over, remove that acknowledgement first.`,
+      );
+    }
+    return getIncident(tx, user.accountId, id);
+  });
+}
+
+/** Removes an acknowledgement, whoever made it. Without effect if there is none. @throws AppError not_found, conflict if it is resolved */
+export function unacknowledgeIncident(db: Database, { accountId }: Author, id: string): Promise<Incident> {
+  return db.transaction(async (tx) => {
+    const incident = await lockIncident(tx, accountId, id);
+    if (incident.acknowledgedAt !== null) {
+      requireOpen(incident, 'keeps its acknowledgement');
+      await touch(tx, id, { acknowledgedAt: null, acknowledgedById: null, acknowledgedByName: null });
+    }
+    return getIncident(tx, accountId, id);
+  });
+}
+
+function requireOpen({ resolvedAt }: { readonly resolvedAt: Date | null }, consequence: string): void {
+  if (resolvedAt === null) return;
+  throw new AppError(
+    'conflict',
+    `This incident was resolved at ${resolvedAt.toISOString()}, so it ${consequence}.`,
+  );
+}
+
+/** @throws AppError not_found, conflict if the incident has too many notes */
+export function createNote(
+  db: Database,
+  author: Author,
+  incidentId: string,
+  text: string,
+): Promise<IncidentNote> {
+  return db.transaction(async (tx) => {
+    await lockIncident(tx, author.accountId, incidentId);
+    const count = await tx.$count(incidentNotes, eq(incidentNotes.incidentId, incidentId));
+    if (count >= LIMITS.notesPerIncident)
+      throw new AppError(
+        'conflict',
+        `An incident can have at most ${LIMITS.notesPerIncident} notes. Edit or delete one of them.`,
+      );
+    const row = { incidentId, authorId: author.id, authorName: author.name, text };
+    const note = firstOf(await tx.insert(incidentNotes).values(row).returning());
+    await touch(tx, incidentId);
+    return toNote(note);
+  });
+}
+
+/** @throws AppError not_found, author_required for another user's note */
+export function updateNote(
+  db: Database,
+  user: Author,
+  incidentId: string,
+  noteId: string,
+  text: string,
+): Promise<IncidentNote> {
+  return db.transaction(async (tx) => {
+    const isNote = await lockNote(tx, user, incidentId, noteId, false);
+    const change = { text, editedAt: clockNow };
+    const note = firstOf(await tx.update(incidentNotes).set(change).where(isNote).returning());
+    await touch(tx, incidentId);
+    return toNote(note);
+  });
+}
+
+/** @throws AppError not_found, author_required for another user's note unless the user is an owner */
+export async function deleteNote(
+  db: Database,
+  user: Author,
+  incidentId: string,
+  noteId: string,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const isNote = await lockNote(tx, user, incidentId, noteId, user.role === 'owner');
+    await tx.delete(incidentNotes).where(isNote);
+    await touch(tx, incidentId);
+  });
+}
+
+/** Locks the incident, which serializes changes of its notes. @returns the condition of the note's row */
+async function lockNote(
+  tx: Transaction,
+  user: Author,
+  incidentId: string,
+  noteId: string,
+  mayBeOthers: boolean,
+) {
+  await lockIncident(tx, user.accountId, incidentId);
+  const isNote = and(eq(incidentNotes.id, noteId), eq(incidentNotes.incidentId, incidentId));
+  const { authorId, authorName } = requireFound(await tx.select().from(incidentNotes).where(isNote), 'note');
+  if (authorId !== user.id && !mayBeOthers)
+    throw new AppError(
+      'author_required',
+      `${authorName} wrote this note. Only its author may edit it; its author and owners of the account may delete it.`,
+    );
+  return isNote;
+}

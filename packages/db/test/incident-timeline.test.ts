@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Timeline, timelineSchema } from '@tocsin/contracts/incidents/timeline';
+import { systemActor } from '@tocsin/db/audit-log/actor';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import { listIncidents } from '@tocsin/db/incidents/read-incidents';
+import { readTimeline } from '@tocsin/db/incidents/read-timeline';
+import { acknowledgeIncident, createNote } from '@tocsin/db/incidents/write-incidents';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { sql } from 'drizzle-orm';
+import { alertOf, attemptOf, claimOne, makeChannel } from './delivery-steps.ts';
+import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+let accountId: string;
+const ADA = { id: '019a9f19-7283-7495-86a7-b8c9daebfc0d', name: 'Ada', role: 'member' } as const;
+
+beforeAll(async () => {
+  context = await openTestContext();
+  accountId = context.accountId;
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  await context.db.execute(
+    sql`truncate monitors, incidents, channels, status_changes, events, audit_log cascade`,
+  );
+});
+
+async function timelineOf(monitorId: string): Promise<Timeline> {
+  const [incident] = await listIncidents(context.db, accountId, { monitorId, limit: 1 });
+  const timeline = timelineSchema.parse(await readTimeline(context.db, accountId, incident?.id ?? ''));
+  const times = timeline.entries.map(({ timestamp }) => Date.parse(timestamp));
+  expect(times).toEqual(times.toSorted((one, other) => one - other));
+  return timeline;
+}
+
+/** Each entry in a few words. */
+function inWords({ entries }: Timeline): string[] {
+  return entries.map((entry) => {
+    if (entry.kind === 'check') {
+      const { region, status, statusCode } = entry.check;
+      return `${region} ${status} ${statusCode ?? ''}`.trim();
+    }
+    if (entry.kind === 'status-change') return entry.statusChange.status;
+    if (entry.kind === 'delivery') return `${entry.delivery.event} ${entry.delivery.state}`;
+    if (entry.kind === 'configuration') return entry.change.action;
+    return entry.kind;
+  });
+}
+
+const record = (...checks: ReturnType<typeof checkOf>[]) =>
+  checks.reduce<Promise<unknown>>(
+    (before, check) => before.then(() => recordChecks(context.db, [check])),
+    Promise.resolve(),
+  );
+
+test('a timeline tells an incident from the last passing check to the first one after', async () => {
+  await makeChannel(context);
+  const { id } = await makeMonitor(context, { failureThreshold: 2 });
+  await updateMonitor(context, systemActor(accountId), id, { interval: 30 }, 'default');
+  await record(checkOf(id), checkOf(id), failureOf(id));
+  const [first = ''] = await alertOf(context, id, 'DOWN');
+  const [incident] = await listIncidents(context.db, accountId, { limit: 1 });
+  const ada = { ...ADA, accountId };
+  await acknowledgeIncident(context.db, ada, incident?.id ?? '');
+  await createNote(context.db, ada, incident?.id ?? '', 'The disk is full');
+  const unavailable = { statusCode: 503, errorReason: 'HTTP_503' } as const;
+  await record(failureOf(id), failureOf(id, unavailable), failureOf(id, unavailable), failureOf(id));
+  const claimed = await claimOne(context);
+  expect(claimed.id).toBe(first);
+  await recordAttempt(context.db, attemptOf(claimed, { kind: 'retry', delayMs: 60_000 }));
+  await alertOf(context, id, 'UP');
+  await record(checkOf(id), checkOf(id));
+  const timeline = await timelineOf(id);
+  expect(inWords(timeline)).toEqual([
+    'monitor.created',
+    'monitor.updated',
+    'default UP 200',
+    'default DOWN 500',
+    'default DOWN 500',
+    'opened',
+    'monitor.down pending',
+    'incident.created pending',
+    'acknowledged',
+    'note',
+    'default DOWN 503',
+    'default DOWN 500',
+    'default UP 200',
+    'resolved',
+    'monitor.up pending',
+    'incident.resolved pending',
+  ]);
+  expect(timeline.complete).toBe(true);
+  const delivery = timeline.entries.find((entry) => entry.kind === 'delivery')?.delivery;
+  expect(delivery).toMatchObject({
+    channel: { name: 'ops' },
+    attemptCount: 1,
+    statusCode: 500,
+    error: 'responded with 500',
+  });
+});
+
+test('each region has its own checks, and a region that never failed has none', async () => {
+  const { id } = await makeMonitor(context, { regions: ['a', 'b', 'c'] });
+  const inRegion = (region: string) => ({ region });
+  await record(
+    ...['a', 'b', 'c'].map((region) => checkOf(id, inRegion(region))),
+    failureOf(id, inRegion('a')),
+    failureOf(id, inRegion('b')),
+    checkOf(id, inRegion('c')),
+    failureOf(id, inRegion('a')),
+    checkOf(id, inRegion('b')),
+    checkOf(id, inRegion('a')),
+    checkOf(id, inRegion('a')),
+  );
+  expect(inWords(await timelineOf(id)).filter((words) => / (UP|DOWN)/.test(words))).toEqual([
+    'a UP 200',
+    'b UP 200',
+    'a DOWN 500',
+    'b DOWN 500',
+    'b UP 200',
+    'a UP 200',
+  ]);
+});
+
+test('a triggered check of another URL is left out', async () => {
+  const { id } = await makeMonitor(context);
+  await record(
+    failureOf(id),
+    checkOf(id, {
+      slot: null,
+      source: 'trigger',
+      triggerId: '019a9f12-0a01-7b2e-9c44-52c8e1f0a9d7',
+      urlOverride: 'https://preview.example',
+    }),
+  );
+  expect(inWords(await timelineOf(id))).not.toContain('default UP 200');
+});
+
+describe('a bounded timeline', () => {
+  /** Checks of the current incident, one a millisecond, whose result changes with every one or never. */
+  async function addChecks(monitorId: string, count: number, statusCode: string): Promise<void> {
+    await context.db.execute(sql`
+      insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source)
+      select ${monitorId}, i.opened_at + n * interval '1 ms', gen_random_uuid(), 'DOWN', 1,
+        ${sql.raw(statusCode)}, 'default', 'schedule'
+      from incidents i, generate_series(1, ${count}::int) as n where i.monitor_id = ${monitorId}`);
+    await context.db.execute(sql`
+      update incidents set resolved_at = opened_at + interval '1 hour' where monitor_id = ${monitorId}`);
+  }
+
+  test('shows the beginning and the end of many changes', async () => {
+    const { id } = await makeMonitor(context);
+    await record(failureOf(id));
+    await addChecks(id, 1_000, '500 + n % 2');
+    const { entries, complete } = await timelineOf(id);
+    const checks = entries.filter(({ kind }) => kind === 'check');
+    expect([checks.length, complete]).toEqual([91, false]);
+  });
+
+  test('is complete if nothing changes in many checks', async () => {
+    const { id } = await makeMonitor(context);
+    await record(failureOf(id));
+    await addChecks(id, 5_400, '500');
+    const { entries, complete } = await timelineOf(id);
+    // The rows have no error reason.
+    expect([entries.filter(({ kind }) => kind === 'check').length, complete]).toEqual([2, true]);
+  });
+
+  test('is not complete if checks in the middle were not compared', async () => {
+    const { id } = await makeMonitor(context);
+    await record(failureOf(id));
+    await addChecks(id, 5_600, 'case when n between 5050 and 5060 then 503 else 500 end');
+    expect((await timelineOf(id)).complete).toBe(false);
+  });
+});
+
+test('only maintenance of the monitor during the incident is shown', async () => {
+  const [{ id }, other] = [await makeMonitor(context), await makeMonitor(context)];
+  await record(failureOf(id), failureOf(other.id));
+  const makeWindow = (name: string, monitorId: string, startsAt: string, endsAt: string) =>
+    context.db.execute(sql`
+      with w as (
+        insert into maintenance_windows (id, account_id, name, starts_at, ends_at, state)
+        values (gen_random_uuid(), ${accountId}, ${name}, now(), now(), 'ended') returning id
+      ), assigned as (
+        insert into maintenance_window_monitors (window_id, monitor_id) select id, ${monitorId} from w
+      )
+      insert into maintenance_occurrences (window_id, starts_at, ends_at, outcome)
+      select w.id, i.opened_at + ${startsAt}::interval, i.opened_at + ${endsAt}::interval, 'completed'
+      from w, incidents i where i.monitor_id = ${monitorId}`);
+  await makeWindow('Covers', id, '-1 hour', '1 hour');
+  await makeWindow('Of another monitor', other.id, '-1 hour', '1 hour');
+  await makeWindow('Over', id, '-2 hours', '-1 hour');
+  const { entries } = await timelineOf(id);
+  const names = entries.map((entry) => (entry.kind === 'maintenance' ? entry.maintenance.name : null));
+  expect(names.filter((name) => name !== null)).toEqual(['Covers']);
+});
+
+test('notes are deleted with their monitor', async () => {
+  const { id } = await makeMonitor(context);
+  await record(failureOf(id));
+  const [incident] = await listIncidents(context.db, accountId, { limit: 1 });
+  await createNote(context.db, { ...ADA, accountId }, incident?.id ?? '', 'Gone soon');
+  await deleteMonitor(context.db, systemActor(accountId), id);
+  await expect(readTimeline(context.db, accountId, incident?.id ?? '')).rejects.toThrow('no incident');
+  await purgeDeletedMonitors(context.db);
+  const { rows } = await context.db.execute(sql`select from incident_notes`);
+  expect(rows).toEqual([]);
+});

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import type { IncidentNote, Timeline } from '@tocsin/contracts/incidents/timeline';
+import { LIMITS } from '@tocsin/contracts/limits';
+import { systemActor } from '@tocsin/db/audit-log/actor';
+import { deleteUser } from '@tocsin/db/users/users';
+import { until } from '@tocsin/embedded/testing/until';
+import type TestAgent from 'supertest/lib/agent.js';
+import { goDown } from '../testing/channels.ts';
+import { newMonitor } from '../testing/monitors.ts';
+import { checkOnce } from '../testing/schedules.ts';
+import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
+import { StreamReader } from '../testing/stream-reader.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+let ada: TestUser;
+let bob: TestUser;
+let owner: TestUser;
+let stranger: TestUser;
+beforeAll(async () => {
+  api = await openTestApi({ streamLimits: { pollMs: 20 } });
+  ada = await newSignedInUser(api, { role: 'member', name: 'Ada' });
+  bob = await newSignedInUser(api, { role: 'member', name: 'Bob' });
+  owner = await newSignedInUser(api, { role: 'owner', name: 'Grace' });
+  stranger = await newSignedInUser(api, { accountId: api.other.id });
+});
+afterAll(() => api.close());
+
+interface OpenIncident {
+  readonly path: string;
+  readonly monitorId: string;
+}
+
+async function newIncident(): Promise<OpenIncident> {
+  const { id: monitorId } = await newMonitor(api);
+  await goDown(api, monitorId);
+  const response = await ada.agent.get('/api/dashboard/incidents').query({ monitorId });
+  const [incident] = (response.body as { incidents: Incident[] }).incidents;
+  return { path: `/api/dashboard/incidents/${incident?.id}`, monitorId };
+}
+
+const acknowledge = ({ agent }: TestUser, path: string) => agent.put(`${path}/acknowledgement`).send({});
+const withdraw = ({ agent }: TestUser, path: string) => agent.delete(`${path}/acknowledgement`);
+const incidentOf = async ({ agent }: TestUser, path: string): Promise<Incident> =>
+  ((await agent.get(path)).body as { incident: Incident }).incident;
+const notesOf = async (agent: TestAgent, path: string): Promise<IncidentNote[]> =>
+  ((await agent.get(`${path}/timeline`)).body as Timeline).entries.flatMap((entry) =>
+    entry.kind === 'note' ? [entry.note] : [],
+  );
+
+async function addNote(user: TestUser, path: string, text: string): Promise<string> {
+  const response = await user.agent.post(`${path}/notes`).send({ text });
+  expect(response.status).toBe(201);
+  const { note } = response.body as { note: IncidentNote };
+  return `${path}/notes/${note.id}`;
+}
+
+describe('an acknowledgement', () => {
+  test('names one user, may be repeated, and is free again when anyone removes it', async () => {
+    const { path } = await newIncident();
+    const first = await acknowledge(ada, path);
+    expect([first.status, first.body]).toMatchObject([
+      200,
+      { incident: { acknowledgedBy: { id: ada.id, name: 'Ada' }, acknowledgedAt: expect.any(String) } },
+    ]);
+    expect((await acknowledge(ada, path)).body).toMatchObject(first.body as object);
+    const second = await acknowledge(bob, path);
+    expect([second.status, second.body]).toMatchObject([
+      409,
+      { detail: expect.stringMatching(/^Ada acknowledged/) },
+    ]);
+    for (const expected of [200, 200]) expect((await withdraw(bob, path)).status).toBe(expected);
+    expect(await incidentOf(ada, path)).toMatchObject({ acknowledgedAt: null, acknowledgedBy: null });
+    expect((await acknowledge(bob, path)).status).toBe(200);
+  });
+
+  test('of two users at once is given to one of them', async () => {
+    const { path } = await newIncident();
+    const users = [ada, bob, owner];
+    const responses = await Promise.all(users.map((user) => acknowledge(user, path)));
+    expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200, 409, 409,
+    ]);
+    const winner = users[responses.findIndex(({ status }) => status === 200)];
+    expect((await incidentOf(ada, path)).acknowledgedBy?.id).toBe(winner?.id);
+  });
+
+  test('of a resolved incident cannot be made or removed, but repeated', async () => {
+    const { path, monitorId } = await newIncident();
+    await acknowledge(ada, path);
+    await checkOnce(api, monitorId);
+    expect((await acknowledge(ada, path)).status).toBe(200);
+    const removed = await withdraw(ada, path);
+    expect([removed.status, removed.body]).toMatchObject([
+      409,
+      { detail: expect.stringMatching(/resolved at .*keeps/) },
+    ]);
+    const other = await newIncident();
+    await checkOnce(api, other.monitorId);
+    const late = await acknowledge(ada, other.path);
+    expect([late.status, late.body]).toMatchObject([409, { detail: expect.stringMatching(/no longer/) }]);
+  });
+});
+
+describe('a note', () => {
+  test('may be edited by its author only, and deleted by its author and owners', async () => {
+    const { path } = await newIncident();
+    const note = await addNote(ada, path, '  The disk is **full**  ');
+    expect(await notesOf(bob.agent, path)).toMatchObject([
+      { text: 'The disk is **full**', author: { id: ada.id, name: 'Ada' }, editedAt: null },
+    ]);
+    for (const user of [bob, owner]) {
+      const refused = await user.agent.patch(note).send({ text: 'Mine' });
+      expect([refused.status, refused.body]).toMatchObject([
+        403,
+        { type: 'urn:tocsin:problem:author-required', detail: expect.stringMatching(/^Ada wrote/) },
+      ]);
+    }
+    expect((await bob.agent.delete(note)).status).toBe(403);
+    const edited = await ada.agent.patch(note).send({ text: 'Fixed' });
+    expect(edited.body).toMatchObject({ note: { text: 'Fixed', editedAt: expect.any(String) } });
+    expect((await owner.agent.delete(note)).status).toBe(204);
+    expect((await ada.agent.delete(note)).status).toBe(404);
+    expect(await notesOf(ada.agent, path)).toEqual([]);
+    const own = await addNote(ada, path, 'Another');
+    expect((await ada.agent.delete(own)).status).toBe(204);
+  });
+
+  test.each([{ text: '  ' }, { text: 'x'.repeat(LIMITS.noteCharacters + 1) }, { text: 1 }, {}])(
+    '%# is invalid',
+    async (body) => {
+      const { path } = await newIncident();
+      const response = await ada.agent.post(`${path}/notes`).send(body);
+      expect([response.status, response.body]).toMatchObject([400, { errors: [{ path: 'text' }] }]);
+    },
+  );
+
+  test('keeps the name of an author who is removed', async () => {
+    const { path } = await newIncident();
+    const leaving = await newSignedInUser(api, { role: 'member', name: 'Linus' });
+    await addNote(leaving, path, 'Bye');
+    await acknowledge(leaving, path);
+    await deleteUser(api.context.db, systemActor(api.account.id), leaving.id);
+    expect(await notesOf(ada.agent, path)).toMatchObject([{ author: { name: 'Linus' } }]);
+    expect((await incidentOf(ada, path)).acknowledgedBy).toEqual({ id: leaving.id, name: 'Linus' });
+  });
+
+  test('is refused beyond the limit of an incident, also by two at once', async () => {
+    const { path } = await newIncident();
+    await api.database.pool.query(
+      `insert into incident_notes (id, incident_id, author_id, author_name, text)
+       select gen_random_uuid(), $1, $1, 'Ada', 'x' from generate_series(2, $2::int)`,
+      [path.split('/').at(-1), LIMITS.notesPerIncident],
+    );
+    const post = () => ada.agent.post(`${path}/notes`).send({ text: 'One more' });
+    const statuses = (await Promise.all([post(), post()])).map(({ status }) => status);
+    expect(statuses.toSorted((one, other) => one - other)).toEqual([201, 409]);
+  });
+
+  test('of another incident or account is not found', async () => {
+    const [one, other] = [await newIncident(), await newIncident()];
+    const note = await addNote(ada, one.path, 'Here');
+    const elsewhere = note.replace(one.path, other.path);
+    for (const [{ agent }, url] of [
+      [ada, elsewhere],
+      [stranger, note],
+    ] as const) {
+      expect((await agent.patch(url).send({ text: 'x' })).status).toBe(404);
+      expect((await agent.delete(url)).status).toBe(404);
+    }
+    expect((await acknowledge(stranger, one.path)).status).toBe(404);
+  });
+});
+
+test('streams send an incident whenever people change it, and again in a replay', async () => {
+  const { path } = await newIncident();
+  const reader = await StreamReader.open(api, { cookie: bob.cookie });
+  await until('a position', () => reader.lastEventId);
+  const sent = () => reader.received.filter(({ event }) => event === 'incident').map(({ data }) => data);
+  await acknowledge(ada, path);
+  await until('the acknowledgement', () => sent().length === 1);
+  expect(sent()[0]).toEqual({ ...(await incidentOf(ada, path)), durationSeconds: expect.any(Number) });
+  const note = await addNote(ada, path, 'Found it');
+  await until('the note', () => sent().length === 2);
+  await ada.agent.delete(note);
+  await until('the deleted note', () => sent().length === 3);
+  await withdraw(ada, path);
+  await until('the withdrawal', () => sent().length === 4);
+  expect(sent()[3]).toMatchObject({ acknowledgedBy: null });
+  await reader.close();
+  const again = await StreamReader.open(api, { cookie: bob.cookie, position: reader.lastEventId });
+  await until('the replay', () => again.received.some(({ event }) => event === 'incident'));
+  await again.close();
+});
