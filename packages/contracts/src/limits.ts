@@ -24,6 +24,7 @@ export const LIMITS = {
   selectorValues: 200,
   keySources: 100,
   maintenanceDays: 30,
+  maintenanceMonitors: 5_000,
   emailCharacters: 254,
   passwordCharacters: { min: 8, max: 128 },
   apiBodyBytes: 256 * 1024,

@@ -17,7 +17,7 @@ import { LIMITS } from '../limits.ts';
 const MAINTENANCE_WINDOW_STATES = ['scheduled', 'running', 'ended'] as const;
 export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 
-const MAX_MONITORS = 5_000;
+const MAX_MONITORS = LIMITS.maintenanceMonitors;
 const MAX_TEXT = 500;
 
 const tooMany = { error: `must contain at most ${MAX_MONITORS} monitors` };

@@ -136,6 +136,10 @@ export function createAppRouter(queryClient: QueryClient) {
 }
 
 declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The monitors that a new maintenance window covers. They can be too many for the address. */
+    readonly monitorIds?: readonly string[];
+  }
   interface Register {
     router: ReturnType<typeof createAppRouter>;
   }

@@ -1,6 +1,6 @@
 import type { MonitorOrder, MonitorsSearch } from '../monitors-search.ts';
 
-interface ColumnLook {
+export interface ColumnLook {
   readonly label: string;
   /** In pixels. That of the name is the least: it gets the rest. */
   readonly width: number;
@@ -16,7 +16,12 @@ export const COLUMNS = {
   name: { label: 'Monitor', width: 220, order: 'name' },
   checks: { label: 'Latest checks', width: 172 },
   latency: { label: 'Latency', width: 172 },
-  p95: { label: 'p95', width: 84, order: 'latency', hint: 'Latency of 95 % of the checks, last 3 full hours' },
+  p95: {
+    label: 'p95',
+    width: 84,
+    order: 'latency',
+    hint: 'Latency of 95 % of the checks, last 3 full hours',
+  },
   p99: { label: 'p99', width: 84, order: 'p99', hint: 'Latency of 99 % of the checks, last 3 full hours' },
   certificate: { label: 'Certificate', width: 116, order: 'certificate', hint: 'Time until it expires' },
   regions: { label: 'Regions', width: 120 },

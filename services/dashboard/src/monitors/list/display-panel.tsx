@@ -7,7 +7,7 @@ import { downloadCsv } from '../../components/csv.ts';
 import { Quiet } from '../../components/text.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
 import { latenciesQuery, monitorsQuery } from '../queries.ts';
-import { CHOICES, type ColumnChoice, readColumns, writeColumns } from './columns.ts';
+import { CHOICES, readColumns, writeColumns } from './columns.ts';
 import { monitorsToCsv } from './monitors-csv.ts';
 import type { MonitorsToolbarProps } from './monitors-toolbar.tsx';
 
@@ -73,7 +73,7 @@ function ColumnChoices({ search, onChange }: Pick<DisplayPanelProps, 'search' | 
       label="Columns"
       description="A narrow window shows as many as fit."
       value={[...chosen]}
-      onChange={(values) => onChange({ columns: writeColumns(values as ColumnChoice[]) })}
+      onChange={(values) => onChange({ columns: writeColumns(values) })}
     >
       <SimpleGrid cols={2} spacing="xs" mt="xs">
         {Object.entries(CHOICES).map(([value, label]) => (

@@ -68,7 +68,9 @@ function Cell({ column, monitor, row }: CellProps): ReactNode {
   const regions = regionsOf(monitor, row.defaultRegion);
   switch (column) {
     case 'status':
-      return <StatusCell monitor={monitor} unserved={regions.filter((code) => row.unserved.includes(code))} />;
+      return (
+        <StatusCell monitor={monitor} unserved={regions.filter((code) => row.unserved.includes(code))} />
+      );
     case 'name':
       return <NameCell monitor={monitor} row={row} />;
     case 'checks':

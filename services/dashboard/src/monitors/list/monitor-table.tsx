@@ -6,7 +6,7 @@ import { useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import type { ListRow, MonitorGroup } from './arrange-monitors.ts';
-import { type Column, COLUMNS, columnWidth, type FittingColumns } from './columns.ts';
+import { type Column, type ColumnLook, COLUMNS, columnWidth, type FittingColumns } from './columns.ts';
 import { useVirtualRows } from './list-hooks.ts';
 import { MonitorRow, type MonitorRowProps } from './monitor-row.tsx';
 import classes from './monitor-table.module.css';
@@ -119,7 +119,7 @@ function Gap({ height, span }: { readonly height: number; readonly span: number 
 }
 
 /** The columns whose largest value comes first, unless the order is reversed. */
-const LARGEST_FIRST: readonly Column[] = ['p95', 'p99'];
+const LARGEST_FIRST: ReadonlySet<Column> = new Set(['p95', 'p99']);
 
 interface HeaderProps extends Pick<MonitorTableProps, 'search' | 'onOrder' | 'isCompact'> {
   readonly column: Column;
@@ -127,21 +127,20 @@ interface HeaderProps extends Pick<MonitorTableProps, 'search' | 'onOrder' | 'is
 
 /** The title of a column. A click sorts by it, another one reverses the order. */
 function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode {
-  const look: { readonly label: string; readonly hint?: string } = COLUMNS[column];
-  const order = 'order' in COLUMNS[column] ? COLUMNS[column].order : null;
-  const isSorted = order !== null && order === (search.order ?? 'status');
+  const { label, hint, order }: ColumnLook = COLUMNS[column];
+  const isSorted = order !== undefined && order === (search.order ?? 'status');
   const reverse = search.reverse === true;
-  const isDescending = LARGEST_FIRST.includes(column) !== reverse;
+  const isDescending = LARGEST_FIRST.has(column) !== reverse;
   const Icon = isDescending ? IconArrowDown : IconArrowUp;
   return (
     <th
       scope="col"
       style={{ width: column === 'name' ? undefined : columnWidth(column, isCompact) }}
-      title={look.hint}
+      title={hint}
       aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
     >
-      {order === null ? (
-        look.label
+      {order === undefined ? (
+        label
       ) : (
         <UnstyledButton
           className={classes['sort'] ?? ''}
@@ -152,7 +151,7 @@ function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode 
             })
           }
         >
-          {look.label}
+          {label}
           {isSorted && <Icon size={13} aria-hidden />}
         </UnstyledButton>
       )}

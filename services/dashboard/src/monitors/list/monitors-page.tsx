@@ -136,7 +136,7 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
             search={search}
             onOrder={change}
             collapsed={collapsed}
-            onCollapse={(value) => setCollapsed(collapsed.symmetricDifference(new Set([value])))}
+            onCollapse={(value) => setCollapsed(toggle(collapsed, value))}
             selected={selected}
             onSelect={select}
           />
@@ -144,6 +144,11 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
       )}
     </>
   );
+}
+
+function toggle<Value>(values: ReadonlySet<Value>, value: Value): ReadonlySet<Value> {
+  const others = [...values].filter((other) => other !== value);
+  return new Set(values.has(value) ? others : [...others, value]);
 }
 
 interface Selection {

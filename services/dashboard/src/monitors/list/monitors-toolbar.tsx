@@ -102,11 +102,11 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
           }
           data={MONITOR_ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         />
-        <LazyPopover label="Display" icon={IconAdjustmentsHorizontal}>
-          <DisplayPanel {...props} />
-        </LazyPopover>
         <LazyPopover label="Views" icon={IconBookmark}>
-          <ViewsPanel search={search} />
+          {(close) => <ViewsPanel search={search} onChoose={close} />}
+        </LazyPopover>
+        <LazyPopover label="Display" icon={IconAdjustmentsHorizontal}>
+          {() => <DisplayPanel {...props} />}
         </LazyPopover>
         <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
           {isSelecting ? 'Done' : 'Select'}
@@ -121,7 +121,7 @@ interface LazyPopoverProps {
   readonly label: string;
   readonly icon: Icon;
   /** Loaded when it is first opened. */
-  readonly children: ReactNode;
+  readonly children: (close: () => void) => ReactNode;
 }
 
 /** A button that opens a panel. */
@@ -149,7 +149,9 @@ function LazyPopover({ label, icon: Icon, children }: LazyPopoverProps): ReactNo
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={label} className={classes['panel'] ?? ''}>
-        {opened && <Suspense fallback={<Skeleton height={160} />}>{children}</Suspense>}
+        {opened && (
+          <Suspense fallback={<Skeleton height={160} />}>{children(() => setOpened(false))}</Suspense>
+        )}
       </Popover.Dropdown>
     </Popover>
   );

@@ -25,9 +25,10 @@ export function sortByName(
 /** @param byName sorted by name, which every order keeps among equals */
 export function sortMonitors(
   byName: readonly MonitorOverview[],
-  { order = 'status', reverse = false }: MonitorsSearch,
+  { order = 'status', reverse: isReversed }: MonitorsSearch,
   latencies: Latencies,
 ): readonly MonitorOverview[] {
+  const reverse = isReversed === true;
   switch (order) {
     case 'name':
       return reverse ? byName.toReversed() : byName;
@@ -48,9 +49,9 @@ export function sortMonitors(
 }
 
 /** @param valueOf null comes last in either direction */
-function sortBy<Value extends string | number>(
+function sortBy(
   byName: readonly MonitorOverview[],
-  valueOf: (monitor: MonitorOverview) => Value | null,
+  valueOf: (monitor: MonitorOverview) => string | number | null,
   descending: boolean,
 ): readonly MonitorOverview[] {
   const sign = descending ? -1 : 1;
@@ -76,4 +77,3 @@ function compareText(one: string, other: string): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
 }
-

@@ -10,8 +10,14 @@ import type { MonitorsSearch } from '../monitors-search.ts';
 import classes from './monitors-toolbar.module.css';
 import { BUILT_IN_VIEWS, isSameSearch, parseViews, type View, viewNameProblem, withView } from './views.ts';
 
+interface ViewsPanelProps {
+  readonly search: MonitorsSearch;
+  /** Called when the user has chosen a view. */
+  readonly onChoose: () => void;
+}
+
 /** The views of the list: built-in ones, and the user's own in this browser. Each is a link. */
-export function ViewsPanel({ search }: { readonly search: MonitorsSearch }): ReactNode {
+export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
   const { user } = useMe();
   const [views, setViews] = useLocalStorage<readonly View[]>({
     key: `tocsin.views.${user.id}`,
@@ -21,7 +27,7 @@ export function ViewsPanel({ search }: { readonly search: MonitorsSearch }): Rea
   });
   return (
     <Stack gap="xs">
-      <ViewList label="Built-in views" views={BUILT_IN_VIEWS} search={search} />
+      <ViewList label="Built-in views" views={BUILT_IN_VIEWS} search={search} onChoose={onChoose} />
       <Text size="xs" c="var(--text-quiet)" fw={500} component="h2">
         Your views
       </Text>
@@ -32,6 +38,7 @@ export function ViewsPanel({ search }: { readonly search: MonitorsSearch }): Rea
           label="Your views"
           views={views}
           search={search}
+          onChoose={onChoose}
           onDelete={(name) => setViews(views.filter((view) => view.name !== name))}
         />
       )}
@@ -45,11 +52,12 @@ interface ViewListProps {
   readonly views: readonly View[];
   /** That of the page. */
   readonly search: MonitorsSearch;
+  readonly onChoose: () => void;
   /** Unset: they cannot be deleted. */
   readonly onDelete?: (name: string) => void;
 }
 
-function ViewList({ label, views, search: current, onDelete }: ViewListProps): ReactNode {
+function ViewList({ label, views, search: current, onChoose, onDelete }: ViewListProps): ReactNode {
   const router = useRouter();
   const linkOf = (search: MonitorsSearch): string =>
     window.location.origin + router.buildLocation({ to: '/', search }).href;
@@ -60,6 +68,7 @@ function ViewList({ label, views, search: current, onDelete }: ViewListProps): R
           <Link
             to="/"
             search={search}
+            onClick={onChoose}
             className={classes['viewLink']}
             activeOptions={{ exact: true, includeSearch: true }}
             aria-current={isSameSearch(search, current) ? 'true' : undefined}
