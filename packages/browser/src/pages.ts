@@ -131,7 +131,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('button', { name: 'Select', exact: true }).click();
       await page.getByRole('checkbox', { name: 'Select Shop' }).check();
       await page.getByRole('button', { name: 'Assign channels' }).click();
-      await page.getByRole('dialog').getByRole('textbox', { name: 'Channels' }).waitFor();
+      await page.getByRole('dialog').getByLabel('Channels', { exact: true }).first().waitFor();
     },
   },
   {
