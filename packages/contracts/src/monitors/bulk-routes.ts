@@ -46,7 +46,7 @@ export type RelabeledMonitor = z.infer<typeof relabeledSchema>;
 export type MonitorFailure = z.infer<typeof failureSchema>;
 
 const percentile = z.int().min(0);
-export const monitorLatencySchema = component('MonitorLatency', {
+const monitorLatencySchema = component('MonitorLatency', {
   monitorId: z.uuid(),
   p95: percentile.describe('In whole milliseconds, accurate to 5 %.'),
   p99: percentile,

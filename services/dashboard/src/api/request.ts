@@ -49,17 +49,7 @@ async function send(request: ClientRequest): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();
   if (!response.ok) throw toApiError(response, text);
-  const body: unknown = JSON.parse(text);
-  const etag = response.headers.get('ETag');
-  if (etag !== null && typeof body === 'object' && body !== null) etags.set(body, etag);
-  return body;
-}
-
-const etags = new WeakMap<object, string>();
-
-/** The `ETag` of a response of `api`, for `If-Match`; null if it has none. */
-export function etagOf(response: object): string | null {
-  return etags.get(response) ?? null;
+  return JSON.parse(text) as unknown;
 }
 
 async function fetchResponse({ method, path, body, headers, signal }: ClientRequest): Promise<Response> {

@@ -32,7 +32,7 @@ export type Column = keyof typeof COLUMNS;
 const COLUMN_ORDER = Object.keys(COLUMNS) as Column[];
 
 /** Without the sparkline. */
-export const COMPACT_LATENCY_WIDTH = 92;
+const COMPACT_LATENCY_WIDTH = 92;
 
 /** What people may hide. The labels are a line below the name. */
 export const CHOICES = {
