@@ -1,7 +1,7 @@
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { matchesSearch } from '../../components/filter-monitors.ts';
+import { searchMatcher } from '../../components/filter-monitors.ts';
 import { keysOf } from '../../labels/label-text.ts';
 import { readSelector } from '../../labels/selector-text.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
@@ -104,6 +104,7 @@ function filter(
 ): readonly MonitorOverview[] {
   // An invalid selector filters nothing. The field says what is wrong.
   const { selector } = readSelector(selectorText);
+  const matches = searchMatcher(q);
   const expiresBefore = new Date(now + EXPIRING_MS).toISOString();
   const isWanted = {
     unacknowledged: ({ incident }: MonitorOverview) => incident !== null && incident.acknowledgedAt === null,
@@ -117,7 +118,7 @@ function filter(
       (selector === null || matchesSelector(selector, monitor.labels)) &&
       (region === undefined || regionsOf(monitor, defaultRegion).includes(region)) &&
       (show === undefined || isWanted[show](monitor)) &&
-      (q === '' || matchesSearch(searchTextOf(monitor), q)),
+      (q === '' || matches(searchTextOf(monitor))),
   );
 }
 
@@ -167,8 +168,14 @@ export function regionsOf(
   return regions.length === 0 ? [defaultRegion] : regions;
 }
 
-function searchTextOf({ name, url, externalId, source }: MonitorOverview): string {
-  return [name, url, externalId, source].join('\n');
+const searchTexts = new WeakMap<MonitorOverview, string>();
+
+/** In lower case. Kept, because every keystroke needs it. */
+function searchTextOf(monitor: MonitorOverview): string {
+  const { name, url, externalId, source } = monitor;
+  const text = searchTexts.get(monitor) ?? [name, url, externalId, source].join('\n').toLowerCase();
+  searchTexts.set(monitor, text);
+  return text;
 }
 
 function countByStatus(monitors: readonly MonitorOverview[]): StatusCounts {

@@ -1,5 +1,4 @@
 import { Button, Group, Modal, Paper, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import {
   type Icon,
   IconCalendarPause,
@@ -39,6 +38,7 @@ const DIALOGS = {
 /** The bar at the bottom of the screen while monitors are selected. */
 export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNode {
   const [dialog, setDialog] = useState<keyof typeof DIALOGS | 'delete' | null>(null);
+  const [message, setMessage] = useState('');
   const { data = [] } = useQuery(monitorsQuery);
   // Monitors that somebody has deleted meanwhile are no longer selected.
   const monitors = data.filter(({ id }) => selected.has(id));
@@ -53,6 +53,7 @@ export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNo
             {formatCount(monitors.length, 'monitor')} selected
             {shown < monitors.length && `, ${formatNumber(monitors.length - shown)} hidden by the filters`}
           </Text>
+          <div role="status">{message !== '' && <Quiet>{message}</Quiet>}</div>
           {monitors.length > LIMITS.maintenanceMonitors && (
             <Quiet>
               A maintenance window lists at most {formatNumber(LIMITS.maintenanceMonitors)} monitors. For
@@ -78,7 +79,7 @@ export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNo
           >
             Clear
           </Button>
-          <Actions monitors={monitors} onOpen={setDialog} />
+          <Actions monitors={monitors} onOpen={setDialog} onMessage={setMessage} />
         </Group>
       </Paper>
       {Object.entries(DIALOGS).map(([key, { title, Content }]) => (
@@ -103,9 +104,10 @@ export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNo
 
 interface ActionsProps extends Pick<BulkDialogProps, 'monitors'> {
   readonly onOpen: (dialog: keyof typeof DIALOGS | 'delete') => void;
+  readonly onMessage: (message: string) => void;
 }
 
-function Actions({ monitors, onOpen }: ActionsProps): ReactNode {
+function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
   const navigate = useNavigate();
   const { run } = useBulkRun();
   const check = useMutation({
@@ -120,9 +122,8 @@ function Actions({ monitors, onOpen }: ActionsProps): ReactNode {
         within = Math.max(within, response.withinSeconds);
       });
       const verb = checked === 1 ? 'is' : 'are';
-      notifications.show({
-        message: `${formatCount(checked, 'monitor')} ${verb} being checked, within ${within} s.`,
-      });
+      // A notification would cover the bar.
+      onMessage(`${formatCount(checked, 'monitor')} ${verb} being checked, within ${within} s.`);
     },
     onError: showError,
   });
