@@ -102,17 +102,21 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
           }
           data={MONITOR_ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         />
-        <LazyPopover label="Views" icon={IconBookmark}>
-          {(close) => <ViewsPanel search={search} onChoose={close} />}
-        </LazyPopover>
-        <LazyPopover label="Display" icon={IconAdjustmentsHorizontal}>
-          {() => <DisplayPanel {...props} />}
-        </LazyPopover>
-        <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
-          {isSelecting ? 'Done' : 'Select'}
-        </Button>
       </Group>
-      <StatusFilter counts={counts} search={search} onChange={onChange} />
+      <Group gap="sm" justify="space-between">
+        <StatusFilter counts={counts} search={search} onChange={onChange} />
+        <Group gap="xs">
+          <LazyPopover label="Views" icon={IconBookmark}>
+            {(close) => <ViewsPanel search={search} onChoose={close} />}
+          </LazyPopover>
+          <LazyPopover label="Display" icon={IconAdjustmentsHorizontal}>
+            {() => <DisplayPanel {...props} />}
+          </LazyPopover>
+          <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
+            {isSelecting ? 'Done' : 'Select'}
+          </Button>
+        </Group>
+      </Group>
     </Stack>
   );
 }
