@@ -81,6 +81,13 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
   const { selected, setSelected, select } = useSelection();
   const [collapsed, setCollapsed] = useState<ReadonlySet<string | null>>(new Set());
   const [tableRef, width] = useWidth();
+  const { order = 'status' } = search;
+  const { choices, isPhone, ...rest } = look;
+  const rows = useMemo(() => listRows(arrangement, collapsed), [arrangement, collapsed]);
+  const fitting = useMemo(
+    () => (isPhone ? phoneColumns(order) : fitColumns(choices, order, width ?? Infinity)),
+    [isPhone, choices, order, width],
+  );
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
   if (all === 0)
     return (
@@ -90,9 +97,6 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
     );
   const change = (changed: MonitorsSearch): void =>
     void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
-  const { order = 'status' } = search;
-  const { choices, isPhone, ...rest } = look;
-  const fitting = isPhone ? phoneColumns(order) : fitColumns(choices, order, width ?? Infinity);
   return (
     <>
       <MonitorsToolbar
@@ -130,7 +134,7 @@ function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode
       ) : (
         <div ref={tableRef}>
           <MonitorTable
-            rows={listRows(arrangement, collapsed)}
+            rows={rows}
             {...rest}
             {...fitting}
             search={search}
