@@ -117,6 +117,49 @@ export const PAGES: readonly DashboardPage[] = [
       await field.press('Enter');
     },
   },
+  { name: 'monitors-by-team', route: '/', path: '/?group=team' },
+  {
+    name: 'monitors-slowest',
+    route: '/',
+    path: '/?order=latency&columns=labels,checks,latency,p95,p99,certificate,checked',
+  },
+  {
+    name: 'monitors-views',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Views' }).click();
+      await page.getByRole('link', { name: 'Not acknowledged' }).waitFor();
+    },
+  },
+  {
+    name: 'monitors-display',
+    route: '/',
+    path: '/?group=team',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Display' }).click();
+      await page.getByRole('button', { name: 'Export CSV' }).waitFor();
+    },
+  },
+  {
+    name: 'delete-monitors',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await page.getByRole('button', { name: /^Select all/ }).click();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('textbox').waitFor();
+    },
+  },
+  {
+    name: 'assign-channels',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await page.getByRole('checkbox', { name: 'Select Shop' }).check();
+      await page.getByRole('button', { name: 'Assign channels' }).click();
+      await page.getByRole('dialog').getByLabel('Channels', { exact: true }).first().waitFor();
+    },
+  },
   {
     name: 'monitors-not-live',
     route: '/',
