@@ -30,6 +30,14 @@ async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
 
+/** Shows the session as ended from now on. */
+async function endSession(page: Page): Promise<void> {
+  await page.route('**/api/auth/get-session', (route) => route.fulfill({ json: null }));
+  await page.route('**/api/dashboard/incidents*', (route) => route.fulfill({ status: 401, json: {} }));
+  await page.reload();
+  await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
+}
+
 /** Shows a region as isolated from now on. */
 async function isolateRegion(page: Page): Promise<void> {
   const body = await page.evaluate(async () => (await fetch('/api/dashboard/regions')).text());
@@ -163,6 +171,16 @@ export const PAGES: readonly DashboardPage[] = [
     errorStatus: 503,
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
+  {
+    name: 'palette',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Search', exact: true }).first().click();
+      await page.getByRole('combobox', { name: 'Search monitors, pages and actions' }).fill('a');
+      await page.getByRole('option').first().waitFor();
+    },
+  },
+  { name: 'sign-in-again', route: '/channels/new', open: endSession, errorStatus: 401 },
   { name: 'new-monitor', route: '/monitors/new' },
   {
     name: 'new-monitor-tested',
