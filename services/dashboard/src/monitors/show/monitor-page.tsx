@@ -44,7 +44,7 @@ function useReloadOnChecks(monitorId: string): void {
     const own = new Reloader(queryClient);
     reloader.current = own;
     return () => own.stop();
-  }, [queryClient, monitorId]);
+  }, [queryClient]);
   const known = useRef<string | undefined>(undefined);
   useEffect(() => {
     // The first one is as old as the figures.

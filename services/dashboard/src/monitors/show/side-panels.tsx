@@ -63,7 +63,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
       <Group justify="space-between" gap="xs" wrap="nowrap">
         <Group gap={6} wrap="nowrap" className={classes[isOpen ? 'bad' : 'quiet'] ?? ''}>
           <Icon size={16} aria-hidden />
-          <Text span size="sm" fw={600}>
+          <Text span size="sm" fw={500}>
             {isOpen ? 'Open' : 'Resolved'}
           </Text>
         </Group>
@@ -117,7 +117,7 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
         to="/channels/$channelId"
         params={{ channelId: id }}
         size="sm"
-        fw={600}
+        fw={500}
         className={classes['address'] ?? ''}
       >
         {name}
@@ -187,7 +187,7 @@ function WindowItem({ window }: { readonly window: ListedMaintenanceWindow }): R
         to="/maintenance/$windowId"
         params={{ windowId: id }}
         size="sm"
-        fw={600}
+        fw={500}
         className={classes['address'] ?? ''}
       >
         {name}
