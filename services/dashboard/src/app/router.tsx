@@ -107,6 +107,7 @@ const routeTree = root.addChildren([
     page('/monitors/$monitorId', () => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
     page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
+    page('/incidents/$incidentId', () => import('../incidents/incident-page.tsx'), 'IncidentPage'),
     page('/maintenance', () => import('../maintenance-windows/windows-page.tsx'), 'WindowsPage'),
     newMaintenanceWindow,
     page('/maintenance/$windowId', () => import('../maintenance-windows/window-page.tsx'), 'WindowPage'),

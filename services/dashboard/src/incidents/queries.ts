@@ -1,4 +1,7 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 
 /** At most this many open incidents are shown and counted. */
@@ -25,4 +28,20 @@ export const resolvedIncidentsQuery = (monitorId: string | null) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
     select: ({ pages }) => pages.flat(),
+  });
+
+export const incidentQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['incidents', 'one', id],
+    queryFn: async ({ signal }) => (await api('GET /api/dashboard/incidents/:id', { id, signal })).incident,
+  });
+
+/** For what the live stream does not announce: deliveries, and checks that change no status. */
+const REFRESH_TIMELINE_MS = 15_000;
+
+export const timelineQuery = ({ id, resolvedAt }: Pick<Incident, 'id' | 'resolvedAt'>) =>
+  queryOptions({
+    queryKey: ['incidents', 'timeline', id],
+    queryFn: ({ signal }) => api('GET /api/dashboard/incidents/:id/timeline', { id, signal }),
+    refetchInterval: refreshEvery(resolvedAt === null ? REFRESH_TIMELINE_MS : false),
   });
