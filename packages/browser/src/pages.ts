@@ -118,6 +118,19 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
+  { name: 'incident', route: '/incidents/$incidentId' },
+  {
+    name: 'incident-note',
+    route: '/incidents/$incidentId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Edit note' }).click();
+      await page
+        .getByRole('textbox', { name: 'New note' })
+        .fill('**Rolled back.** Waiting for [them](https://status.example).');
+      await page.getByText('Preview', { exact: true }).last().click();
+    },
+  },
+  { name: 'incident-gone', route: '/incidents/$incidentId', path: '/incidents/none', errorStatus: 404 },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
   { name: 'new-maintenance', route: '/maintenance/new' },
   {

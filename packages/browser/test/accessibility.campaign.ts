@@ -23,7 +23,13 @@ import type { Page } from 'playwright-core';
 
 /** The only rules that depend on colors. */
 const COLOR_RULES = ['color-contrast'];
-const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
+const NO_IDS: Filled = {
+  monitorId: '',
+  channelId: '',
+  windowId: '',
+  incidentId: '',
+  invitationToken: 'none',
+};
 
 let dashboard: DashboardSystem;
 let owner: DashboardUser;

@@ -6,7 +6,13 @@ import { type Filled, fillSystem } from '../fill/fill-system.ts';
 import { showAddresses } from '../fill/monitors.ts';
 import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, pathOf, PHONE } from '../pages.ts';
 
-const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
+const NO_IDS: Filled = {
+  monitorId: '',
+  channelId: '',
+  windowId: '',
+  incidentId: '',
+  invitationToken: 'none',
+};
 
 /**
  * `npm run screenshots -- <folder> [page …]`: takes screenshots of all or some pages, with and without data, on desktop and phone, in light

@@ -63,7 +63,7 @@ interface IncidentProps {
 }
 
 function IncidentPanels({ incident }: IncidentProps): ReactNode {
-  const query = useQuery(timelineQuery(incident));
+  const query = useQuery(timelineQuery(incident.id));
   return (
     <Stack gap="md">
       <IncidentHead incident={incident} />

@@ -1,6 +1,5 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { Incident } from '@tocsin/contracts/incidents/incident';
+import { infiniteQueryOptions, queryOptions, skipToken } from '@tanstack/react-query';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 
@@ -36,12 +35,16 @@ export const incidentQuery = (id: string) =>
     queryFn: async ({ signal }) => (await api('GET /api/dashboard/incidents/:id', { id, signal })).incident,
   });
 
-/** For what the live stream does not announce: deliveries, and checks that change no status. */
+/** For deliveries, of which the live stream has no events. */
 const REFRESH_TIMELINE_MS = 15_000;
 
-export const timelineQuery = ({ id, resolvedAt }: Pick<Incident, 'id' | 'resolvedAt'>) =>
+/** What happened around an incident. @param id null: there is none */
+export const timelineQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['incidents', 'timeline', id],
-    queryFn: ({ signal }) => api('GET /api/dashboard/incidents/:id/timeline', { id, signal }),
-    refetchInterval: refreshEvery(resolvedAt === null ? REFRESH_TIMELINE_MS : false),
+    queryFn:
+      id === null
+        ? skipToken
+        : ({ signal }) => api('GET /api/dashboard/incidents/:id/timeline', { id, signal }),
+    refetchInterval: refreshEvery(REFRESH_TIMELINE_MS),
   });

@@ -56,6 +56,7 @@ function newCache(updatedAt: number): {
       openings.push(listener);
       return () => {};
     },
+    onIncident: () => () => {},
   };
   stop = applyToCache(stream as unknown as LiveStream, queryClient);
   return {

@@ -4,6 +4,7 @@ import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { addRecentCheck } from '../monitors/list/recent-checks-query.ts';
 import { eventTailQuery, monitorQuery, monitorsQuery } from '../monitors/queries.ts';
 import { regionsQuery } from '../regions/regions.ts';
+import { followIncidents } from './incidents.ts';
 import { addToList } from './live-query.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
@@ -27,6 +28,10 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
   const windows = throttleRefresh(queryClient, ['maintenance-windows'], REFRESH_EVERY_MS);
   const regions = throttleRefresh(queryClient, regionsQuery.queryKey, REFRESH_REGIONS_EVERY_MS);
   const stops = [
+    followIncidents(stream, queryClient, {
+      reload: (filters) => void queryClient.invalidateQueries(filters),
+      repeat: () => undefined,
+    }),
     incidents.stop,
     monitors.stop,
     windows.stop,

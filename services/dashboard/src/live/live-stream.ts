@@ -1,3 +1,4 @@
+import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 
@@ -32,6 +33,7 @@ export class LiveStream {
   #silence: ReturnType<typeof setTimeout> | undefined;
   readonly #known = new Set<string>();
   readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
+  readonly #incidentListeners = new Set<(incident: Incident) => void>();
   readonly #stateListeners = new Set<() => void>();
 
   get state(): LiveStateName {
@@ -91,6 +93,12 @@ export class LiveStream {
     return () => this.#batchListeners.delete(listener);
   }
 
+  /** For incidents whose acknowledgement or notes changed. @returns a function that unsubscribes */
+  onIncident(listener: (incident: Incident) => void): () => void {
+    this.#incidentListeners.add(listener);
+    return () => this.#incidentListeners.delete(listener);
+  }
+
   /** @returns a function that unsubscribes */
   onState(listener: () => void): () => void {
     this.#stateListeners.add(listener);
@@ -105,6 +113,11 @@ export class LiveStream {
     source.addEventListener('status-change', (message) => {
       const change = JSON.parse(message.data) as StatusChange;
       if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
+    });
+    source.addEventListener('incident', (message) => {
+      this.#hear(message);
+      const incident = JSON.parse(message.data) as Incident;
+      for (const listener of this.#incidentListeners) listener(incident);
     });
     source.addEventListener('reset', (message) => {
       this.#hear(message);
