@@ -54,6 +54,11 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
+const dayBefore = (days: number): string =>
+  new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+/** A period that contains the incidents of a filled system. */
+const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
+
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
@@ -98,6 +103,7 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
+  { name: 'new-monitor-copy', route: '/monitors/new', path: '/monitors/new?from=$monitorId' },
   { name: 'monitor', route: '/monitors/$monitorId' },
   {
     name: 'monitor-latency-table',
@@ -131,12 +137,28 @@ export const PAGES: readonly DashboardPage[] = [
     },
   },
   { name: 'incident-gone', route: '/incidents/$incidentId', path: '/incidents/none', errorStatus: 404 },
+  { name: 'reports', route: '/reports', path: `/reports?${LATEST_DAYS}`, isAlsoEmpty: true },
+  { name: 'reports-by-label', route: '/reports', path: `/reports?${LATEST_DAYS}&groupBy=team` },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
   { name: 'new-maintenance', route: '/maintenance/new' },
   {
     name: 'new-maintenance-by-labels',
     route: '/maintenance/new',
     open: async (page) => fillSelector(page, 'team=checkout'),
+  },
+  {
+    name: 'new-maintenance-clock-changes',
+    route: '/maintenance/new',
+    open: async (page) => {
+      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
+      await page.getByLabel(/^Starts/).fill('2027-03-21T01:30');
+      await page.getByRole('combobox', { name: 'Time zone' }).click();
+      await page.keyboard.type('london');
+      await page.keyboard.press('Enter');
+      await page.getByRole('combobox', { name: 'Repeats' }).click();
+      await page.getByRole('option', { name: 'Weekly' }).click();
+      await page.getByText('Clock changes').waitFor();
+    },
   },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
   { name: 'channels', route: '/channels', isAlsoEmpty: true },

@@ -25,6 +25,7 @@ export const JOBS = {
     queue: 'triggers',
     perRegion: true,
     job: 'trigger',
+    // Of a trigger, or of a test of settings that are not saved.
     payload: z.strictObject({ triggerId: z.uuid() }),
   },
   statusChange: {

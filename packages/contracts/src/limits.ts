@@ -24,6 +24,7 @@ export const LIMITS = {
   selectorValues: 200,
   keySources: 100,
   maintenanceDays: 30,
+  maintenanceMonitors: 5_000,
   emailCharacters: 254,
   passwordCharacters: { min: 8, max: 128 },
   apiBodyBytes: 256 * 1024,
@@ -38,6 +39,8 @@ export const LIMITS = {
   noteCharacters: 10_000,
   notesPerIncident: 500,
   recentEvents: 10,
+  /** Monitors of a report, times the days of its period. */
+  reportMonitorDays: 1_000_000,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
   latencyHours: 3,
   bulkMonitors: 500,

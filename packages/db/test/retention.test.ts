@@ -80,6 +80,20 @@ test('dispatched status changes are deleted after the retention, resolved incide
   expect([await count('incidents'), await count('status_changes')]).toEqual([1, 2]);
 });
 
+test('status changes into and out of maintenance are kept for 13 months, those of deleted monitors are not', async () => {
+  const { id } = await makeMonitor(context);
+  await context.db.execute(sql`
+    insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events, channel_ids,
+      dispatched_at)
+    select gen_random_uuid(), ${context.accountId}, c.monitor_id::uuid, from_status, to_status, 'default', now(), '[]', '{}',
+      now() - c.age::interval
+    from (values (${id}, 'UP', 'MAINTENANCE', '12 months'), (${id}, 'MAINTENANCE', 'UP', '12 months'),
+      (${id}, 'UP', 'MAINTENANCE', '14 months'), (${id}, 'UP', 'DOWN', '12 months'),
+      (gen_random_uuid()::text, 'UP', 'MAINTENANCE', '12 months')) as c (monitor_id, from_status, to_status, age)`);
+  expect(await deleteFinished(context.db, 90)).toMatchObject({ statusChanges: 3 });
+  expect(await count('status_changes')).toBe(2);
+});
+
 test('a deleted channel disappears at once and sends nothing; its deliveries are deleted later', async () => {
   const { db, accountId } = context;
   const { id: monitorId } = await makeMonitor(context);

@@ -24,6 +24,7 @@ import { bulkMonitorApi } from './monitors/bulk-handlers.ts';
 import { dashboardMonitorApi, monitorApi, monitorLookupApi, monitorViewApi } from './monitors/handlers.ts';
 import { peopleApi } from './people/handlers.ts';
 import { regionApi } from './regions/handlers.ts';
+import { reportApi } from './reports/handlers.ts';
 import { serviceApi } from './service/handlers.ts';
 
 /** The whole HTTP side of the api, ready to listen. */
@@ -57,6 +58,7 @@ const APIS = [
   channelApi,
   deliveryApi,
   incidentApi,
+  reportApi,
   cliMaintenanceWindowApi,
   maintenanceWindowApi,
   regionApi,

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { generateApiKey } from '@tocsin/core/secrets/tokens';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
@@ -83,11 +84,16 @@ async function startSlowChecker(): Promise<SlowChecker> {
   let begun = false;
   let finish: (() => void) | undefined;
   const finished = new Promise<void>((resolve) => (finish = resolve));
-  const checker = startFakeChecker(stores, opened.db, 'default', async () => {
-    begun = true;
-    await finished;
-    return {};
-  });
+  const checker = startFakeChecker(
+    stores,
+    { db: opened.db, secrets: new SecretBox([randomBytes(32)]) },
+    'default',
+    async () => {
+      begun = true;
+      await finished;
+      return {};
+    },
+  );
   return {
     hasBegun: () => begun,
     finish: () => finish?.(),

@@ -9,6 +9,7 @@ import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
 import { loadCanaries } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
+import { recordTestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
@@ -20,6 +21,7 @@ import { runService, type RunningService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import { createRetry } from './checks/retries.ts';
 import { createAnnouncer } from './checks/run-check.ts';
+import type { TestChecks } from './checks/test-check.ts';
 import { createCheckerMetrics, type CheckerMetrics } from './metrics.ts';
 import { Prober } from './probe/probe.ts';
 import { Recorder } from './record/recorder.ts';
@@ -77,6 +79,10 @@ async function start(logger: Logger): Promise<RunningService> {
     retry: createRetry(producers, logger),
   };
 
+  const testChecks: TestChecks = {
+    take: (id) => takeTestCheck(database, id),
+    record: (id, result) => recordTestResult(database, id, result),
+  };
   const regionStores = env.REGION.map((region) => stores.forRegion(region));
   const clocks = [() => readClock(db), ...regionStores.map((store) => () => store.readClock())];
   const clock = new ClockGuard({ clocks, logger });
@@ -85,7 +91,7 @@ async function start(logger: Logger): Promise<RunningService> {
   await clock.update();
   const concurrency = env.CHECK_CONCURRENCY;
   const regions = env.REGION.map((region) =>
-    startRegionWorkers({ region, concurrency, stores, producers, db, context, logger }),
+    startRegionWorkers({ region, concurrency, stores, producers, db, context, testChecks, logger }),
   );
   const clockWatch = clock.watch((isRight) => {
     for (const workers of regions) workers.halt(!isRight);

@@ -23,6 +23,7 @@ export async function insertHistory({ database }: System, monitorIds: readonly s
     await client.query(ROLLUPS, [monitorIds, LATENCY_BOUNDS, DAYS]);
     await client.query(ROLLED);
     await client.query(INCIDENTS, [monitorIds]);
+    await client.query(CREATED, [monitorIds, DAYS]);
     await client.query('commit');
     await client.query('analyze events, check_rollups, incidents');
   } finally {
@@ -89,3 +90,7 @@ const INCIDENTS = `
   join monitors m using (id)
   cross join lateral (select date_trunc('milliseconds', now()) - make_interval(hours => (8 + 17 * number)::int) as opened_at) as outage
   where number % 3 <> 0`;
+
+/** As old as their history. */
+const CREATED = `
+  update monitors set created_at = created_at - make_interval(days => $2) where id = any($1::uuid[])`;

@@ -172,6 +172,26 @@ export const channelSchema = component(
 );
 export type Channel = z.infer<typeof channelSchema>;
 
+const channelIds = z
+  .array(
+    z.uuid({ error: 'must be the id of a channel' }).transform((id) => id.toLowerCase()),
+    { error: 'must be an array of channel ids' },
+  )
+  .max(LIMITS.channelSetSize, { error: `must contain at most ${LIMITS.channelSetSize} channels` })
+  .superRefine(refuseDuplicates)
+  .meta({ uniqueItems: true })
+  .default([]);
+
+/** A change of the channels that list a monitor. */
+export const monitorChannelsSchema = component('MonitorChannels', {
+  add: channelIds.describe('The channels that list the monitor from now on.'),
+  remove: channelIds.describe('The channels that no longer list it. They keep it if their selector matches.'),
+}).refine(({ add, remove }) => !remove.some((id) => add.includes(id)), {
+  path: ['remove'],
+  error: 'must not contain a channel of add',
+});
+export type MonitorChannels = z.infer<typeof monitorChannelsSchema>;
+
 export const channelSecretSchema = z
   .string()
   .regex(/^whsec_/)

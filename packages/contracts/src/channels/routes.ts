@@ -7,6 +7,7 @@ import {
   channelSecretSchema,
   createChannelSchema,
   createCliChannelSchema,
+  monitorChannelsSchema,
   updateChannelSchema,
 } from './channel.ts';
 
@@ -94,6 +95,15 @@ export const channelRoutes = defineRoutes(common, {
   getChannel: { ...get, endpoint: 'GET /api/dashboard/channels/:id' },
   updateChannel: { ...update, endpoint: 'PATCH /api/dashboard/channels/:id' },
   deleteChannel: { ...remove, endpoint: 'DELETE /api/dashboard/channels/:id' },
+  updateMonitorChannels: {
+    endpoint: 'PATCH /api/dashboard/monitors/:id/channels',
+    summary: 'Change the channels that list a monitor',
+    description:
+      'In one transaction. A channel that lists the monitor already, or does not list it, stays as it is.',
+    resource: 'monitor',
+    body: monitorChannelsSchema,
+    bodyExample: { add: [CHANNEL.id] },
+  },
   getChannelSecret: {
     endpoint: 'GET /api/dashboard/channels/:id/secret',
     access: 'owner',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { component, instant, pageBefore, pageLimit, timestamp } from '../fields.ts';
+import { component, instant, oneOf, pageBefore, pageLimit, timestamp } from '../fields.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS } from '../vocabulary.ts';
 
 export const deliverySchema = component('Delivery', 'One webhook event to one channel.', {
@@ -9,7 +9,7 @@ export const deliverySchema = component('Delivery', 'One webhook event to one ch
   state: z
     .enum(DELIVERY_STATES)
     .describe(
-      '`pending`: an attempt is due; `failed`: abandoned after 72 hours or a 410; `held`: its channel is disabled.',
+      '`pending`: an attempt is due; `failed`: abandoned after 72 hours or a 410, or discarded while it was held; `held`: its channel is disabled.',
     ),
   timestamp: timestamp.describe('The timestamp of the webhook event.'),
   createdAt: timestamp,
@@ -54,13 +54,39 @@ export const deliveriesQuerySchema = z.object({
 });
 export type DeliveriesQuery = z.infer<typeof deliveriesQuerySchema>;
 
+/** The states of a delivery that has not reached the receiver. */
+export const UNDELIVERED_STATES = ['held', 'failed', 'pending'] as const;
+
 export const redeliverySchema = component('Redelivery', {
   since: instant().describe('The first timestamp included.'),
   until: instant().describe('The first timestamp excluded; later than `since`.'),
+  states: z
+    .array(oneOf(UNDELIVERED_STATES), { error: 'must be an array of states' })
+    .min(1, { error: 'must contain at least one state' })
+    .default([...UNDELIVERED_STATES])
+    .describe('Only deliveries in one of these states.'),
 }).refine(({ since, until }) => since < until, { path: ['until'], error: 'must be later than since' });
+/** Without `states`: all of them. */
+export type RedeliveryScope = Omit<z.output<typeof redeliverySchema>, 'states'> & {
+  readonly states?: readonly (typeof UNDELIVERED_STATES)[number][];
+};
 
 export const redeliveryResultSchema = component('RedeliveryResult', {
   count: z.int().min(0).describe('How many deliveries this request made due.'),
   more: z.boolean().describe('Whether deliveries remain. Repeat the same request to continue.'),
 });
 export type RedeliveryResult = z.infer<typeof redeliveryResultSchema>;
+
+/** Held deliveries beyond this number are not counted. */
+export const MAX_HELD_COUNT = 100_000;
+
+export const heldDeliveriesSchema = component('HeldDeliveries', 'What a channel holds for a redelivery.', {
+  count: z.int().min(0).max(MAX_HELD_COUNT).describe(`At most ${MAX_HELD_COUNT}, even if there are more.`),
+  since: timestamp.nullable().describe('The first timestamp of these; null if there are none.'),
+});
+
+export const discardResultSchema = component('DiscardResult', {
+  count: z.int().min(0).describe('How many deliveries this request discarded.'),
+  more: z.boolean().describe('Whether held deliveries remain. Repeat the same request to continue.'),
+});
+export type DiscardResult = z.infer<typeof discardResultSchema>;

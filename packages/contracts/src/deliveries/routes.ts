@@ -5,6 +5,8 @@ import {
   deliveriesQuerySchema,
   deliveryDetailSchema,
   deliverySchema,
+  discardResultSchema,
+  heldDeliveriesSchema,
   redeliveryResultSchema,
   redeliverySchema,
 } from './delivery.ts';
@@ -25,7 +27,7 @@ export const deliveryRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/channels/:id/redeliver',
     summary: 'Redeliver to a channel',
     description:
-      'Makes every `held`, `failed` or `pending` delivery with a timestamp in the range due at once, in order, except test events and deliveries being sent. A request takes about ten seconds at most. If deliveries are left, `more` is `true` and the response has `Retry-After`: repeat the request.',
+      'Makes every delivery in one of the `states` with a timestamp in the range due at once, in order, except test events and deliveries being sent. A request takes about ten seconds at most. If deliveries are left, `more` is `true` and the response has `Retry-After`: repeat the request.',
     resource: 'channel',
     body: redeliverySchema,
     bodyExample: { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' },
@@ -33,6 +35,24 @@ export const deliveryRoutes = defineRoutes(common, {
     response: redeliveryResultSchema,
     responseExample: { count: 3, more: false },
     errors: ['conflict'],
+  },
+  getHeldDeliveries: {
+    endpoint: 'GET /api/dashboard/channels/:id/held-deliveries',
+    summary: 'Count the held deliveries of a channel',
+    description: 'To send them, redeliver to the channel from `since` on, with `states` `["held"]`.',
+    resource: 'channel',
+    response: z.strictObject({ held: heldDeliveriesSchema }),
+    responseExample: { held: { count: 12, since: '2026-11-20T12:00:00.123Z' } },
+  },
+  discardHeldDeliveries: {
+    endpoint: 'POST /api/dashboard/channels/:id/held-deliveries/discard',
+    summary: 'Discard the held deliveries of a channel',
+    description:
+      'Marks them as `failed`. They stay in the log, and can be redelivered. A request takes about ten seconds at most. If deliveries are left, `more` is `true` and the response has `Retry-After`: repeat the request.',
+    resource: 'channel',
+    body: noFields,
+    response: discardResultSchema,
+    responseExample: { count: 12, more: false },
   },
   getDelivery: {
     endpoint: 'GET /api/dashboard/deliveries/:id',

@@ -17,7 +17,7 @@ import { LIMITS } from '../limits.ts';
 const MAINTENANCE_WINDOW_STATES = ['scheduled', 'running', 'ended'] as const;
 export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 
-const MAX_MONITORS = 5_000;
+const MAX_MONITORS = LIMITS.maintenanceMonitors;
 const MAX_TEXT = 500;
 
 const tooMany = { error: `must contain at most ${MAX_MONITORS} monitors` };
@@ -155,6 +155,20 @@ export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSche
 
 export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPreview', {
   occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
+  clockChanges: z
+    .array(
+      component('MaintenanceWindowClockChange', {
+        localTime: z.iso
+          .datetime({ local: true })
+          .describe('In the time zone of the window, such as `2027-03-28T01:30:00`.'),
+        occurs: z
+          .enum(['never', 'twice'])
+          .describe('`never`: no occurrence starts. `twice`: the occurrence starts at the first.'),
+      }),
+    )
+    .describe(
+      'Starts within the next 400 days at local times that do not exist, or exist twice, on that day.',
+    ),
   overlaps: z
     .array(
       component('MaintenanceWindowOverlap', {

@@ -66,7 +66,7 @@ export const maintenanceWindowRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/maintenance-windows/preview',
     summary: 'Preview a maintenance window',
     description:
-      'The next occurrences of a window with these fields, and the other windows that overlap with them on the same monitors. Changes nothing.',
+      'The next occurrences of a window with these fields, its starts that clock changes affect, and the other windows that overlap with them on the same monitors. Changes nothing.',
     body: previewMaintenanceWindowSchema,
     bodyExample: {
       startsAt: '2026-11-28T03:00:00+01:00',
@@ -78,6 +78,7 @@ export const maintenanceWindowRoutes = defineRoutes(common, {
     response: maintenanceWindowPreviewSchema,
     responseExample: {
       occurrences: MAINTENANCE_WINDOW.upcoming,
+      clockChanges: [{ localTime: '2027-10-31T02:30:00', occurs: 'twice' }],
       overlaps: [
         {
           maintenanceWindowId: '019a9f17-9a0b-7c1d-8e2f-30415263748a',

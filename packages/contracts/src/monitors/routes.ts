@@ -14,6 +14,7 @@ import {
   recentChecksSchema,
   triggerSchema,
 } from './events.ts';
+import { checkTestQuerySchema, checkTestSchema } from './check-test.ts';
 import { metricsQuerySchema } from './metrics.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
 import { overviewSchema } from './overview.ts';
@@ -241,6 +242,34 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
         },
       ],
     },
+  },
+  testMonitor: {
+    endpoint: 'POST /api/dashboard/monitors/test',
+    summary: 'Test a monitor before it is saved',
+    description:
+      'Checks once with these settings and waits for the result. Saves and records nothing, and alerts nobody. Counts as a triggered check in progress. Returns 504 if no checker of the region responds in time.',
+    query: checkTestQuerySchema,
+    body: createMonitorSchema,
+    bodyExample: {
+      name: 'Shop',
+      url: 'https://shop.example/health',
+      assertions: { bodyContains: '"ok"' },
+    },
+    response: z.strictObject({ test: checkTestSchema }),
+    responseExample: {
+      test: {
+        status: 'DOWN',
+        region: 'eu-west-1',
+        latency: 31,
+        statusCode: 200,
+        errorReason: 'UNKNOWN_ERROR',
+        errorDetail: 'the body does not contain the expected text',
+        timings: EVENT.timings,
+        response: { statusCode: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"degraded"}' },
+      },
+    },
+    errors: ['check_not_answered'],
+    isUncompressed: true,
   },
   listMonitorRegions: {
     endpoint: 'GET /api/dashboard/monitors/:id/regions',

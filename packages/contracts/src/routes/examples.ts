@@ -10,6 +10,7 @@ import type { Event } from '../monitors/events.ts';
 import { type Monitor, MONITOR_DEFAULTS } from '../monitors/monitor.ts';
 import type { MonitorOverview } from '../monitors/overview.ts';
 import type { Invitation, User } from '../people/user.ts';
+import type { AvailabilityFigures, AvailabilityReport } from '../reports/availability.ts';
 
 /* Examples for the documentation: one shop and its people. */
 
@@ -145,6 +146,30 @@ export const INCIDENT_NOTE: IncidentNote = {
   author: { id: '019a9f19-7283-7495-86a7-b8c9daebfc0d', name: 'Grace' },
   createdAt: at('12:01:10.000'),
   editedAt: null,
+};
+
+const figures: AvailabilityFigures = {
+  monitors: 1,
+  availability: 0.99953125,
+  uptime: 0.9995,
+  coverage: 1,
+  downtimeSeconds: 1_215,
+  maintenanceSeconds: 7_200,
+  incidents: 3,
+  longestIncidentSeconds: 780,
+  mttrSeconds: 405,
+  checks: 86_392,
+  failures: 41,
+  gaps: 8,
+};
+
+export const AVAILABILITY_REPORT: AvailabilityReport = {
+  from: '2026-10-01T00:00:00.000Z',
+  to: '2026-10-31T00:00:00.000Z',
+  groupBy: 'monitor',
+  maintenance: 'excluded',
+  rows: [{ monitorId: MONITOR.id, name: 'Shop', ...figures }],
+  total: figures,
 };
 
 const occurrence = { startsAt: '2026-11-28T02:00:00.000Z', endsAt: '2026-11-28T04:00:00.000Z' };

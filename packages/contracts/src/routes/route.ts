@@ -13,6 +13,7 @@ export const TAGS = {
   Channels: 'Receivers of webhooks.',
   Deliveries: 'Webhooks sent to receivers, their responses, and redelivery.',
   Incidents: 'Periods in which a monitor was `DOWN`. The service opens and resolves them.',
+  Reports: 'How available monitors were in a period.',
   'Maintenance windows': 'Periods in which monitors are checked but send no alerts.',
   Regions: 'Where checks run, and whether any checker serves them.',
   'API keys': 'Keys for programs.',

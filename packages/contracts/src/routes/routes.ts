@@ -16,6 +16,7 @@ import {
 } from '../monitors/routes.ts';
 import { peopleRoutes } from '../people/routes.ts';
 import { regionRoutes } from '../regions/routes.ts';
+import { reportRoutes } from '../reports/routes.ts';
 import { serviceRoutes } from '../service/routes.ts';
 import type { Route, Routes } from './route.ts';
 
@@ -32,6 +33,7 @@ export const API_ROUTES = {
   ...channelRoutes,
   ...deliveryRoutes,
   ...incidentRoutes,
+  ...reportRoutes,
   ...cliMaintenanceWindowRoutes,
   ...maintenanceWindowRoutes,
   ...regionRoutes,

@@ -132,6 +132,13 @@ export function firstStarts(
   return { starts, complete: complete === true };
 }
 
+/** The starts from `from` (inclusive) to `until` (exclusive), in epoch milliseconds. None if the search reaches its limits. */
+export function startsBetween(window: WindowSchedule, from: number, until: number): readonly number[] {
+  const rule = ruleOf(window);
+  const found = unlessExhausted(() => rule?.between(new Date(from - 1), new Date(until), false)) ?? [];
+  return found.map((date) => date.epochMilliseconds).filter((start) => start >= from && start < until);
+}
+
 function lengthOf({ startsAt, endsAt }: WindowSchedule): number {
   return endsAt.getTime() - startsAt.getTime();
 }

@@ -164,3 +164,27 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
     return Object.assign(row, { latencies, phaseSumsMs: { dns, tcp, tls, firstByte, download } });
   });
 }
+
+const totalsRow = z.object({
+  monitorId: z.string(),
+  checks: z.number(),
+  failures: z.number(),
+  gaps: z.number(),
+});
+
+/** The counts of each monitor with any, of all regions together. Requires the snapshot that `readCounts` requires. */
+export async function readTotals(
+  tx: Transaction,
+  monitorIds: readonly string[],
+  { from, to, now, rolledUntil }: Omit<CountsRange, 'monitorId' | 'bucketHours'>,
+): Promise<z.output<typeof totalsRow>[]> {
+  const seam = Math.min(Math.max(rolledUntil, from), to);
+  return query(tx, totalsRow)`
+    select monitor_id, sum(checks)::float8 as checks, sum(failures)::float8 as failures, sum(gaps)::float8 as gaps
+    from (
+      select monitor_id, checks, failures, gaps from check_rollups
+      where monitor_id = any(${arrayOf('uuid', monitorIds)}) and hour >= ${timestamptz(from)} and hour < ${timestamptz(seam)}
+      union all
+      select monitor_id, checks, failures, gaps from (${hourlyCounts(monitorIds, { from: seam, to, now })}) live
+    ) c group by 1`;
+}

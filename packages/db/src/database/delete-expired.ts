@@ -39,12 +39,15 @@ export async function deleteFinished(
     deleteInBatches(db, table, condition, signal);
   const isOfDeletedChannel = sql`channel_id = any(array(select id from channels where deleted_at is not null))`;
   const isEmpty = sql`not exists (select from deliveries d where d.channel_id = channels.id)`;
+  // Reports need the maintenance of a monitor as long as its incidents.
+  const isForReports = sql`'MAINTENANCE' in (from_status, to_status) and dispatched_at >= now() - interval '13 months'
+    and exists (select from monitors m where m.id = status_changes.monitor_id)`;
   return {
     deliveries:
       (await remove('deliveries', isOfDeletedChannel)) +
       (await remove('deliveries', sql`state <> 'pending' and created_at < ${cutoff}`)),
     channels: await remove('channels', sql`deleted_at is not null and ${isEmpty}`),
-    statusChanges: await remove('status_changes', sql`dispatched_at < ${cutoff}`),
+    statusChanges: await remove('status_changes', sql`dispatched_at < ${cutoff} and not (${isForReports})`),
     incidents: await remove('incidents', sql`resolved_at < now() - interval '13 months'`),
     occurrences: await remove('maintenance_occurrences', sql`ends_at < ${cutoff}`),
   };
@@ -64,9 +67,11 @@ export async function deleteExpiredSignIns(
   };
 }
 
-/** Deletes triggers that no request waits for any more. @returns how many */
-export function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
-  return deleteInBatches(db, 'triggers', sql`created_at < now() - interval '1 hour'`, signal);
+/** Deletes triggers and tests of checks that no request waits for any more. @returns how many */
+export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
+  const isOld = sql`created_at < now() - interval '1 hour'`;
+  const triggers = await deleteInBatches(db, 'triggers', isOld, signal);
+  return triggers + (await deleteInBatches(db, 'test_checks', isOld, signal));
 }
 
 /** Deletes the keys whose results are no longer replayed. @returns how many */

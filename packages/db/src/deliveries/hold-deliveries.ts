@@ -1,7 +1,10 @@
+import { MAX_HELD_COUNT } from '@tocsin/contracts/deliveries/delivery';
 import { and, eq, isNull, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { findChannelRow } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { queryColumn } from '../database/sql.ts';
+import { epochMs, queryColumn, queryOne } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
 /** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
@@ -64,4 +67,46 @@ export async function holdAllIfDisabled(
     });
     if (count === 0 || signal?.aborted === true) return;
   }
+}
+
+const heldCount = z.object({
+  count: z.number(),
+  since: z
+    .number()
+    .nullable()
+    .transform((time) => (time === null ? null : new Date(time).toISOString())),
+});
+
+/** How many deliveries a channel holds, up to a bound, and the first timestamp of these. @param channelId a channel of the caller's account */
+export async function readHeldDeliveries(
+  db: Database,
+  channelId: string,
+): Promise<z.output<typeof heldCount>> {
+  return queryOne(db, heldCount)`
+    select count(*)::int as count, ${epochMs(sql`min(timestamp)`)} as since from (
+      select timestamp from deliveries where channel_id = ${channelId} and state = 'held' limit ${MAX_HELD_COUNT}) h`;
+}
+
+/** Marks the held deliveries of a channel as failed, a thousand in each transaction. @returns how many each one marked, and whether more may be left @throws AppError not_found */
+export async function* discardHeldDeliveries(
+  db: Database,
+  accountId: string,
+  channelId: string,
+): AsyncGenerator<{ readonly count: number; readonly more: boolean }, void, undefined> {
+  let more: boolean;
+  do {
+    const count = await db.transaction(async (tx) => {
+      await findChannelRow(tx, accountId, channelId, 'no key update');
+      const { rowCount } = await tx.execute(sql`
+        update deliveries set state = 'failed'
+        where id = any(array(
+          select id from deliveries
+          where state = 'held' and id = any(array(
+            select id from deliveries where channel_id = ${channelId} and state = 'held' limit ${MAX_BATCH_SIZE}))
+          order by id for update))`);
+      return rowCount ?? 0;
+    });
+    more = count === MAX_BATCH_SIZE;
+    yield { count, more };
+  } while (more);
 }

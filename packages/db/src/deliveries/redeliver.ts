@@ -1,4 +1,8 @@
-import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
+import {
+  type Delivery,
+  type RedeliveryScope,
+  UNDELIVERED_STATES,
+} from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import { findChannelRow } from '../channels/read-channels.ts';
@@ -48,8 +52,8 @@ interface Released {
 }
 
 /**
- * Makes a channel's undelivered deliveries due again, except test events: those with a timestamp from `since` (inclusive) to `until`
- * (exclusive) and without a running attempt, the oldest first, a thousand in each transaction. Deliveries that wait for their first attempt
+ * Makes a channel's undelivered deliveries due again, except test events: those in the given states, with a timestamp from `since`
+ * (inclusive) to `until` (exclusive) and without a running attempt, the oldest first, a thousand in each transaction. Deliveries that wait for their first attempt
  * anyway come last, so the next call continues where this one stopped.
  * @returns what each transaction released, once it has committed; at least one
  * @throws AppError not_found; conflict if the channel is disabled
@@ -58,13 +62,13 @@ export async function* redeliverUndelivered(
   db: Database,
   accountId: string,
   channelId: string,
-  { since, until }: { readonly since: Date; readonly until: Date },
+  { since, until, states = UNDELIVERED_STATES }: RedeliveryScope,
   maxRead: number = MAX_READ,
 ): AsyncGenerator<Released, void, undefined> {
   const isUndelivered = and(
     eq(deliveries.channelId, channelId),
     eq(deliveries.test, false),
-    inArray(deliveries.state, ['held', 'failed', 'pending']),
+    inArray(deliveries.state, [...states]),
     gte(deliveries.timestamp, since),
     lt(deliveries.timestamp, until),
   );

@@ -6,6 +6,7 @@ import type {
   MaintenanceWindowPreview,
   MaintenanceWindowsQuery,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import { clockChanges } from '@tocsin/core/maintenance/clock-changes';
 import {
   firstOverlap,
   type Occurrence,
@@ -159,6 +160,8 @@ async function findCovered(
   return [...new Set([...monitorIds, ...matching])];
 }
 
+/** How far a preview looks for clock changes: a year, and the weeks by which their dates differ. */
+const CLOCK_CHANGES_MS = 400 * 86_400_000;
 /** How many windows with monitors in common are compared. */
 const MAX_COMPARED = 50;
 
@@ -174,7 +177,8 @@ export async function previewWindow(
   scope: Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>,
   ownId: string | null,
 ): Promise<MaintenanceWindowPreview> {
-  const occurrences = previewOccurrences(schedule, UPCOMING, new Date(await readClock(db)));
+  const now = new Date(await readClock(db));
+  const occurrences = previewOccurrences(schedule, UPCOMING, now);
   const isActive = and(eq(maintenanceWindows.accountId, accountId), ne(maintenanceWindows.state, 'ended'));
   const isOther = ownId === null ? undefined : ne(maintenanceWindows.id, ownId);
   const coveredIds = arrayOf('uuid', await findCovered(db, accountId, scope, ownId));
@@ -197,5 +201,9 @@ export async function previewWindow(
     // The evaluation of rules takes time: other requests get their turn.
     await nextTurn();
   }
-  return { occurrences: occurrences.map(toWire), overlaps };
+  return {
+    occurrences: occurrences.map(toWire),
+    clockChanges: clockChanges(schedule, now, new Date(now.getTime() + CLOCK_CHANGES_MS)),
+    overlaps,
+  };
 }

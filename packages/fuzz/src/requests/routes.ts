@@ -50,6 +50,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`POST ${D}/channels/:id/test`]: rare,
   [`GET ${D}/channels/:id/deliveries`]: mayFail,
   [`GET ${D}/incidents`]: mayFail,
+  [`GET ${D}/reports/availability`]: mayFail,
   'GET /api/cli/maintenance-windows': mayFail,
   'POST /api/cli/maintenance-windows': frequent,
   [`GET ${D}/audit-log`]: mayFail,

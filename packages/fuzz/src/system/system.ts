@@ -43,7 +43,7 @@ export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
   const first = await startApi(env);
   const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
   const workers = [
-    ...REGIONS.map((region) => startFakeChecker(stores, system.context.db, region)),
+    ...REGIONS.map((region) => startFakeChecker(stores, system.context, region)),
     startFakeNotifier(stores, system),
   ];
   return {

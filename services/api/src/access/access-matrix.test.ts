@@ -40,14 +40,15 @@ beforeAll(async () => {
     producers: {
       addTrigger: async (region, trigger) => {
         // The checker gets an hour to start the trigger, so that it is never too late on a slow machine.
-        await api.database.pool.query(`update triggers set not_after = now() + interval '1 hour'`);
+        for (const table of ['triggers', 'test_checks'])
+          await api.database.pool.query(`update ${table} set not_after = now() + interval '1 hour'`);
         await producers.addTrigger(region, trigger);
       },
       addStatusChanges: () => Promise.resolve(),
       addDeliveries: (ids) => attempt(api, ids, 204),
     },
   });
-  checker = startFakeChecker(queue.stores, api.context.db, 'default');
+  checker = startFakeChecker(queue.stores, api.context, 'default');
   ({ agent: owner, cookie } = await newSignedInUser(api));
   member = await signIn(api, { role: 'member' });
   otherUser = await signIn(api, { accountId: api.other.id });

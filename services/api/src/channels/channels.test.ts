@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { channelSchema } from '@tocsin/contracts/channels/channel';
+import { type Channel, channelSchema } from '@tocsin/contracts/channels/channel';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel, RECEIVER } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
@@ -210,5 +211,75 @@ describe('the secret of a channel', () => {
     expect(claimed?.secrets).toEqual([next.secret, secret]);
     const extra = await owner.post(`${CHANNELS}/${channel.id}/rotate-secret`).send({ overlapHours: 1 });
     expect(extra.status).toBe(400);
+  });
+});
+
+describe('the channels that list a monitor', () => {
+  const change = (monitorId: string, body: object, user = member): Promise<Response> =>
+    user.patch(`/api/dashboard/monitors/${monitorId}/channels`).send(body).then();
+  const listed = async (id: string): Promise<string[]> =>
+    ((await member.get(`${CHANNELS}/${id}`)).body as { channel: Channel }).channel.monitorIds;
+
+  test('are changed together, and others of the lists stay', async () => {
+    const [shop, blog] = [await newMonitor(api), await newMonitor(api)];
+    const ids = { allMonitors: false, monitorIds: [blog.id] };
+    const [{ channel: one }, { channel: two }] = [
+      await newChannel(member, ids),
+      await newChannel(member, ids),
+    ];
+    expect((await change(shop.id, { add: [one.id, two.id] })).status).toBe(204);
+    expect(await listed(one.id)).toEqual([shop.id, blog.id]);
+    expect((await change(shop.id, { add: [two.id], remove: [one.id] })).status).toBe(204);
+    expect([await listed(one.id), await listed(two.id)]).toEqual([[blog.id], [shop.id, blog.id]]);
+  });
+
+  test('are changed at the same time by several people, and no change is lost', async () => {
+    const { channel } = await newChannel(member, { allMonitors: false });
+    const monitors = [
+      await newMonitor(api),
+      await newMonitor(api),
+      await newMonitor(api),
+      await newMonitor(api),
+    ];
+    const responses = await Promise.all(monitors.map(({ id }) => change(id, { add: [channel.id] })));
+    expect(responses.map(({ status }) => status)).toEqual([204, 204, 204, 204]);
+    expect(await listed(channel.id)).toEqual(monitors.map(({ id }) => id));
+  });
+
+  test('are recorded in the audit log only if something changed', async () => {
+    const { id } = await newMonitor(api);
+    const { channel } = await newChannel(member, { allMonitors: false });
+    const updates = async (): Promise<number> =>
+      (
+        await api.database.pool.query(
+          `select from audit_log where action = 'channel.updated' and target ->> 'id' = $1`,
+          [channel.id],
+        )
+      ).rowCount ?? 0;
+    await change(id, { add: [channel.id] });
+    expect(await updates()).toBe(1);
+    await change(id, { add: [channel.id] });
+    await change(id, {});
+    expect(await updates()).toBe(1);
+  });
+
+  test('must be of this account, and nothing is changed otherwise', async () => {
+    const { id } = await newMonitor(api);
+    const { channel } = await newChannel(member, { allMonitors: false });
+    const { channel: foreign } = await newChannel(otherUser, { allMonitors: false });
+    for (const [body, path] of [
+      [{ add: [channel.id, foreign.id] }, 'add.1'],
+      [{ add: [channel.id], remove: [foreign.id] }, 'remove.0'],
+      [{ add: ['x'] }, 'add.0'],
+      [{ add: [channel.id], remove: [channel.id] }, 'remove'],
+    ] as const) {
+      const response = await change(id, body);
+      expect([response.status, response.body]).toEqual([
+        400,
+        expect.objectContaining({ errors: [expect.objectContaining({ path })] }),
+      ]);
+    }
+    expect(await listed(channel.id)).toEqual([]);
+    expect((await change(id, { add: [foreign.id] }, otherUser)).status).toBe(404);
   });
 });

@@ -16,6 +16,7 @@ import {
   type NewChannel,
   updateChannel,
 } from '@tocsin/db/channels/write-channels';
+import { updateMonitorChannels } from '@tocsin/db/channels/monitor-channels';
 import { findChannelRow, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import {
   abandonTestDelivery,
@@ -91,6 +92,7 @@ export const channelApi = implement(channelRoutes, (context) => {
     getChannel: get,
     updateChannel: update,
     deleteChannel: remove,
+    updateMonitorChannels: ({ caller, id, body }) => updateMonitorChannels(context.db, caller, id, body),
     getChannelSecret: async ({ caller, id }) => ({
       secret: await revealChannelSecret(context, caller, id),
     }),

@@ -222,9 +222,62 @@ describe('redelivery', () => {
     ['until', { ...EVER, until: 5 }],
     ['until', { since: EVER.until, until: EVER.since }],
     ['state', { ...EVER, state: 'failed' }],
+    ['states', { ...EVER, states: [] }],
+    ['states.1', { ...EVER, states: ['held', 'delivered'] }],
   ])('of a channel rejects %s: %j', async (path, body) => {
     const response = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(body);
     expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ errors: [{ path }] });
+  });
+});
+
+describe('held deliveries', () => {
+  const heldPath = (): string => `${CHANNELS}/${channelId}/held-deliveries`;
+
+  test('are counted, and sent without those that failed or wait', async () => {
+    await first();
+    expect((await member.get(heldPath())).body).toEqual({ held: { count: 0, since: null } });
+    await addHeld(api, channelId, 3);
+    const { body } = await member.get(heldPath());
+    expect(body).toEqual({ held: { count: 3, since: '2026-01-01T00:01:00.000Z' } });
+    const sent = await member
+      .post(`${CHANNELS}/${channelId}/redeliver`)
+      .send({ since: '2026-01-01T00:01:00.000Z', until: EVER.until, states: ['held'] });
+    expect([sent.status, sent.body]).toEqual([202, { count: 3, more: false }]);
+    expect(await log({ state: 'failed' })).toHaveLength(1);
+    expect((await member.get(heldPath())).body).toEqual({ held: { count: 0, since: null } });
+  });
+
+  test('are discarded: they stay in the log as failed, and can be redelivered', async () => {
+    await addHeld(api, channelId, 3);
+    await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
+    const response = await member.post(`${heldPath()}/discard`);
+    // The channel has held the two deliveries that were pending, too.
+    expect([response.status, response.body]).toEqual([200, { count: 5, more: false }]);
+    expect(await log({ state: 'failed' })).toHaveLength(5);
+    expect((await member.post(`${heldPath()}/discard`)).body).toEqual({ count: 0, more: false });
+    await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: true });
+    const { body } = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(EVER);
+    expect(body).toEqual({ count: 5, more: false });
+  });
+
+  test('are discarded in steps if the api stops; the same request continues', async () => {
+    const user = await signIn(stopping, { role: 'member' });
+    const { channel } = await newChannel(user, { allMonitors: false });
+    await addHeld(stopping, channel.id, 1_200);
+    const discards: unknown[] = [];
+    for (let request = 0; request < 2; request += 1) {
+      const { body, headers } = await user.post(`${CHANNELS}/${channel.id}/held-deliveries/discard`);
+      discards.push([body, 'retry-after' in headers]);
+    }
+    expect(discards).toEqual([
+      [{ count: 1_000, more: true }, true],
+      [{ count: 200, more: false }, false],
+    ]);
+  });
+
+  test('of another account are not found', async () => {
+    expect((await otherUser.get(heldPath())).status).toBe(404);
+    expect((await otherUser.post(`${heldPath()}/discard`)).status).toBe(404);
   });
 });

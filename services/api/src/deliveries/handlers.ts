@@ -1,15 +1,16 @@
 import { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
-import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
+import type { DiscardResult, RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/read-channels';
+import { discardHeldDeliveries, readHeldDeliveries } from '@tocsin/db/deliveries/hold-deliveries';
 import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import type { ApiContext } from '../context.ts';
 import { type ApiRequest, implement } from '../http/implement.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
-/** How long one request may release deliveries, because its client waits. */
-const RELEASE_WITHIN_MS = 10_000;
+/** How long one request may release or discard deliveries, because its client waits. */
+const CHANGE_WITHIN_MS = 10_000;
 /** The relay finds the rest. */
 const MAX_HINTS = 1_000;
 
@@ -21,6 +22,11 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
       return { deliveries: await listDeliveries(db, id, query) };
     },
     redeliverChannel: (request) => redeliverChannel(context, request),
+    getHeldDeliveries: async ({ caller, id }) => {
+      await findChannelRow(db, caller.accountId, id);
+      return { held: await readHeldDeliveries(db, id) };
+    },
+    discardHeldDeliveries: (request) => discardHeld(context, request),
     getDelivery: async ({ caller, id }) => ({ delivery: await getDelivery(db, caller.accountId, id) }),
     redeliver: async ({ caller, id }) => {
       const delivery = await redeliver(db, caller.accountId, id);
@@ -40,7 +46,7 @@ async function redeliverChannel(
 ): Promise<RedeliveryResult> {
   const { db, shutdown } = context;
   await findChannelRow(db, caller.accountId, id);
-  const ending = AbortSignal.any([shutdown, AbortSignal.timeout(RELEASE_WITHIN_MS)]);
+  const ending = AbortSignal.any([shutdown, AbortSignal.timeout(CHANGE_WITHIN_MS)]);
   let count = 0;
   let remaining = 0;
   try {
@@ -56,4 +62,21 @@ async function redeliverChannel(
   }
   if (remaining > 0) res.set('Retry-After', '1');
   return { count, more: remaining > 0 };
+}
+
+/** Discards held deliveries. If the time runs out, the same request continues, as for a redelivery. */
+async function discardHeld(
+  { db, shutdown }: ApiContext,
+  { caller, id, res }: ApiRequest<typeof deliveryRoutes.discardHeldDeliveries>,
+): Promise<DiscardResult> {
+  const ending = AbortSignal.any([shutdown, AbortSignal.timeout(CHANGE_WITHIN_MS)]);
+  let count = 0;
+  let more = false;
+  for await (const discarded of discardHeldDeliveries(db, caller.accountId, id)) {
+    count += discarded.count;
+    more = discarded.more;
+    if (ending.aborted) break;
+  }
+  if (more) res.set('Retry-After', '1');
+  return { count, more };
 }

@@ -117,6 +117,10 @@ function databaseHooks(db: Database): DatabaseHooks {
     },
     session: {
       create: {
+        // better-auth keeps only the network of an IPv6 address, with every zero.
+        before: async (session, context) => ({
+          data: { ...session, ipAddress: context?.headers?.get(CLIENT_IP_HEADER) ?? session.ipAddress },
+        }),
         after: async (session, context) => {
           // Replaces the session.
           if (context?.path === PATHS.changePassword) return;

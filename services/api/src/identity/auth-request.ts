@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { Request, Response } from 'express';
 
 /** Set on every request from the address that Express derives by `TRUST_PROXY`, so that clients cannot choose it. */
@@ -26,8 +27,21 @@ export function authHeaders(req: Request): Headers {
   }
   const requestId = req.res?.get(REQUEST_ID_HEADER);
   if (requestId !== undefined) headers.set(REQUEST_ID_HEADER, requestId);
-  if (req.ip !== undefined) headers.set(CLIENT_IP_HEADER, req.ip);
+  if (req.ip !== undefined) headers.set(CLIENT_IP_HEADER, canonicalAddress(req.ip));
   return headers;
+}
+
+/** An IP address in its shortest form (RFC 5952), without a zone; an IPv4-mapped one as IPv4. Anything else stays as it is. */
+export function canonicalAddress(address: string): string {
+  const bare = address.replace(/%.*$/, '');
+  if (!isIPv6(bare)) return address;
+  const short = new URL(`http://[${bare}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return short;
+  return [high, low]
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255])
+    .join('.');
 }
 
 /** A request for better-auth. */

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { browser, newSignedInUser, newUser, PASSWORD } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { canonicalAddress } from './auth-request.ts';
 
 const ME = '/api/dashboard/me';
 const SIGN_IN = '/api/auth/sign-in/email';
@@ -152,5 +153,37 @@ describe('a body', () => {
     await browser(api).post(SIGN_IN).send({ email: 'a@example.com', password: PASSWORD });
     expect(printed).not.toHaveBeenCalled();
     printed.mockRestore();
+  });
+});
+
+describe('the address of a client', () => {
+  const FORMS: [string, string][] = [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::ffff:c000:207', '192.0.2.7'],
+    ['0000:0000:0000:0000:0000:0000:0000:0001', '::1'],
+    ['2001:0DB8:0000:0000:0001:0000:0000:0001', '2001:db8::1:0:0:1'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['fe80::1%eth0', 'fe80::1'],
+  ];
+  test.each([...FORMS, ['no address', 'no address']])('%s is written as %s', (given, written) => {
+    expect(canonicalAddress(given)).toBe(written);
+  });
+
+  test('is shown whole and in its shortest form in the list of sessions', async () => {
+    const proxied = await openTestApi({ settings: { trustProxy: 1 } });
+    try {
+      const { email } = await newUser(proxied);
+      for (const [given, written] of FORMS.slice(0, 5)) {
+        const agent = browser(proxied);
+        const body = { email, password: PASSWORD };
+        const signedIn = await agent.post(SIGN_IN).set('X-Forwarded-For', given).send(body);
+        expect(signedIn.status).toBe(200);
+        const sessions = (await agent.get('/api/auth/list-sessions')).body as { ipAddress: string }[];
+        expect(sessions.map(({ ipAddress }) => ipAddress)).toContain(written);
+      }
+    } finally {
+      await proxied.close();
+    }
   });
 });

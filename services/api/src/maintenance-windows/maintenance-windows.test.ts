@@ -399,10 +399,27 @@ describe('POST /preview', () => {
     expect([response.status, faults(response).toSorted()]).toEqual([400, paths.toSorted()]);
   });
 
+  test('returns the starts of the next year that clock changes affect', async () => {
+    // In London there are a skipped and a repeated 01:30 within any 400 days.
+    const start = new Date(inHours(48).replace(/T.*/, 'T01:30:00.000Z'));
+    const { body } = await preview({
+      startsAt: start.toISOString(),
+      endsAt: new Date(start.getTime() + 3_600_000).toISOString(),
+      rrule: 'FREQ=DAILY;BYHOUR=1;BYMINUTE=30',
+      timeZone: 'Europe/London',
+    });
+    const { clockChanges } = body as MaintenanceWindowPreview;
+    expect(new Set(clockChanges.map(({ occurs }) => occurs))).toEqual(new Set(['never', 'twice']));
+    for (const { localTime } of clockChanges) expect(localTime).toMatch(/^20\d\d-(03|10)-[23]\dT01:30:00$/);
+  });
+
   test('accepts a past schedule of an edited window', async () => {
     const past = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' };
     const { id } = await create();
     const response = await preview({ ...past, maintenanceWindowId: id });
-    expect([response.status, response.body]).toEqual([200, { occurrences: [], overlaps: [] }]);
+    expect([response.status, response.body]).toEqual([
+      200,
+      { occurrences: [], clockChanges: [], overlaps: [] },
+    ]);
   });
 });

@@ -27,6 +27,7 @@ import { type Handlers, implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 import { metricsHandler } from './metrics.ts';
+import { testMonitor } from './test-monitor.ts';
 import { triggerCheck } from './trigger.ts';
 
 function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
@@ -95,16 +96,20 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
   getMonitorMetrics: metricsHandler(context),
 }));
 
-export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
-  getOverview: ({ caller }) => readOverview(db, caller.accountId),
+export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
+  testMonitor: {
+    parseBody: (body) => parseCreate(body, context.settings.regions),
+    handle: (request) => testMonitor(context, request),
+  },
+  getOverview: ({ caller }) => readOverview(context.db, caller.accountId),
   listRecentChecks: async ({ caller, query }) => ({
-    recentChecks: await listRecentChecks(db, caller.accountId, query.monitorIds),
+    recentChecks: await listRecentChecks(context.db, caller.accountId, query.monitorIds),
   }),
   listMonitorRegions: async ({ caller, id }) => ({
-    regions: await listMonitorRegions(db, caller.accountId, id),
+    regions: await listMonitorRegions(context.db, caller.accountId, id),
   }),
   getMonitorStats: async ({ caller, id, query }) => ({
-    stats: await getMonitorStats(db, caller.accountId, id, query.window),
+    stats: await getMonitorStats(context.db, caller.accountId, id, query.window),
   }),
 }));
 

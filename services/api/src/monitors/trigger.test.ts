@@ -35,17 +35,16 @@ beforeAll(async () => {
       addDeliveries: (ids) => producers.addDeliveries(ids),
     },
   });
-  const { db } = api.context;
   workers.push(
-    startFakeChecker(queue.stores, db, 'default'),
-    startFakeChecker(queue.stores, db, 'broken', () => ({
+    startFakeChecker(queue.stores, api.context, 'default'),
+    startFakeChecker(queue.stores, api.context, 'broken', () => ({
       status: 'DOWN',
       statusCode: null,
       errorReason: 'CONNECTION_REFUSED',
       errorDetail: 'connection refused',
       latencyMs: 0,
     })),
-    startFakeChecker(queue.stores, db, 'slow', async () => {
+    startFakeChecker(queue.stores, api.context, 'slow', async () => {
       await new Promise<void>((resolve) => Object.assign(slow, { started: true, finish: resolve }));
       return {};
     }),
@@ -209,7 +208,7 @@ describe('trigger', () => {
     );
     expect(rows.map(({ ended }) => ended)).toEqual([true]);
     await setNotAfter(rows[0]?.id ?? '', '0');
-    const late = startFakeChecker(queue.stores, api.context.db, 'nowhere');
+    const late = startFakeChecker(queue.stores, api.context, 'nowhere');
     await until('the checker has the job', async () => {
       return (await queue.producers.queue('trigger', 'nowhere').count()) === 0;
     });

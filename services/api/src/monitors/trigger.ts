@@ -16,7 +16,7 @@ import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 
 /** A checker that would start a triggered check later than this drops it. */
-const START_WITHIN_MS = 5_000;
+export const START_WITHIN_MS = 5_000;
 
 /** Checks a monitor at once and waits for the event. */
 export async function triggerCheck(

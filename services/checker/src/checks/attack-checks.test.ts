@@ -72,7 +72,7 @@ beforeAll(async () => {
     takeTrigger: (id: string) => takeTrigger(db, id),
   };
   checks = new ScheduledChecks(checker);
-  triggered = (triggerId) => runTriggeredCheck(checker, { triggerId });
+  triggered = async (triggerId) => void (await runTriggeredCheck(checker, { triggerId }));
 });
 afterAll(async () => {
   await open.close();

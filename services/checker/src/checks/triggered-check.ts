@@ -14,21 +14,25 @@ export interface TriggeredCheckContext extends CheckContext {
   readonly takeTrigger: (triggerId: string) => Promise<TakenTrigger | null>;
 }
 
-/** Runs a triggered check, once. The api waits for its event in Postgres. A check that a shutdown ends does not run again. */
+/**
+ * Runs a triggered check, once. The api waits for its event in Postgres. A check that a shutdown ends does not run again.
+ * @returns whether there was such a trigger
+ */
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
   { triggerId }: JobPayload<'trigger'>,
-): Promise<void> {
+): Promise<boolean> {
   const trigger = await context.takeTrigger(triggerId);
-  if (trigger === null) return;
+  if (trigger === null) return false;
   const { monitorId, region, url: urlOverride } = trigger;
   // The caller may just have changed the monitor, so it is read again.
   context.targets.evict(monitorId);
   const target = await context.targets.get(monitorId, 1);
-  if (target === null) return;
+  if (target === null) return true;
   const request = { region, source: 'trigger', slot: null, triggerId, urlOverride } as const;
   await runCheck(context, target, request).catch((error: unknown) => {
     if (!(error instanceof ProbeThrottledError)) throw error;
     context.metrics.skipped.inc({ region, reason: 'throttled' });
   });
+  return true;
 }

@@ -65,6 +65,7 @@ function start(load: LoadTargets): void {
     stores,
     producers,
     db: open.db,
+    testChecks: { take: () => Promise.resolve(null), record: () => Promise.resolve() },
     context: {
       targets: new TargetCache(load),
       recorder: new Recorder({

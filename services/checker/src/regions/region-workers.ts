@@ -1,3 +1,4 @@
+import type { JobPayload } from '@tocsin/contracts/jobs';
 import { waveId } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
 import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
@@ -12,6 +13,7 @@ import { CheckCapacity } from '../checks/check-capacity.ts';
 import { CheckJobs } from '../checks/check-jobs.ts';
 import type { CheckContext } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
+import { runTestCheck, type TestChecks } from '../checks/test-check.ts';
 import { runTriggeredCheck } from '../checks/triggered-check.ts';
 
 /** Concurrent jobs of a process that do more than wait. `CheckCapacity` limits the checks, and the api the triggers of each account. */
@@ -34,6 +36,7 @@ export interface RegionWorkersOptions {
   readonly producers: Producers;
   readonly db: Database;
   readonly context: CheckContext;
+  readonly testChecks: TestChecks;
   readonly logger: Logger;
 }
 
@@ -49,7 +52,7 @@ export interface RegionWorkers {
 
 /** Starts the workers of a region's checks and of its triggers: two queues, so that no backlog delays a trigger. */
 export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers {
-  const { region, stores, producers, db, context, logger } = options;
+  const { region, stores, producers, db, context, testChecks, logger } = options;
   const store = stores.forRegion(region);
   const capacity = new CheckCapacity({
     concurrency: options.concurrency,
@@ -87,12 +90,16 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     },
     onFailed,
   });
+  const runTrigger = async (payload: JobPayload<'trigger'>): Promise<void> => {
+    const isTrigger = await runTriggeredCheck(triggered, payload);
+    if (!isTrigger) await runTestCheck(context, testChecks, region, payload.triggerId);
+  };
   const triggers: JobWorker = startJobWorker(store, {
     kind: 'trigger',
     region,
     concurrency: TRIGGER_JOBS,
     maxConcurrency: MAX_TRIGGER_JOBS,
-    process: (payload) => exemptWhenSlow(triggers, runTriggeredCheck(triggered, payload)),
+    process: (payload) => exemptWhenSlow(triggers, runTrigger(payload)),
     onFailed,
   });
   const workers = [checks, triggers];

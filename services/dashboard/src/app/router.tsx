@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { isStatus } from '../api/request.ts';
 import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
 import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
+import { reportSearchSchema, withPeriod } from '../reports/report-period.ts';
 import { meQuery } from '../session/session.ts';
 import { Shell } from './shell.tsx';
 
@@ -79,6 +80,16 @@ const auditLog = createRoute({
   validateSearch: z.object({ action: textParameter, actorId: textParameter, targetId: textParameter }),
   component: lazy(() => import('../audit-log/audit-log-page.tsx'), 'AuditLogPage'),
 });
+const reports = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/reports',
+  validateSearch: reportSearchSchema,
+  beforeLoad: ({ search }) => {
+    const full = withPeriod(search, Date.now());
+    if (full !== null) throw redirect({ to: '/reports', search: full, replace: true });
+  },
+  component: lazy(() => import('../reports/reports-page.tsx'), 'ReportsPage'),
+});
 const newMaintenanceWindow = createRoute({
   getParentRoute: () => signedIn,
   path: '/maintenance/new',
@@ -97,17 +108,26 @@ function page<const Path extends string, Name extends string>(
 
 const editMonitor = () => import('../monitors/edit/edit-monitor-page.tsx');
 
+const newMonitor = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/monitors/new',
+  // The monitor to copy.
+  validateSearch: z.object({ from: z.uuid().optional().catch(undefined) }),
+  component: lazy(editMonitor, 'NewMonitorPage'),
+});
+
 const routeTree = root.addChildren([
   signIn,
   setUp,
   invitation,
   signedIn.addChildren([
     monitors,
-    page('/monitors/new', editMonitor, 'NewMonitorPage'),
+    newMonitor,
     page('/monitors/$monitorId', () => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
     page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
     page('/incidents/$incidentId', () => import('../incidents/incident-page.tsx'), 'IncidentPage'),
+    reports,
     page('/maintenance', () => import('../maintenance-windows/windows-page.tsx'), 'WindowsPage'),
     newMaintenanceWindow,
     page('/maintenance/$windowId', () => import('../maintenance-windows/window-page.tsx'), 'WindowPage'),
@@ -137,6 +157,10 @@ export function createAppRouter(queryClient: QueryClient) {
 }
 
 declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The monitors that a new maintenance window covers. They can be too many for the address. */
+    readonly monitorIds?: readonly string[];
+  }
   interface Register {
     router: ReturnType<typeof createAppRouter>;
   }

@@ -15,6 +15,7 @@ import {
   IconActivityHeartbeat,
   IconBook,
   IconCalendarPause,
+  IconChartBar,
   IconDeviceDesktop,
   IconFlame,
   IconHistory,
@@ -28,12 +29,12 @@ import {
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { openIncidentsQuery } from '../incidents/queries.ts';
+import { useOpenIncidentCount } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
 import { IsolatedRegionsBanner } from '../regions/isolated-regions-banner.tsx';
@@ -43,6 +44,7 @@ import classes from './shell.module.css';
 const PAGES = [
   { to: '/', label: 'Monitors', icon: IconActivityHeartbeat },
   { to: '/incidents', label: 'Incidents', icon: IconFlame },
+  { to: '/reports', label: 'Reports', icon: IconChartBar },
   { to: '/maintenance', label: 'Maintenance', icon: IconCalendarPause },
   { to: '/channels', label: 'Channels', icon: IconWebhook },
   { to: '/regions', label: 'Regions', icon: IconMapPin },
@@ -112,7 +114,7 @@ export function Shell(): ReactNode {
 function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const { user } = useMe();
-  const { data: incidents = [] } = useQuery(openIncidentsQuery);
+  const openIncidents = useOpenIncidentCount();
   const pages = PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
   return (
     <>
@@ -127,9 +129,9 @@ function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
           active={to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(to)}
           className={classes['page'] ?? ''}
           rightSection={
-            to === '/incidents' && incidents.length > 0 ? (
-              <Badge color="red" size="sm" variant="filled" aria-label={`${incidents.length} open`}>
-                {incidents.length}
+            to === '/incidents' && openIncidents !== null ? (
+              <Badge color="red" size="sm" variant="filled" aria-label={`${openIncidents} open`}>
+                {openIncidents}
               </Badge>
             ) : null
           }

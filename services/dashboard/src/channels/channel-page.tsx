@@ -8,7 +8,7 @@ import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
 import { ActionButton, IconButton } from '../components/buttons.tsx';
-import { DeleteButton } from '../components/dialogs.tsx';
+import { ConfirmButton, DeleteButton } from '../components/dialogs.tsx';
 import { ErrorNotice, Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { ManagedAsCode } from '../components/save-form.tsx';
@@ -18,6 +18,7 @@ import { ChannelSettings } from './channel-settings.tsx';
 import { channelState } from './channel-text.ts';
 import { AttemptSummary } from './delivery-details.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
+import { HeldAlerts } from './held-alerts.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { ChannelStateBadge, DELIVERY_LOOKS } from './state-badges.tsx';
@@ -64,6 +65,7 @@ export function ChannelPage(): ReactNode {
           {/* Another channel must not show the edits, results or secret of this one. */}
           <Stack key={channel.id}>
             <StateAlert channel={channel} />
+            <HeldAlerts channel={channel} />
             {channel.source !== null && <ManagedAsCode what="channel" source={channel.source} />}
             <ChannelSettings channel={channel} />
             <ChannelTest channelId={channel.id} />
@@ -93,38 +95,42 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
     case 'disabled':
       return (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Disabled by Tocsin">
-          {disabledReason} New alerts are held. Fix the receiver, enable the channel, then redeliver the held
+          {disabledReason} New alerts are held. Fix the receiver, enable the channel, then send the held
           alerts.
         </Alert>
       );
     case 'switched-off':
       return (
         <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled manually">
-          Nothing is sent. New alerts are held until you redeliver them.
+          Nothing is sent. New alerts are held until you enable the channel and send them.
         </Alert>
       );
   }
 }
 
-function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
+function EnableButton({ channel: { id, name, enabled } }: ChannelProps): ReactNode {
   const refresh = useRefresh();
-  const toggle = async (): Promise<void> => {
-    await api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: !enabled } });
+  const setEnabled = async (wanted: boolean): Promise<void> => {
+    await api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: wanted } });
     await refresh(channelsQuery, channelQuery(id));
-    notifications.show({
-      message: enabled
-        ? 'Channel disabled. New alerts are held.'
-        : 'Channel enabled. Held alerts are not sent until you redeliver them.',
-    });
+    notifications.show({ message: wanted ? 'Channel enabled.' : 'Channel disabled.' });
   };
+  if (!enabled)
+    return (
+      <ActionButton variant="filled" icon={IconPlayerPlay} action={() => setEnabled(true)}>
+        Enable
+      </ActionButton>
+    );
   return (
-    <ActionButton
-      variant={enabled ? 'default' : 'filled'}
-      icon={enabled ? IconPlayerPause : IconPlayerPlay}
-      action={toggle}
+    <ConfirmButton
+      button={{ icon: IconPlayerPause, children: 'Disable' }}
+      title={`Disable ${name}?`}
+      action="Disable"
+      onConfirm={() => setEnabled(false)}
     >
-      {enabled ? 'Disable' : 'Enable'}
-    </ActionButton>
+      No alerts are sent to this channel until you enable it again. New alerts, and those that are still being
+      retried, are held. After you enable the channel, you choose whether to send or discard them.
+    </ConfirmButton>
   );
 }
 

@@ -37,6 +37,15 @@ export const deliveriesQuery = (channelId: string, state: DeliveryState | null) 
     refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
   });
 
+/** How many alerts a channel holds. A refresh of the channel refreshes it, too. */
+export const heldQuery = (channelId: string) =>
+  queryOptions({
+    queryKey: [...channelQuery(channelId).queryKey, 'held'],
+    queryFn: async ({ signal }) =>
+      (await api('GET /api/dashboard/channels/:id/held-deliveries', { id: channelId, signal })).held,
+    refetchInterval: REFRESH_MS,
+  });
+
 export const deliveryQuery = (id: string) =>
   queryOptions({
     queryKey: ['delivery', id],

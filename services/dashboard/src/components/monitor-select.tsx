@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { formatNumber } from './format.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
 import { Loaded } from './load-states.tsx';
 import classes from './monitor-select.module.css';
@@ -51,6 +52,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
   );
   const found = useMemo(() => filterMonitors(sorted, search), [sorted, search]);
   const hasMatches = found.length > 0;
+  const isOver = value.length > max;
   const withFound = [...new Set([...value, ...found.map(({ id }) => id)])];
   useEffect(() => {
     // Enter selects the first match.
@@ -74,7 +76,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
           <TextInput
             label={label}
             description={description}
-            error={error}
+            error={error ?? (isOver && `Select at most ${formatNumber(max)} monitors.`)}
             placeholder="Search by name or URL"
             leftSection={<IconSearch size={16} aria-hidden />}
             value={search}
@@ -84,8 +86,8 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
         </Combobox.EventsTarget>
         <Group justify="space-between" my={4} mih={30} gap="xs">
           <Text size="xs" c="var(--text-quiet)" role="status" className="tabular">
-            {value.length} {max < Infinity && `of at most ${max} `}selected
-            {search !== '' && `, ${found.length} found`}
+            {formatNumber(value.length)} {max < Infinity && `of at most ${formatNumber(max)} `}selected
+            {search !== '' && `, ${formatNumber(found.length)} found`}
           </Text>
           <Group gap={4}>
             <Button

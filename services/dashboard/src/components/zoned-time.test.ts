@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { localToIso, momentsAt, offsetMs, timeZones, toLocal } from './zoned-time.ts';
+import { localToIso, momentsAt, offsetMs, toLocal } from './zoned-time.ts';
 
 const HOUR_MS = 3_600_000;
 const at = (iso: string): number => Date.parse(iso);
@@ -41,10 +41,4 @@ describe('momentsAt around a clock change', () => {
 test('momentsAt returns null for an invalid date and time', () => {
   for (const text of ['', '2026-03-01', '2026-02-30T12:00', '2026-03-01T24:30', 'soon'])
     expect(momentsAt(text, 'UTC')).toBeNull();
-});
-
-test('timeZones includes UTC and the given zones once', () => {
-  const zones = timeZones('Europe/Berlin', 'Etc/GMT+5');
-  expect(zones).toEqual(expect.arrayContaining(['UTC', 'Europe/Berlin', 'Etc/GMT+5', 'America/New_York']));
-  expect(new Set(zones).size).toBe(zones.length);
 });

@@ -6,11 +6,6 @@ export function readerZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** The names of all time zones, and of those given, sorted. */
-export function timeZones(...others: readonly string[]): string[] {
-  return [...new Set(['UTC', ...others, ...Intl.supportedValuesOf('timeZone')])].sort();
-}
-
 /** The offset of a time zone from UTC at a moment, in milliseconds. */
 export function offsetMs(epochMs: number, zone: string): number {
   let clock = clocks.get(zone);

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { formatSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type ReactNode, useMemo } from 'react';
-import { formatCount, listNames } from '../components/format.ts';
+import { formatCount, formatNumber, listNames } from '../components/format.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { Quiet } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
@@ -15,6 +15,8 @@ const MAX_SUMMARY_NAMES = 12;
 
 interface CoverageFieldsProps {
   readonly label: string;
+  /** How many monitors can be selected by hand at most. */
+  readonly maxSelected?: number;
   /** A form that has these values among others. */
   readonly form: {
     readonly values: CoverageValues;
@@ -26,7 +28,7 @@ interface CoverageFieldsProps {
 }
 
 /** Which monitors a channel or a maintenance window covers: all, or some by their labels and by hand. */
-export function CoverageFields({ label, form }: CoverageFieldsProps): ReactNode {
+export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps): ReactNode {
   const { allMonitors, monitorIds, selector } = form.values;
   const all = form.getInputProps('allMonitors');
   const text = form.getInputProps('selector');
@@ -54,7 +56,14 @@ export function CoverageFields({ label, form }: CoverageFieldsProps): ReactNode 
             value={selector}
           />
           {text.error === undefined && <MatchPreview text={selector} />}
-          <MonitorSelect {...form.getInputProps('monitorIds')} value={monitorIds} />
+          <MonitorSelect
+            {...form.getInputProps('monitorIds')}
+            value={monitorIds}
+            {...(maxSelected !== undefined && {
+              max: maxSelected,
+              description: `At most ${formatNumber(maxSelected)}. For more, use a label selector or all monitors.`,
+            })}
+          />
         </>
       )}
     </Stack>

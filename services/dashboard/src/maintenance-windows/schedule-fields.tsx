@@ -1,11 +1,19 @@
-import { Button, Group, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { Button, Group, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useRef, useState } from 'react';
 import { formatSpan } from '../components/format.ts';
-import { momentsAt, readerZone, timeZones } from '../components/zoned-time.ts';
-import { lengthOf, parseDuration, type WindowFieldsProps, withLength, withStart } from './window-values.ts';
+import { TimeZoneSelect } from '../components/time-zone-select.tsx';
+import { momentsAt, readerZone } from '../components/zoned-time.ts';
+import { DURATION_EXAMPLES } from './duration.ts';
+import {
+  lengthOf,
+  type WindowFieldsProps,
+  type WindowValues,
+  withDuration,
+  withLength,
+  withStart,
+} from './window-values.ts';
 
 const DURATIONS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * 60_000);
-const DURATION_EXAMPLES = 'Examples: 90 min, 2 h, 1 d 4 h.';
 
 /** The first occurrence of a window. */
 export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
@@ -13,7 +21,6 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
   const { timeZone } = values;
   const lengthMs = useRef<number | null>(null);
   const reader = readerZone();
-  const zones = useMemo(() => timeZones(timeZone, reader), [timeZone, reader]);
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -30,69 +37,63 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
             inputWrapperOrder={['label', 'input', 'description', 'error']}
             required
             {...form.getInputProps(field)}
-            {...(field === 'startsAt' && {
-              onChange: (event) => {
-                // A half-typed start has no length, so the last known one applies.
-                lengthMs.current = lengthOf(values) ?? lengthMs.current;
-                const moved = withStart(values, event.currentTarget.value, lengthMs.current);
-                form.setFieldValue('startsAt', moved.startsAt);
-                form.setFieldValue('endsAt', moved.endsAt);
-              },
-            })}
+            onChange={(event) => {
+              const time = event.currentTarget.value;
+              if (field === 'endsAt') return setTimes(form, { ...values, endsAt: time, duration: null });
+              // A half-typed start has no length, so the last known one applies.
+              lengthMs.current = lengthOf(values) ?? lengthMs.current;
+              setTimes(form, withStart(values, time, lengthMs.current));
+            }}
             error={errors[field]}
           />
         ))}
       </SimpleGrid>
-      <DurationInput
-        valueMs={lengthOf(values)}
-        onChange={(ms) => form.setFieldValue('endsAt', withLength(values, ms).endsAt)}
-      />
-      <Select
-        label="Time zone"
+      <DurationInput form={form} errors={errors} />
+      <TimeZoneSelect
         description={`${timeZone === reader ? 'Your time zone.' : `Your time zone is ${reader}.`} A recurring window keeps its local time when the clocks change.`}
-        data={zones}
         value={timeZone}
         onChange={(zone) => {
-          form.setFieldValue('timeZone', zone ?? timeZone);
+          form.setFieldValue('timeZone', zone);
           // A time can exist in one zone and not in another.
           form.validateField('startsAt');
           form.validateField('endsAt');
         }}
-        searchable
-        allowDeselect={false}
-        maxDropdownHeight={260}
-        nothingFoundMessage="No matching time zones"
         error={errors['timeZone']}
       />
     </Stack>
   );
 }
 
-interface DurationInputProps {
-  /** Null or not positive: unknown. */
-  readonly valueMs: number | null;
-  readonly onChange: (durationMs: number) => void;
+/** Sets the fields one after the other, because that validates them. */
+function setTimes(
+  form: WindowFieldsProps['form'],
+  { startsAt, endsAt, duration }: Pick<WindowValues, 'startsAt' | 'endsAt' | 'duration'>,
+): void {
+  form.setFieldValue('startsAt', startsAt);
+  form.setFieldValue('endsAt', endsAt);
+  form.setFieldValue('duration', duration);
 }
 
-/** A duration to type, or one of the usual ones. */
-function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
-  /** Null unless the user is typing. */
+/** A duration to type, or one of the usual ones. An invalid one stays as typed, with what is wrong. */
+function DurationInput({ form, errors }: WindowFieldsProps): ReactNode {
+  const { values } = form;
+  const valueMs = lengthOf(values);
+  /** A valid duration while it is typed, which is shown in its usual form afterwards. */
   const [typed, setTyped] = useState<string | null>(null);
-  const isInvalid = typed !== null && typed !== '' && parseDuration(typed) === null;
+  const known = valueMs !== null && valueMs > 0 ? formatSpan(valueMs / 1_000, 4) : '';
   return (
     <div>
       <TextInput
         label="Duration"
-        description={`Sets the end. ${DURATION_EXAMPLES}`}
-        value={typed ?? (valueMs !== null && valueMs > 0 ? formatSpan(valueMs / 1_000, 4) : '')}
+        description={`Sets the end. Examples: ${DURATION_EXAMPLES}.`}
+        value={typed ?? values.duration ?? known}
         onChange={(event) => {
           const text = event.currentTarget.value;
           setTyped(text);
-          const durationMs = parseDuration(text);
-          if (durationMs !== null) onChange(durationMs);
+          setTimes(form, withDuration(values, text));
         }}
         onBlur={() => setTyped(null)}
-        error={isInvalid && `Enter a duration. ${DURATION_EXAMPLES}`}
+        error={errors['duration']}
       />
       <Group gap={4} mt={6}>
         {DURATIONS_MS.map((durationMs) => (
@@ -101,7 +102,7 @@ function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
             size="compact-xs"
             variant={durationMs === valueMs ? 'light' : 'default'}
             aria-pressed={durationMs === valueMs}
-            onClick={() => onChange(durationMs)}
+            onClick={() => setTimes(form, withLength(values, durationMs))}
           >
             {formatSpan(durationMs / 1_000)}
           </Button>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeRrule, describeSchedule } from './schedule-text.ts';
+import { describeClockChange, describeRrule, describeSchedule } from './schedule-text.ts';
 
 const schedule = {
   startsAt: '2026-03-14T01:00:00.000Z',
@@ -50,4 +50,13 @@ test.each([
   'nonsense',
 ])('%s has no sentence', (rrule) => {
   expect(describeRrule(rrule, 'UTC')).toBeNull();
+});
+
+test.each([
+  ['never', /^On .*2027.*, 01:30 does not exist in Europe\/London: .* does not take place on this day\.$/],
+  ['twice', /^On .*2027.*, 01:30 occurs twice in Europe\/London: .* starts the first time\.$/],
+] as const)('describeClockChange: %s', (occurs, sentence) => {
+  expect(describeClockChange({ localTime: '2027-03-28T01:30:00', occurs }, 'Europe/London')).toMatch(
+    sentence,
+  );
 });

@@ -1,4 +1,7 @@
-import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type {
+  MaintenanceWindow,
+  MaintenanceWindowPreview,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { formatSpan, formatUtcSpan, joinWords } from '../components/format.ts';
 import { offsetMs, toLocal } from '../components/zoned-time.ts';
 import { parseRule, readUntil, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
@@ -119,4 +122,18 @@ export function describeOrdinal(number: number): string {
 export function formatInZone(iso: string, zone: string): string {
   const epochMs = Date.parse(iso);
   return DATE_AND_TIME.format(epochMs + offsetMs(epochMs, zone));
+}
+
+const DATE = new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', dateStyle: 'long' });
+
+/** What happens on a day on which the clocks skip or repeat the start of a window, as sentences. */
+export function describeClockChange(
+  { localTime, occurs }: MaintenanceWindowPreview['clockChanges'][number],
+  zone: string,
+): string {
+  const date = DATE.format(new Date(`${localTime}Z`));
+  const time = localTime.slice(11, 16);
+  return occurs === 'never'
+    ? `On ${date}, ${time} does not exist in ${zone}: the clocks go forward. The window does not take place on this day.`
+    : `On ${date}, ${time} occurs twice in ${zone}: the clocks go back. The window starts the first time.`;
 }

@@ -1,6 +1,7 @@
 import { SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
@@ -21,9 +22,10 @@ const route = getRouteApi('/signed-in/maintenance/new');
 
 export function NewWindowPage(): ReactNode {
   const { monitorId } = route.useSearch();
+  const { state } = useLocation();
   const navigate = useNavigate();
   const refresh = useRefresh();
-  const monitorIds = monitorId === undefined ? [] : [monitorId];
+  const monitorIds = monitorId === undefined ? (state.monitorIds ?? []) : [monitorId];
   const [initialValues] = useState(() => newValues(monitorIds, readerZone(), Date.now()));
   return (
     <>
@@ -108,7 +110,7 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
             </Stack>
           </Panel>
           <Panel title="Affected monitors">
-            <CoverageFields label="Covers" form={form} />
+            <CoverageFields label="Covers" maxSelected={LIMITS.maintenanceMonitors} form={form} />
           </Panel>
         </Stack>
         <WindowPreview {...preview} />

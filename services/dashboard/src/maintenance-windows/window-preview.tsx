@@ -13,10 +13,12 @@ import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
 import { type PreviewBody, previewQuery } from './queries.ts';
+import { describeClockChange } from './schedule-text.ts';
 import { toBody, type WindowValues } from './window-values.ts';
 
 const DEBOUNCE_MS = 300;
 const MAX_OVERLAPS = 5;
+const MAX_CLOCK_CHANGES = 4;
 const MAX_NAMES = 6;
 
 type PreviewState = ReturnType<typeof usePreview>;
@@ -69,6 +71,7 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
             {preview !== undefined && (
               <>
                 <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />
+                <ClockChanges changes={preview.clockChanges} timeZone={body.timeZone} />
                 <Overlaps overlaps={preview.overlaps} timeZone={body.timeZone} />
               </>
             )}
@@ -93,6 +96,26 @@ function Covered({ coverage }: { readonly coverage: Coverage }): ReactNode {
         : namesOf(covered, MAX_NAMES)}
       . Checks continue and are recorded.
     </Quiet>
+  );
+}
+
+interface ClockChangesProps {
+  readonly changes: MaintenanceWindowPreview['clockChanges'];
+  readonly timeZone: string;
+}
+
+/** The days on which the clocks skip or repeat the start. */
+function ClockChanges({ changes, timeZone }: ClockChangesProps): ReactNode {
+  if (changes.length === 0) return null;
+  return (
+    <Alert color="yellow" title="Clock changes">
+      <Stack gap={4} component="ul" m={0} pl="md">
+        {changes.slice(0, MAX_CLOCK_CHANGES).map((change) => (
+          <li key={change.localTime}>{describeClockChange(change, timeZone)}</li>
+        ))}
+        {changes.length > MAX_CLOCK_CHANGES && <li>and {changes.length - MAX_CLOCK_CHANGES} more</li>}
+      </Stack>
+    </Alert>
   );
 }
 

@@ -8,6 +8,7 @@ import { type ApiForm, bodyErrors, changedFields } from '../components/form.ts';
 import { localToIso, momentsAt, toLocal } from '../components/zoned-time.ts';
 import { type CoverageValues, findSelectorErrors, toCoverage, toCoverageValues } from '../labels/coverage.ts';
 import type { WindowBody } from './queries.ts';
+import { parseDuration } from './duration.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,6 +19,8 @@ export type WindowValues = Recurrence &
     readonly name: string;
     readonly startsAt: string;
     readonly endsAt: string;
+    /** A duration as typed that is not the time from start to end, because it is invalid. Otherwise null. */
+    readonly duration: string | null;
     readonly timeZone: string;
   };
 
@@ -29,6 +32,7 @@ export function newValues(monitorIds: readonly string[], zone: string, nowMs: nu
     name: '',
     startsAt: toLocal(start, zone),
     endsAt: toLocal(start + HOUR_MS, zone),
+    duration: null,
     timeZone: zone,
     monitorIds,
     allMonitors: false,
@@ -41,7 +45,7 @@ export function valuesOf(window: MaintenanceWindow): WindowValues {
   const startsAt = toLocal(Date.parse(window.startsAt), timeZone);
   const endsAt = toLocal(Date.parse(window.endsAt), timeZone);
   const recurrence = readRecurrence(rrule, startsAt, timeZone);
-  return { ...recurrence, ...toCoverageValues(window), name, startsAt, endsAt, timeZone };
+  return { ...recurrence, ...toCoverageValues(window), name, startsAt, endsAt, duration: null, timeZone };
 }
 
 /** The request body to create the window. Times that do not exist are empty. */
@@ -77,20 +81,28 @@ export function withStart(values: WindowValues, startsAt: string, lengthMs: numb
   return lengthMs === null || lengthMs <= 0 ? moved : withLength(moved, lengthMs);
 }
 
+/** Moves the end to a duration as typed. One that is invalid stays as it is, and the end too. */
+export function withDuration(values: WindowValues, text: string): WindowValues {
+  const { durationMs } = parseDuration(text);
+  return durationMs === null ? { ...values, duration: text } : withLength(values, durationMs);
+}
+
 /** Moves the end. */
 export function withLength(values: WindowValues, lengthMs: number): WindowValues {
   const [start] = momentsAt(values.startsAt, values.timeZone) ?? [];
-  return start === undefined ? values : { ...values, endsAt: toLocal(start + lengthMs, values.timeZone) };
+  const known = { ...values, duration: null };
+  return start === undefined ? known : { ...known, endsAt: toLocal(start + lengthMs, values.timeZone) };
 }
 
 /** Errors of the form's own fields and of the request body. The server checks the rest. */
 export function findErrors(values: WindowValues): FieldError[] {
-  const { startsAt, endsAt, timeZone, repeat, every, ends, until, count, rrule } = values;
+  const { startsAt, endsAt, duration, timeZone, repeat, every, ends, until, count, rrule } = values;
   const hasInterval = repeat !== 'once' && repeat !== 'custom';
   const length = lengthOf(values);
   const own = {
     startsAt: timeError(startsAt, timeZone),
     endsAt: timeError(endsAt, timeZone) || (length !== null && length <= 0 && 'must be after the start'),
+    duration: duration !== null && (parseDuration(duration).error ?? false),
     rrule: repeat === 'custom' && rrule.trim() === '' && 'Enter a rule, such as FREQ=WEEKLY;BYDAY=SA.',
     every: hasInterval && !isIntegerUpTo(every, 1_000) && 'must be from 1 to 1,000',
     until: hasInterval && ends === 'until' && !/^\d{4}-\d{2}-\d{2}$/.test(until) && 'Enter the last day.',
@@ -116,23 +128,6 @@ function timeError(local: string, zone: string): string | false {
 
 function isIntegerUpTo(value: number, max: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= max;
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { d: 86_400_000, h: HOUR_MS, m: 60_000, s: 1_000 };
-const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m|s)[a-z]*/gi;
-/** Longer durations are typos. */
-const MAX_DURATION_MS = 366 * 24 * HOUR_MS;
-
-/** The milliseconds of `90 min`, `1.5 h`, `2h30`, `1 d 2 h` or a number of minutes; null if the text is none of these. */
-export function parseDuration(text: string): number | null {
-  let sum = 0;
-  const minutes = text.replaceAll(PART, (_, count: string, unit: string) => {
-    sum += Number(count.replace(',', '.')) * (UNITS_MS[unit.toLowerCase()] ?? 0);
-    return '';
-  });
-  if (!/^\s*\d*\s*$/.test(minutes)) return null;
-  const durationMs = Math.round(sum + Number(minutes) * 60_000);
-  return durationMs > 0 && durationMs <= MAX_DURATION_MS ? durationMs : null;
 }
 
 export interface WindowFieldsProps {

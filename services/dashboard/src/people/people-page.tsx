@@ -1,9 +1,10 @@
-import { Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { IconUserPlus, IconX } from '@tabler/icons-react';
+import { IconUserPlus, IconUsers, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
@@ -12,9 +13,10 @@ import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { PageHeader, Panel } from '../components/page.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/text.tsx';
+import { useMe } from '../session/session.ts';
 import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
 
@@ -23,8 +25,29 @@ interface CreatedInvitation {
   readonly url: string;
 }
 
-/** The users of the account, for owners. */
+/** The users of the account. Only owners may see them. */
 export function PeoplePage(): ReactNode {
+  const { user } = useMe();
+  if (user.role === 'owner') return <ManagePeople />;
+  return (
+    <>
+      <PageHeader title="People" />
+      <EmptyState
+        icon={IconUsers}
+        title="Only for owners"
+        action={
+          <Button component={Link} to="/profile" variant="default">
+            Your profile
+          </Button>
+        }
+      >
+        You are a member of this account. Ask an owner to invite someone, or to change a role.
+      </EmptyState>
+    </>
+  );
+}
+
+function ManagePeople(): ReactNode {
   const users = useQuery(usersQuery);
   const invitations = useQuery(invitationsQuery);
   const [inviting, setInviting] = useState(false);

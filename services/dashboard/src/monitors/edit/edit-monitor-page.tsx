@@ -1,6 +1,7 @@
-import { Box } from '@mantine/core';
+import { Box, Button } from '@mantine/core';
+import { IconCopy } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/request.ts';
@@ -11,31 +12,58 @@ import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorQuery } from '../queries.ts';
 import { MonitorForm } from './monitor-form.tsx';
 
-const route = getRouteApi('/signed-in/monitors/$monitorId/edit');
+const newRoute = getRouteApi('/signed-in/monitors/new');
+const editRoute = getRouteApi('/signed-in/monitors/$monitorId/edit');
 
 export function NewMonitorPage(): ReactNode {
+  const { from } = newRoute.useSearch();
+  if (from !== undefined)
+    return (
+      <FreshMonitor key={from} monitorId={from} title="New monitor">
+        {(original) => (
+          <>
+            <PageHeader title="New monitor" hint={`A copy of ${original.name}.`} />
+            <MonitorForm monitor={null} original={original} />
+          </>
+        )}
+      </FreshMonitor>
+    );
   return (
     <>
       <PageHeader title="New monitor" hint="Only a name and a URL are required." />
-      <MonitorForm monitor={null} />
+      <MonitorForm key="blank" monitor={null} />
     </>
   );
 }
 
 export function EditMonitorPage(): ReactNode {
-  const { monitorId } = route.useParams();
-  // The form starts with fresh data of the server, not with what another page has cached.
+  const { monitorId } = editRoute.useParams();
+  return (
+    <FreshMonitor key={monitorId} monitorId={monitorId} title="Edit monitor">
+      {(monitor) => <EditMonitor monitor={monitor} />}
+    </FreshMonitor>
+  );
+}
+
+interface FreshMonitorProps {
+  readonly monitorId: string;
+  /** The title of the page while it loads. */
+  readonly title: string;
+  readonly children: (monitor: Monitor) => ReactNode;
+}
+
+/** A form starts with fresh data of the server, not with what another page has cached, and then keeps it. */
+function FreshMonitor({ monitorId, title, children }: FreshMonitorProps): ReactNode {
   const query = useQuery(monitorQuery(monitorId));
   const { data, error, isFetching } = query;
   const failure = useFailure(query);
   const [opened, setOpened] = useState<Monitor | null>(null);
-  const isOpen = opened?.id === monitorId;
-  if (!isOpen && data !== undefined && !isFetching && error === null) setOpened(data.monitor);
+  if (opened === null && data !== undefined && !isFetching && error === null) setOpened(data.monitor);
   if (isStatus(error, 404)) return <NotFoundPage />;
-  if (isOpen) return <EditMonitor key={opened.id} monitor={opened} />;
+  if (opened !== null) return children(opened);
   return (
     <>
-      <PageHeader title="Edit monitor" hint="Loading" />
+      <PageHeader title={title} hint="Loading" />
       <FailureNotice query={{ ...query, data: undefined }} />
       {failure === null && (
         <div role="status" aria-label="Loading the monitor" style={{ maxWidth: 760 }}>
@@ -49,7 +77,21 @@ export function EditMonitorPage(): ReactNode {
 function EditMonitor({ monitor }: { readonly monitor: Monitor }): ReactNode {
   return (
     <>
-      <PageHeader title={`Edit ${monitor.name}`} actions={<DeleteMonitor monitor={monitor} />} />
+      <PageHeader
+        title={`Edit ${monitor.name}`}
+        actions={
+          <>
+            <Button
+              variant="default"
+              leftSection={<IconCopy size={16} aria-hidden />}
+              renderRoot={(props) => <Link {...props} to="/monitors/new" search={{ from: monitor.id }} />}
+            >
+              Clone
+            </Button>
+            <DeleteMonitor monitor={monitor} />
+          </>
+        }
+      />
       {monitor.source !== null && (
         <Box mb="md">
           <ManagedAsCode what="monitor" source={monitor.source} />

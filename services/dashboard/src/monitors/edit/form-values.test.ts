@@ -8,6 +8,8 @@ import {
   type MonitorFormValues,
   retryNote,
   toBody,
+  toCopy,
+  toTestBody,
   toValues,
 } from './form-values.ts';
 
@@ -103,6 +105,25 @@ describe('the form of a monitor', () => {
     expect(bodyOf({ method: 'GET', body: 'typed before' })).toMatchObject({ body: MONITOR.body });
     expect(bodyOf({ method: 'GET', body: 'typed before' }, null)).toMatchObject({ body: null });
     expect(bodyOf({ method: 'PUT', body: 'typed' })).toMatchObject({ body: 'typed' });
+  });
+});
+
+test('a copy has the settings of the monitor, without what identifies it', () => {
+  const copy = toCopy({ ...MONITOR, name: 'n'.repeat(255) });
+  expect(copy.name).toHaveLength(255);
+  expect(toBody(toCopy(MONITOR), null)).toEqual({
+    ...FIELDS,
+    name: 'Copy of Shop',
+    externalId: null,
+    source: null,
+  });
+});
+
+test('a test needs only the settings of the check', () => {
+  const values = { ...toValues(null), url: 'https://a.example', externalId: 'taken' };
+  expect(createMonitorSchema.parse(toTestBody(values, null))).toMatchObject({
+    url: 'https://a.example',
+    externalId: null,
   });
 });
 

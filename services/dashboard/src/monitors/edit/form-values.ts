@@ -1,5 +1,6 @@
 import type { FieldError } from '@tocsin/contracts/errors';
 import { labelTexts } from '@tocsin/contracts/labels/labels';
+import { LIMITS } from '@tocsin/contracts/limits';
 import {
   ASSERTIONS,
   type Assertions,
@@ -13,6 +14,7 @@ import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
 import { METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import { type ApiForm, bodyErrors } from '../../components/form.ts';
 import { findLabelError, toLabels } from '../../labels/label-text.ts';
+import type { ChannelChoices } from './channel-choices.ts';
 
 /** The value of a number field: text while it is empty or not a number. */
 type NumberValue = number | string;
@@ -32,7 +34,12 @@ type FieldValue<Value> = number extends Value ? NumberValue : NonNullable<Value>
 /** The values of the form's fields. An unset field is an empty string. Labels are `key=value`. */
 export type MonitorFormValues = {
   [Key in Exclude<Field, 'headers' | 'assertions' | 'labels'>]: FieldValue<MonitorInput[Key]>;
-} & { headers: HeaderRow[]; assertions: Record<keyof Assertions, NumberValue>; labels: string[] };
+} & {
+  headers: HeaderRow[];
+  assertions: Record<keyof Assertions, NumberValue>;
+  labels: string[];
+  channels: ChannelChoices;
+};
 
 export type MonitorForm = ApiForm<MonitorFormValues>;
 
@@ -46,12 +53,13 @@ export function toValues(monitor: Monitor | null): MonitorFormValues {
   const input: MonitorInput = monitor ?? { name: '', url: '', ...MONITOR_DEFAULTS };
   const values = Object.fromEntries(FIELDS.map((field) => [field, input[field] ?? '']));
   return {
-    ...(values as Omit<MonitorFormValues, 'headers' | 'assertions' | 'labels'>),
+    ...(values as Omit<MonitorFormValues, 'headers' | 'assertions' | 'labels' | 'channels'>),
     headers: Object.entries(input.headers ?? {}).map(([name, value]) => ({ key: name, name, value })),
     assertions: Object.fromEntries(
       ASSERTIONS.map((key) => [key, input.assertions?.[key] ?? '']),
     ) as MonitorFormValues['assertions'],
     labels: labelTexts(input.labels),
+    channels: {},
   };
 }
 
@@ -66,6 +74,17 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
     // The form hides the body if the method sends none. The stored body stays.
     body: METHODS_WITH_BODY.has(values.method) ? values.body || null : (stored?.body ?? null),
   };
+}
+
+/** The request body of a test, for which only the settings of the check matter. */
+export function toTestBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> | null): MonitorBody {
+  return { ...toBody(values, stored), name: 'Test', externalId: null, source: null };
+}
+
+/** The values of a new monitor like another one, without what identifies that one. */
+export function toCopy(monitor: Monitor): MonitorFormValues {
+  const name = `Copy of ${monitor.name}`.slice(0, LIMITS.nameCharacters);
+  return { ...toValues(monitor), name, externalId: '', source: '' };
 }
 
 /** An empty field is cleared if the API allows null. */

@@ -4,27 +4,39 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
-import { api } from '../../api/request.ts';
+import { api, describeError } from '../../api/request.ts';
+import { channelsQuery } from '../../channels/queries.ts';
 import { changedFields, useApiForm } from '../../components/form.ts';
 import { Panel } from '../../components/page.tsx';
 import { Quiet } from '../../components/text.tsx';
 import { SaveForm } from '../../components/save-form.tsx';
+import { toLabels } from '../../labels/label-text.ts';
 import { monitorQuery, putInList } from '../queries.ts';
 import { pathsOf, SECTIONS } from '../fields/fields.tsx';
+import { channelChange, type ChannelChoices, chosenChannels } from './channel-choices.ts';
+import { ChannelPicker } from './channel-picker.tsx';
 import { FieldControl } from './controls.tsx';
 import classes from './controls.module.css';
-import { findErrors, type MonitorFormValues, toBody, toFormField, toValues } from './form-values.ts';
+import { findErrors, type MonitorFormValues, toBody, toCopy, toFormField, toValues } from './form-values.ts';
+import { MonitorTest } from './monitor-test.tsx';
 
-/** @param monitor as it was when the form opened, or null for a new monitor */
-export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): ReactNode {
+interface MonitorFormProps {
+  /** As it was when the form opened, or null for a new monitor. */
+  readonly monitor: Monitor | null;
+  /** The monitor that a new one is a copy of. */
+  readonly original?: Monitor | undefined;
+}
+
+export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const [initialValues] = useState(() => toValues(monitor));
+  const [initialValues] = useState(() => (original ? toCopy(original) : toValues(monitor)));
   const form = useApiForm({
     initialValues,
     validate: (values) => findErrors(values, monitor),
     toField: toFormField,
   });
+  const listedId = monitor?.id ?? original?.id ?? null;
   const openMonitor = (monitorId: string, ignoreBlocker: boolean): Promise<void> =>
     navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker });
   const save = async (values: MonitorFormValues): Promise<void> => {
@@ -36,7 +48,22 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
     );
     void queryClient.invalidateQueries({ queryKey: ['regions'] });
     notifications.show({ message: `${saved.name} was ${monitor === null ? 'created' : 'updated'}` });
+    await saveChannels(saved, values.channels);
     await openMonitor(saved.id, true);
+  };
+  /** The monitor is saved by now, so an error must not leave the form open: it would create a second one. */
+  const saveChannels = async ({ id, name }: Monitor, choices: ChannelChoices): Promise<void> => {
+    try {
+      const channels = await queryClient.ensureQueryData(channelsQuery);
+      const before = monitor === null ? [] : chosenChannels(channels, id, {});
+      const change = channelChange(before, chosenChannels(channels, listedId, choices));
+      if (change === null) return;
+      await api('PATCH /api/dashboard/monitors/:id/channels', { id, body: change });
+      void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+    } catch (error) {
+      const message = `The channels of ${name} were not changed. ${describeError(error)}`;
+      notifications.show({ color: 'red', message, autoClose: false });
+    }
   };
   return (
     <SaveForm
@@ -63,6 +90,13 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
           </SimpleGrid>
         </Panel>
       ))}
+      <ChannelPicker
+        labels={toLabels(form.values.labels)}
+        monitorId={listedId}
+        choices={form.values.channels}
+        onChange={(channels) => form.setFieldValue('channels', channels)}
+      />
+      <MonitorTest form={form} stored={monitor} />
     </SaveForm>
   );
 }

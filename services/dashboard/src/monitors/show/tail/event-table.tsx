@@ -151,8 +151,12 @@ function EventDetail({ event }: { readonly event: Event }): ReactNode {
   );
 }
 
+interface EventErrorProps {
+  readonly event: Pick<Event, 'errorReason' | 'errorDetail' | 'inconclusive' | 'region'>;
+}
+
 /** Why a check failed, and whether that counts. Renders nothing if it passed. */
-export function EventError({ event }: { readonly event: Event }): ReactNode {
+export function EventError({ event }: EventErrorProps): ReactNode {
   const { errorReason, errorDetail, inconclusive, region } = event;
   if (errorReason === null) return null;
   return (

@@ -2,7 +2,7 @@ import { Button, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { Event } from '@tocsin/contracts/monitors/events';
+import type { Event, EventResponse } from '@tocsin/contracts/monitors/events';
 import { type ReactNode, useId } from 'react';
 import { api, isStatus } from '../../../api/request.ts';
 import { ErrorNotice } from '../../../components/load-states.tsx';
@@ -58,7 +58,12 @@ function Content({ event: { monitorId: id, timestamp } }: KeptResponseProps): Re
   if (isStatus(error, 404)) return <Quiet>The response is no longer kept.</Quiet>;
   if (error !== null) return <ErrorNotice error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={120} role="status" aria-label="Loading the response" />;
-  const { statusCode, headers, body } = data;
+  return <ResponseContent response={data} />;
+}
+
+/** What the target sent to a failed check. */
+export function ResponseContent({ response }: { readonly response: EventResponse }): ReactNode {
+  const { statusCode, headers, body } = response;
   return (
     <>
       <div>

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { component } from '../fields.ts';
+import { REGION_PATTERN } from '../limits.ts';
+import { CHECK_STATUSES } from '../vocabulary.ts';
+import { eventResponseSchema, eventSchema } from './events.ts';
+
+const { latency, statusCode, errorReason, errorDetail, timings } = eventSchema.shape;
+
+/** The result of a check whose settings are not saved. */
+export const checkTestSchema = component(
+  'CheckTest',
+  'The result of one check of settings that are not saved. It is not recorded.',
+  {
+    status: z.enum(CHECK_STATUSES).describe('Whether the check passed.'),
+    region: z.string().describe('Code of the region that checked.'),
+    latency,
+    statusCode,
+    errorReason,
+    errorDetail,
+    timings,
+    response: eventResponseSchema
+      .nullable()
+      .describe('What the target sent to a failed check; null without a response, or if it passed.'),
+  },
+);
+export type CheckTest = z.infer<typeof checkTestSchema>;
+
+export const checkTestQuerySchema = z.object({
+  region: z
+    .string({ error: 'must be given only once' })
+    .regex(REGION_PATTERN, { error: 'must be the code of a region' })
+    .optional()
+    .describe('The region that checks. Default: the first one of `regions`, or the default region.'),
+});

@@ -1,0 +1,77 @@
+import { createMonitorSchema, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { type CheckTest, checkTestSchema } from '@tocsin/contracts/monitors/check-test';
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import type { Database, DbContext } from '../database/open.ts';
+import { firstOf } from '../database/sql.ts';
+import { testChecks } from './table.ts';
+
+/** The settings that decide the result of a check. */
+const requestSchema = createMonitorSchema.pick({
+  url: true,
+  method: true,
+  headers: true,
+  body: true,
+  assertions: true,
+  timeout: true,
+});
+
+/** What the checker knows of the result. */
+export type TestResult = Omit<CheckTest, 'region'>;
+const resultSchema = checkTestSchema.omit({ region: true });
+
+/** Requests one check of settings that are not saved. It must start within `startWithinMs`. @returns its id */
+export async function createTestCheck(
+  { db, secrets }: DbContext,
+  accountId: string,
+  settings: MonitorInput,
+  startWithinMs: number,
+): Promise<string> {
+  const { url, method, headers, body, assertions, timeout } = settings;
+  const sealedRequest = secrets.encrypt(
+    JSON.stringify({ url, method, headers, body, assertions, timeout }),
+  );
+  const notAfter = sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`;
+  const values = { accountId, sealedRequest, notAfter };
+  return firstOf(await db.insert(testChecks).values(values).returning({ id: testChecks.id })).id;
+}
+
+/** Takes a test to run it, once and never after its limit. Null if it was taken, is too late, or does not exist. */
+export async function takeTestCheck(
+  { db, secrets }: DbContext,
+  id: string,
+): Promise<{ accountId: string; request: z.output<typeof requestSchema> } | null> {
+  const [taken] = await db
+    .update(testChecks)
+    .set({ startedAt: sql`now()` })
+    .where(and(eq(testChecks.id, id), isNull(testChecks.startedAt), gt(testChecks.notAfter, sql`now()`)))
+    .returning({ accountId: testChecks.accountId, sealedRequest: testChecks.sealedRequest });
+  if (taken === undefined) return null;
+  const request = requestSchema.parse(JSON.parse(secrets.decrypt(taken.sealedRequest)));
+  return { accountId: taken.accountId, request };
+}
+
+/** Records the result of a test. Does nothing if no request waits for it any more. */
+export async function recordTestResult(
+  { db, secrets }: DbContext,
+  id: string,
+  result: TestResult,
+): Promise<void> {
+  const sealedResult = secrets.encrypt(JSON.stringify(result));
+  await db.update(testChecks).set({ sealedResult }).where(eq(testChecks.id, id));
+}
+
+/** The result of a test; null until it is recorded. */
+export async function findTestResult({ db, secrets }: DbContext, id: string): Promise<TestResult | null> {
+  const [row] = await db
+    .select({ sealedResult: testChecks.sealedResult })
+    .from(testChecks)
+    .where(eq(testChecks.id, id));
+  const sealed = row?.sealedResult ?? null;
+  return sealed === null ? null : resultSchema.parse(JSON.parse(secrets.decrypt(sealed)));
+}
+
+/** Deletes a test that no request waits for any more. A checker drops it if it has not started. */
+export async function deleteTestCheck(db: Database, id: string): Promise<void> {
+  await db.delete(testChecks).where(eq(testChecks.id, id));
+}

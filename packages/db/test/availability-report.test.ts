@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  availabilityQuerySchema,
+  type AvailabilityReport,
+  availabilityReportSchema,
+} from '@tocsin/contracts/reports/availability';
+import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { getAvailabilityReport, type ReportOptions } from '@tocsin/db/reports/availability-report';
+import { sql } from 'drizzle-orm';
+import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { begin, end, makeWindow } from './maintenance-harness.ts';
+import {
+  HOUR_MS,
+  insertEvents,
+  monitorWithSpans,
+  randomEvents,
+  seeded,
+  setWatermark,
+} from './rollup-data.ts';
+
+const DAY_MS = 24 * HOUR_MS;
+
+let context: TestContext;
+/** The beginning of a period of ten days that has passed. */
+let start: number;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  start = Math.floor(Date.now() / DAY_MS) * DAY_MS - 30 * DAY_MS;
+  await context.db.execute(sql`truncate monitors, incidents, status_changes, events, check_rollups cascade`);
+  await context.db.execute(sql`delete from check_rollup_state`);
+});
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+interface Options extends ReportOptions {
+  readonly from?: number;
+  readonly to?: number;
+  readonly groupBy?: string;
+  readonly selector?: string;
+  readonly maintenance?: string;
+}
+
+async function report({
+  from = start,
+  to = from + 10 * DAY_MS,
+  ...rest
+}: Options = {}): Promise<AvailabilityReport> {
+  const query = availabilityQuerySchema.parse({ from: iso(from), to: iso(to), ...rest });
+  return availabilityReportSchema.parse(
+    await getAvailabilityReport(context.db, context.accountId, query, rest),
+  );
+}
+
+/** A monitor that is older than the period. */
+async function oldMonitor(fields: Record<string, unknown> = {}): Promise<string> {
+  const { id } = await makeMonitor(context, fields);
+  await context.db.execute(
+    sql`update monitors set created_at = ${iso(start - 90 * DAY_MS)} where id = ${id}`,
+  );
+  return id;
+}
+
+/** An incident, in days of the period. @param to null: open */
+async function addIncident(monitorId: string, from: number, to: number | null): Promise<void> {
+  await context.db.execute(sql`
+    insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, region)
+    values (${randomUUID()}, ${context.accountId}, ${monitorId}, ${iso(start + from * DAY_MS)},
+      ${to === null ? null : iso(start + to * DAY_MS)}, 'default')`);
+}
+
+/** Maintenance of a monitor, in days of the period. */
+async function addMaintenance(monitorId: string, ...days: number[]): Promise<void> {
+  for (const [index, day] of days.entries()) {
+    const [from, to] = index % 2 === 0 ? ['UP', 'MAINTENANCE'] : ['MAINTENANCE', 'UP'];
+    await context.db.execute(sql`
+      insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events, channel_ids)
+      values (${randomUUID()}, ${context.accountId}, ${monitorId}, ${from}, ${to}, 'default',
+        ${iso(start + day * DAY_MS)}, '[]', '{}')`);
+  }
+}
+
+describe('the report of a period', () => {
+  test('clips incidents and maintenance to the period', async () => {
+    const id = await oldMonitor({ name: 'Shop' });
+    await addIncident(id, -3, 1);
+    await addIncident(id, 4, 4.5);
+    await addIncident(id, 9.5, 12);
+    await addIncident(id, 13, null);
+    // The middle incident goes on in maintenance, which ends with it.
+    await addMaintenance(id, -9, -8, 4.25, 5, 9.75, 11);
+    const figures = { monitors: 1, coverage: 1, maintenanceSeconds: 86_400, checks: 0, uptime: null };
+    expect((await report()).rows).toEqual([
+      {
+        ...figures,
+        monitorId: id,
+        name: 'Shop',
+        availability: 7.5 / 9,
+        downtimeSeconds: 1.5 * 86_400,
+        incidents: 3,
+        longestIncidentSeconds: 86_400,
+        mttrSeconds: 43_200,
+        failures: 0,
+        gaps: 0,
+      },
+    ]);
+    const included = await report({ maintenance: 'included' });
+    expect(included.rows).toMatchObject([
+      { ...figures, availability: 0.8, downtimeSeconds: 2 * 86_400, incidents: 3 },
+    ]);
+    const { monitorId, name, ...same } = included.rows[0] ?? {};
+    expect([included.total, monitorId, name]).toEqual([same, id, 'Shop']);
+  });
+
+  test.each([
+    ['throughout', [-5, 15], 10],
+    ['still, since the middle', [5], 5],
+    ['still, since before', [-1], 10],
+    ['only afterwards', [11, 12], 0],
+    ['only before', [-5, -1], 0],
+  ])('maintenance %s', async (_name, days, expected) => {
+    const id = await oldMonitor();
+    await addMaintenance(id, ...days);
+    if (days.length === 1)
+      await context.db.execute(sql`update monitors set status = 'MAINTENANCE' where id = ${id}`);
+    const { total } = await report();
+    expect(total.maintenanceSeconds).toBe(expected * 86_400);
+    expect(total.availability).toBe(expected === 10 ? null : 1);
+  });
+
+  test('a monitor created in the middle, one created later and an open incident', async () => {
+    const [half, later] = [await oldMonitor({ name: 'A half' }), await oldMonitor({ name: 'B later' })];
+    for (const [id, day] of [
+      [half, 5],
+      [later, 11],
+    ] as const)
+      await context.db.execute(
+        sql`update monitors set created_at = ${iso(start + day * DAY_MS)} where id = ${id}`,
+      );
+    await addIncident(half, 9, null);
+    const { rows, total } = await report();
+    expect(rows).toMatchObject([
+      { coverage: 0.5, availability: 0.8, incidents: 1 },
+      { coverage: 0, availability: null, incidents: 0, mttrSeconds: null },
+    ]);
+    expect(total).toMatchObject({ monitors: 2, coverage: 0.25, availability: 0.8 });
+  });
+
+  test('contains neither deleted monitors nor those of others', async () => {
+    const id = await oldMonitor({ name: 'Shop' });
+    await addIncident(randomUUID(), 1, 2);
+    const other = await context.db.execute<{ id: string }>(
+      sql`insert into accounts (id, name) values (${randomUUID()}, ${randomUUID()}) returning id`,
+    );
+    const query = availabilityQuerySchema.parse({ from: iso(start), to: iso(start + DAY_MS) });
+    const others = await getAvailabilityReport(context.db, other.rows[0]?.id ?? '', query);
+    expect(others).toMatchObject({ rows: [], total: { monitors: 0, availability: null, coverage: 0 } });
+    expect(await report()).toMatchObject({
+      rows: [{ monitorId: id, availability: 1 }],
+      total: { incidents: 0 },
+    });
+  });
+
+  test('groups by the values of a label, and filters by labels, slice by slice', async () => {
+    const ids = [];
+    for (const labels of [{ app: 'shop' }, { app: 'shop', tier: 'web' }, { app: 'blog' }, {}])
+      ids.push(await oldMonitor({ labels }));
+    for (const [index, id] of ids.entries()) await addIncident(id, 0, index + 1);
+    const { rows, total } = await report({ groupBy: 'app', monitorsAtOnce: 2 });
+    expect(rows).toMatchObject([
+      { name: null, monitorId: null, monitors: 1, downtimeSeconds: 4 * 86_400 },
+      { name: 'blog', monitors: 1, downtimeSeconds: 3 * 86_400 },
+      {
+        name: 'shop',
+        monitors: 2,
+        downtimeSeconds: 3 * 86_400,
+        longestIncidentSeconds: 2 * 86_400,
+        availability: 0.85,
+      },
+    ]);
+    expect(total).toMatchObject({
+      monitors: 4,
+      downtimeSeconds: 10 * 86_400,
+      incidents: 4,
+      availability: 0.75,
+    });
+    expect(await report({ groupBy: 'app', selector: 'app,!tier' })).toMatchObject({
+      rows: [{ name: 'blog' }, { name: 'shop', monitors: 1 }],
+      total: { monitors: 2 },
+    });
+  });
+
+  test('ends now, and counts what the services recorded until then', async () => {
+    const { id } = await makeMonitor(context);
+    for (const check of [checkOf(id), failureOf(id)]) await recordChecks(context.db, [check]);
+    const windowId = await makeWindow(context, [id]);
+    await begin(context, windowId);
+    await end(context, windowId);
+    await recordChecks(context.db, [checkOf(id)]);
+    const to = Date.now() + DAY_MS;
+    const excluded = await report({ to });
+    const included = await report({ to, maintenance: 'included' });
+    const { rows } = await context.db.execute<Record<string, number>>(sql`
+      select extract(epoch from resolved_at - opened_at)::float8 as down,
+        (select extract(epoch from max(timestamp) filter (where from_status = 'MAINTENANCE')
+          - max(timestamp) filter (where to_status = 'MAINTENANCE'))::float8 from status_changes) as covered
+      from incidents`);
+    const { down = 0, covered = 0 } = rows[0] ?? {};
+    expect(covered).toBeGreaterThan(0);
+    expect(Date.parse(included.to)).toBeLessThan(to);
+    expect(included.total).toMatchObject({
+      incidents: 1,
+      downtimeSeconds: down,
+      maintenanceSeconds: covered,
+    });
+    expect(excluded.total).toMatchObject({ incidents: 1, maintenanceSeconds: covered });
+    expect(excluded.total.downtimeSeconds).toBeCloseTo(down - covered, 6);
+    expect(included.total).toMatchObject({ checks: 3, failures: 1, uptime: 2 / 3 });
+  });
+
+  test('counts the checks of the hours that begin in it, wherever the rollups end', async () => {
+    const from = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 6 * HOUR_MS;
+    const spans = await monitorWithSpans(context, [
+      { region: 'a', interval: 60, from: from - HOUR_MS, to: from + 3 * HOUR_MS },
+      { region: 'b', interval: 300, from, to: from + 3 * HOUR_MS },
+    ]);
+    await insertEvents(context, randomEvents(spans, from - HOUR_MS, from + 4 * HOUR_MS, seeded(1)));
+    const periods = [
+      { from, to: from + 4 * HOUR_MS },
+      { from: from + 1, to: from + 2 * HOUR_MS },
+      { from, to: from + 1 },
+      { from: from + HOUR_MS + 1, to: from + 2 * HOUR_MS },
+    ];
+    const read = () =>
+      Promise.all(
+        periods.map(async (period) => {
+          const { checks, failures, gaps } = (await report(period)).total;
+          return { checks, failures, gaps };
+        }),
+      );
+    const live = await read();
+    const events = (hours: number[]) =>
+      context.db.execute<{ checks: number }>(sql`
+      select count(*)::float8 as checks from events
+      where url is null and not inconclusive and timestamp >= ${iso(from + (hours[0] ?? 0) * HOUR_MS)}
+        and timestamp < ${iso(from + (hours[1] ?? 0) * HOUR_MS)}`);
+    for (const [index, hours] of [
+      [0, 4],
+      [1, 2],
+      [0, 1],
+      [2, 2],
+    ].entries())
+      expect(live[index]?.checks).toBe((await events(hours)).rows[0]?.checks);
+    expect(live[0]?.gaps).toBeGreaterThan(0);
+    await setWatermark(context, from - HOUR_MS);
+    for (let rolled = 0; rolled < 4; rolled += 1) {
+      expect(await rollUpNextHour(context.db)).not.toBeNull();
+      expect(await read()).toEqual(live);
+    }
+  });
+});
+
+test.each<[string, () => Options, string, string]>([
+  ['begins in the future', () => ({ from: Date.now() + HOUR_MS }), 'from', 'must be in the past'],
+  [
+    'begins more than 13 months ago',
+    () => ({ from: Date.now() - 400 * DAY_MS }),
+    'from',
+    'must be at most 13 months ago: older data has been deleted',
+  ],
+  [
+    'has too many monitors for its length',
+    () => ({ maxMonitorDays: 9 }),
+    'from',
+    'is too early: with 1 monitors selected, a report may cover at most 9 days, not 10. Choose a shorter period or fewer monitors',
+  ],
+])('a report that %s is refused', async (_name, options, path, message) => {
+  await oldMonitor();
+  await expect(report(options())).rejects.toMatchObject({
+    code: 'validation_failed',
+    errors: [{ path, message }],
+  });
+});
+
+test('a report that is no longer wanted ends', async () => {
+  await oldMonitor();
+  const query = availabilityQuerySchema.parse({ from: iso(start), to: iso(start + DAY_MS) });
+  expect(
+    await getAvailabilityReport(context.db, context.accountId, query, { isWanted: () => false }),
+  ).toBeNull();
+});

@@ -1,0 +1,48 @@
+import type { TestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
+import { SpanKind, withSpan } from '@tocsin/runtime/tracing';
+import { ProbeThrottledError } from '../probe/body-budget.ts';
+import { ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
+import type { CheckContext } from './run-check.ts';
+
+/** The tests of settings that are not saved, in Postgres. */
+export interface TestChecks {
+  readonly take: (id: string) => ReturnType<typeof takeTestCheck>;
+  readonly record: (id: string, result: TestResult) => Promise<void>;
+}
+
+/** Runs a test of settings that are not saved, once. The api waits for its result. It is no event, and changes no status. */
+export async function runTestCheck(
+  { prober, metrics }: Pick<CheckContext, 'prober' | 'metrics'>,
+  testChecks: TestChecks,
+  region: string,
+  id: string,
+): Promise<void> {
+  const check = await testChecks.take(id);
+  if (check === null) return;
+  const { accountId: account, request } = check;
+  const { timeout, ...target } = request;
+  const attributes = { 'tocsin.region': region, 'tocsin.check.source': 'test' };
+  await withSpan('test check', { kind: SpanKind.CONSUMER, attributes }, async () => {
+    const timeoutMs = timeout * 1_000;
+    try {
+      const result = await prober.probe({ ...target, timeoutMs, owner: { account, resource: id } });
+      await testChecks.record(id, toTestResult(result));
+    } catch (error) {
+      if (error instanceof ProbeThrottledError) metrics.skipped.inc({ region, reason: 'throttled' });
+      else if (!(error instanceof ProbeAbortedError)) throw error;
+    }
+  });
+}
+
+function toTestResult(result: ProbeResult): TestResult {
+  const { status, latencyMs, statusCode, errorReason, errorDetail, timings, response } = result;
+  return {
+    status,
+    latency: latencyMs,
+    statusCode,
+    errorReason,
+    errorDetail,
+    timings,
+    response: statusCode === null || response === null ? null : { statusCode, ...response() },
+  };
+}

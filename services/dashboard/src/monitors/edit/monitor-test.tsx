@@ -1,0 +1,114 @@
+import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { IconPlayerPlay } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import type { CheckTest } from '@tocsin/contracts/monitors/check-test';
+import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
+import { type ReactNode, useState } from 'react';
+import { api, isAboutFields } from '../../api/request.ts';
+import { IconButton } from '../../components/buttons.tsx';
+import { toFormErrors } from '../../components/form.ts';
+import { formatLatency } from '../../components/format.ts';
+import { ErrorNotice } from '../../components/load-states.tsx';
+import { Panel } from '../../components/page.tsx';
+import { Quiet, StatusBadge } from '../../components/text.tsx';
+import { PhaseList } from '../show/phases.tsx';
+import { EventError } from '../show/tail/event-table.tsx';
+import { ResponseContent } from '../show/tail/kept-response.tsx';
+import tailClasses from '../show/tail/tail.module.css';
+import { findErrors, type MonitorForm, toTestBody } from './form-values.ts';
+
+interface MonitorTestProps {
+  readonly form: MonitorForm;
+  /** The monitor that is edited, or null. */
+  readonly stored: Monitor | null;
+}
+
+/** Checks once with the settings of the form, without saving them, and shows the result. */
+export function MonitorTest({ form, stored }: MonitorTestProps): ReactNode {
+  const { regions } = form.values;
+  const [chosen, setChosen] = useState<string | null>(null);
+  const region = regions.find((one) => one === chosen) ?? regions[0];
+  const settings = JSON.stringify(toTestBody(form.values, stored));
+  const { mutate, data, error, isPending } = useMutation({
+    mutationFn: async () => {
+      const body = createMonitorSchema.parse(JSON.parse(settings));
+      const { test } = await api('POST /api/dashboard/monitors/test', { body, query: { region } });
+      return { test, settings };
+    },
+    onError: form.applyErrors,
+    // The settings may contain secrets.
+    gcTime: 0,
+  });
+  const run = (): void => {
+    const errors = findErrors({ ...form.values, name: 'Test', externalId: '', source: '' }, stored);
+    if (errors.length === 0) return mutate();
+    form.setErrors(toFormErrors(errors));
+    // After the errors have rendered.
+    setTimeout(() => document.querySelector<HTMLElement>('main [aria-invalid="true"]')?.focus());
+  };
+  return (
+    <Panel
+      title="Test"
+      actions={
+        <Group gap="xs">
+          {regions.length > 1 && (
+            <NativeSelect
+              size="xs"
+              aria-label="Region of the test"
+              data={regions}
+              value={region}
+              onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+            />
+          )}
+          <IconButton size="xs" icon={IconPlayerPlay} loading={isPending} onClick={run}>
+            Run a check
+          </IconButton>
+        </Group>
+      }
+    >
+      <div aria-live="polite">
+        {isPending ? (
+          <Quiet>Waiting for the result…</Quiet>
+        ) : error !== null && !isAboutFields(error) ? (
+          <ErrorNotice error={error} />
+        ) : data === undefined ? (
+          <Quiet>Checks once with these settings. Nothing is saved or recorded, and no alert is sent.</Quiet>
+        ) : (
+          <TestResult test={data.test} isOutdated={data.settings !== settings} />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+interface TestResultProps {
+  readonly test: CheckTest;
+  /** Whether the settings have changed since. */
+  readonly isOutdated: boolean;
+}
+
+function TestResult({ test, isOutdated }: TestResultProps): ReactNode {
+  const { status, statusCode, latency, region, timings, response } = test;
+  return (
+    <Stack gap={8}>
+      <Group gap="md">
+        <StatusBadge status={status} />
+        {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
+        {latency > 0 && (
+          <Text size="sm" className="tabular">
+            {formatLatency(latency)}
+          </Text>
+        )}
+        <Text size="sm">from {region}</Text>
+      </Group>
+      {isOutdated && <Quiet>The settings have changed since this check. Run it again.</Quiet>}
+      <EventError event={{ ...test, inconclusive: false }} />
+      <PhaseList timings={timings} />
+      {response !== null && (
+        <div className={tailClasses['response']}>
+          <ResponseContent response={response} />
+        </div>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,24 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { api } from '../api/request.ts';
+import { readSelector } from '../labels/selector-text.ts';
+import { type FullSearch, toInstants } from './report-period.ts';
+
+export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', maintenance }: FullSearch) => {
+  const query = {
+    ...toInstants({ from, to }, zone),
+    groupBy: groupBy ?? 'monitor',
+    // An invalid selector filters nothing. The field says what is wrong.
+    selector: readSelector(selector).error === null ? selector : '',
+    maintenance: maintenance ?? 'excluded',
+  } as const;
+  return queryOptions({
+    queryKey: ['reports', 'availability', query],
+    queryFn: async ({ signal }) =>
+      (await api('GET /api/dashboard/reports/availability', { query, signal })).report,
+    placeholderData: keepPreviousData,
+    // A report reads much: it is made again only when it is opened again.
+    staleTime: 60_000,
+    refetchOnWindowFocus: false,
+  });
+};

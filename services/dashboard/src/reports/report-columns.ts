@@ -1,0 +1,124 @@
+import type { AvailabilityReport, AvailabilityRow } from '@tocsin/contracts/reports/availability';
+import { type CsvCell, toCsv } from '../components/csv.ts';
+import { formatNumber, formatSpan } from '../components/format.ts';
+import { formatUptime } from '../monitors/show/figures.ts';
+import type { Days } from './report-period.ts';
+
+type Figure = Exclude<keyof AvailabilityRow, 'monitorId' | 'name'>;
+
+interface Column {
+  readonly title: string;
+  readonly hint: string;
+  /** In the header of a CSV column. */
+  readonly unit?: '%' | 's';
+  /** Whether a low figure is the worse one. */
+  readonly isGoodIfHigh?: boolean;
+}
+
+/** The figures of a row, in the order of their columns. */
+const COLUMNS = {
+  monitors: { title: 'Monitors', hint: 'Monitors of the group' },
+  availability: {
+    title: 'Availability',
+    hint: 'Share of time without an open incident',
+    unit: '%',
+    isGoodIfHigh: true,
+  },
+  downtimeSeconds: { title: 'Downtime', hint: 'How long incidents were open', unit: 's' },
+  incidents: { title: 'Incidents', hint: 'Incidents with downtime in the period' },
+  longestIncidentSeconds: { title: 'Longest', hint: 'Most downtime of one incident', unit: 's' },
+  mttrSeconds: { title: 'MTTR', hint: 'Mean time to recovery: downtime per incident', unit: 's' },
+  uptime: { title: 'Uptime', hint: 'Share of checks that passed', unit: '%', isGoodIfHigh: true },
+  checks: { title: 'Checks', hint: 'Checks that ran' },
+  failures: { title: 'Failed', hint: 'Checks that failed' },
+  gaps: { title: 'Gaps', hint: 'Scheduled checks that did not run' },
+  maintenanceSeconds: { title: 'Maintenance', hint: 'Time in maintenance', unit: 's' },
+  coverage: {
+    title: 'Coverage',
+    hint: 'Share of the period in which the monitor existed',
+    unit: '%',
+    isGoodIfHigh: true,
+  },
+} as const satisfies Record<Figure, Column>;
+
+export type SortKey = 'name' | Figure;
+
+/** The columns of a report after the name. */
+export function columnsOf({
+  groupBy,
+}: Pick<AvailabilityReport, 'groupBy'>): (Column & { readonly key: Figure })[] {
+  return (Object.entries(COLUMNS) as [Figure, Column][])
+    .filter(([key]) => key !== 'monitors' || groupBy !== 'monitor')
+    .map(([key, column]) => Object.assign({ key }, column));
+}
+
+/** The key that an address names; availability for an unknown one. */
+export function sortKeyOf(text: string | undefined): SortKey {
+  return ['name', ...Object.keys(COLUMNS)].includes(text ?? '') ? (text as SortKey) : 'availability';
+}
+
+/** Formats a figure for the table. */
+export function formatFigure(row: Pick<AvailabilityRow, Figure>, key: Figure): string {
+  const value = row[key];
+  if (value === null) return '–';
+  const { unit }: Column = COLUMNS[key];
+  if (unit === '%') return formatUptime(value);
+  return unit === 's' ? formatSpan(value) : formatNumber(value);
+}
+
+const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+
+/** The order of a column in which the worst rows come first, or the best. Names begin with A. */
+export function isAscending(key: SortKey, isBestFirst: boolean): boolean {
+  if (key === 'name') return !isBestFirst;
+  const { isGoodIfHigh = false }: Column = COLUMNS[key];
+  return isGoodIfHigh !== isBestFirst;
+}
+
+function compareNames(one: AvailabilityRow, other: AvailabilityRow): number {
+  return NAMES.compare(one.name ?? '', other.name ?? '');
+}
+
+/** Sorts rows. Those without the figure come last. */
+export function sortRows(
+  rows: readonly AvailabilityRow[],
+  key: SortKey,
+  isBestFirst: boolean,
+): readonly AvailabilityRow[] {
+  const sign = isAscending(key, isBestFirst) ? 1 : -1;
+  if (key === 'name') return rows.toSorted((one, other) => sign * compareNames(one, other));
+  return rows.toSorted((one, other) => {
+    const [a, b] = [one[key], other[key]];
+    if (a === null || b === null) return Number(a === null) - Number(b === null) || compareNames(one, other);
+    return sign * (a - b) || compareNames(one, other);
+  });
+}
+
+/** The rows of a report and its total as a file. Percentages have four decimals, durations whole seconds. */
+export function reportCsv(report: AvailabilityReport, rows: readonly AvailabilityRow[]): string {
+  const columns = columnsOf(report);
+  const isOfMonitors = report.groupBy === 'monitor';
+  const figures = (row: Pick<AvailabilityRow, Figure>): CsvCell[] =>
+    columns.map(({ key, unit }) => {
+      const value = row[key];
+      if (value === null) return null;
+      return unit === '%' ? Math.floor(value * 1e6) / 1e4 : unit === 's' ? Math.round(value) : value;
+    });
+  const header = columns.map(({ title, unit }) => (unit === undefined ? title : `${title} (${unit})`));
+  return toCsv(
+    [nameTitle(report), ...header, ...(isOfMonitors ? ['Monitor ID'] : [])],
+    [
+      ...rows.map((row) => [row.name, ...figures(row), ...(isOfMonitors ? [row.monitorId] : [])]),
+      ['Total', ...figures(report.total), ...(isOfMonitors ? [null] : [])],
+    ],
+  );
+}
+
+/** The title of the first column: the key of the label, or `Monitor`. */
+export function nameTitle({ groupBy }: Pick<AvailabilityReport, 'groupBy'>): string {
+  return groupBy === 'monitor' ? 'Monitor' : groupBy;
+}
+
+export function reportFileName({ from, to }: Days): string {
+  return `tocsin-availability-${from}-to-${to}.csv`;
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { momentsAt, offsetMs, readerZone, toLocal } from '../components/zoned-time.ts';
+import { textParameter } from '../monitors/monitors-search.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Days of a period, such as `2026-03-01`; both belong to it. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+const PRESETS = {
+  'this-month': { label: 'This month', months: 1, back: 0 },
+  'last-month': { label: 'Last month', months: 1, back: 1 },
+  'this-quarter': { label: 'This quarter', months: 3, back: 0 },
+  'last-quarter': { label: 'Last quarter', months: 3, back: 1 },
+} as const;
+export type Preset = keyof typeof PRESETS;
+
+export const PRESET_CHOICES: { readonly value: Preset; readonly label: string }[] = (
+  Object.keys(PRESETS) as Preset[]
+).map((value) => ({ value, label: PRESETS[value].label }));
+
+const day = z.iso.date().optional().catch(undefined);
+
+/** The search parameters of the report. Days and zone are absolute, so that a link shows the same period to everyone. */
+export const reportSearchSchema = z.object({
+  from: day,
+  to: day,
+  /** IANA name. */
+  zone: z
+    .string()
+    .refine((zone) => isZone(zone))
+    .optional()
+    .catch(undefined),
+  groupBy: textParameter,
+  selector: textParameter,
+  maintenance: z.literal('included').optional().catch(undefined),
+  sort: textParameter,
+  order: z.literal('best').optional().catch(undefined),
+});
+export type ReportSearch = z.infer<typeof reportSearchSchema>;
+/** With its period. */
+export type FullSearch = ReportSearch & Days & { readonly zone: string };
+
+function isZone(zone: string): boolean {
+  try {
+    offsetMs(0, zone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Completes the search with the last month in the reader's zone; null if it has a period. */
+export function withPeriod(search: ReportSearch, nowMs: number): FullSearch | null {
+  const { from, to, zone = readerZone() } = search;
+  if (from !== undefined && to !== undefined && search.zone !== undefined) return null;
+  const days = from === undefined || to === undefined ? presetDays('last-month', nowMs, zone) : { from, to };
+  return { ...search, ...days, zone };
+}
+
+/** The days of a calendar month or quarter in a zone. */
+export function presetDays(preset: Preset, nowMs: number, zone: string): Days {
+  const { months, back } = PRESETS[preset];
+  const [year = 0, month = 1] = toLocal(nowMs, zone).split('-').map(Number);
+  const first = Math.floor((month - 1) / months) * months - back * months;
+  const dayOf = (monthIndex: number, date: number): string =>
+    new Date(Date.UTC(year, monthIndex, date)).toISOString().slice(0, 10);
+  return { from: dayOf(first, 1), to: dayOf(first + months, 0) };
+}
+
+/** The preset that has these days now; null for others. */
+export function presetOf({ from, to }: Days, nowMs: number, zone: string): Preset | null {
+  const found = PRESET_CHOICES.find(({ value }) => {
+    const days = presetDays(value, nowMs, zone);
+    return days.from === from && days.to === to;
+  });
+  return found?.value ?? null;
+}
+
+/** The instants of a period as ISO 8601: from the first moment of its first day to the first moment after its last day. */
+export function toInstants({ from, to }: Days, zone: string): Days {
+  const after = new Date(Date.parse(to) + DAY_MS).toISOString().slice(0, 10);
+  return { from: startOfDay(from, zone), to: startOfDay(after, zone) };
+}
+
+/** Where the clocks skip midnight, the day begins with the first moment after it. */
+function startOfDay(date: string, zone: string): string {
+  const midnight = Date.parse(`${date}T00:00Z`);
+  const [moment] = momentsAt(`${date}T00:00`, zone) ?? [];
+  return new Date(moment ?? midnight - offsetMs(midnight - DAY_MS, zone)).toISOString();
+}
+
+/** Formats as `1 – 31 October 2026`, in the reader's locale. */
+export function formatDays({ from, to }: Days, locale?: string): string {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+  return format.formatRange(Date.parse(from), Date.parse(to));
+}
