@@ -39,6 +39,13 @@ afterAll(() => dashboard.close());
 
 const timeline = (page: Page): Locator => page.getByRole('region', { name: 'Timeline' });
 
+async function takeOver(page: Page, from: string): Promise<void> {
+  await page.getByRole('button', { name: 'Take over' }).click();
+  const dialog = page.getByRole('dialog', { name: `Take over from ${from}?` });
+  await dialog.getByRole('button', { name: 'Take over' }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
 test('an incident is acknowledged in one browser and seen in another, with notes that cannot do harm', async () => {
   await ada.goto('/incidents');
   await ada.getByRole('link', { name: 'Shop' }).click();
@@ -58,7 +65,7 @@ test('an incident is acknowledged in one browser and seen in another, with notes
   await bob.getByText('Acknowledged by Ada Byron, just now').waitFor();
   await bob.waitForFunction(() => document.title.includes('acknowledged by Ada Byron'));
   await timeline(bob).getByText('Acknowledged by Ada Byron').waitFor();
-  await bob.getByRole('button', { name: 'Take over' }).click();
+  await takeOver(bob, 'Ada Byron');
   await ada.getByText('Acknowledged by Bob, just now').waitFor();
 
   const note = ada.getByRole('textbox', { name: 'New note' });
@@ -92,7 +99,7 @@ test('an incident is acknowledged in one browser and seen in another, with notes
   // The lists show who works on it, and change without a reload.
   await bob.goto('/incidents');
   await bob.getByText('Acknowledged by Bob').waitFor();
-  await ada.getByRole('button', { name: 'Take over' }).click();
+  await takeOver(ada, 'Bob');
   await bob.getByText('Acknowledged by Ada Byron').waitFor();
 });
 

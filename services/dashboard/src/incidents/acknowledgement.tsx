@@ -1,10 +1,11 @@
-import { Button, Group } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconUserCheck, IconUserMinus } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ReactNode } from 'react';
 import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
+import { ConfirmButton } from '../components/dialogs.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { useMe } from '../session/session.ts';
 import classes from './incidents.module.css';
@@ -27,55 +28,45 @@ export function Acknowledged({ incident: { acknowledgedAt, acknowledgedBy } }: I
 
 const ENDPOINT = '/api/dashboard/incidents/:id/acknowledgement';
 
-/** The button of an open incident: acknowledge it, take it over, or give it up. */
+/** The button of an open incident: acknowledge it, take it over from another user, or give it up. */
 export function AcknowledgeButton({ incident: { id, acknowledgedBy } }: IncidentProps): ReactNode {
   const { user } = useMe();
   const queryClient = useQueryClient();
-  const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['incidents'] });
-  const { mutate, isPending } = useMutation({
-    mutationFn: async (action: 'acknowledge' | 'take over' | 'give up') => {
-      const removed = action !== 'acknowledge' && (await api(`DELETE ${ENDPOINT}`, { id }));
-      const { incident } =
-        removed && action === 'give up' ? removed : await api(`PUT ${ENDPOINT}`, { id, body: {} });
-      queryClient.setQueryData(incidentQuery(id).queryKey, incident);
+  const change = useMutation({
+    mutationFn: async (steps: readonly ('PUT' | 'DELETE')[]) => {
+      for (const method of steps) {
+        const { incident } = await (method === 'PUT'
+          ? api(`PUT ${ENDPOINT}`, { id, body: {} })
+          : api(`DELETE ${ENDPOINT}`, { id }));
+        if (method === steps.at(-1)) queryClient.setQueryData(incidentQuery(id).queryKey, incident);
+      }
     },
     onError: showError,
     // Also after an error: it says that the page is out of date.
-    onSettled: refresh,
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['incidents'] }),
   });
-  if (acknowledgedBy === null)
+  if (acknowledgedBy !== null && acknowledgedBy.id !== user.id)
     return (
-      <Button
-        leftSection={<IconUserCheck size={16} aria-hidden />}
-        loading={isPending}
-        onClick={() => mutate('acknowledge')}
+      <ConfirmButton
+        button={{ icon: IconUserCheck, children: 'Take over' }}
+        title={`Take over from ${acknowledgedBy.name}?`}
+        action="Take over"
+        color="cyan"
+        onConfirm={() => change.mutate(['DELETE', 'PUT'])}
       >
-        Acknowledge
-      </Button>
+        {acknowledgedBy.name} works on this incident.
+      </ConfirmButton>
     );
-  const isMine = acknowledgedBy.id === user.id;
+  const isMine = acknowledgedBy !== null;
+  const Icon = isMine ? IconUserMinus : IconUserCheck;
   return (
-    <Group gap="xs">
-      {!isMine && (
-        <Button
-          variant="default"
-          leftSection={<IconUserCheck size={16} aria-hidden />}
-          loading={isPending}
-          onClick={() => mutate('take over')}
-        >
-          Take over
-        </Button>
-      )}
-      {isMine && (
-        <Button
-          variant="default"
-          leftSection={<IconUserMinus size={16} aria-hidden />}
-          loading={isPending}
-          onClick={() => mutate('give up')}
-        >
-          Remove acknowledgement
-        </Button>
-      )}
-    </Group>
+    <Button
+      variant={isMine ? 'default' : 'filled'}
+      leftSection={<Icon size={16} aria-hidden />}
+      loading={change.isPending}
+      onClick={() => change.mutate([isMine ? 'DELETE' : 'PUT'])}
+    >
+      {isMine ? 'Remove acknowledgement' : 'Acknowledge'}
+    </Button>
   );
 }

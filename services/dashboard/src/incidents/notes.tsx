@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { Group, Input, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { type IncidentNote, writeNoteSchema } from '@tocsin/contracts/incidents/timeline';
@@ -22,20 +22,23 @@ interface NoteFormProps {
   readonly action: string;
   readonly save: (text: string) => Promise<unknown>;
   readonly onCancel?: () => void;
-  readonly autoFocus?: boolean;
+  /** Whether people go on typing at once. */
+  readonly isFocused?: boolean;
 }
 
-function NoteForm({ text, label, action, save, onCancel, autoFocus = false }: NoteFormProps): ReactNode {
+/** Ctrl+Enter and ⌘+Enter. */
+function submitOnKeys(event: KeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
+}
+
+function NoteForm({ text, label, action, save, onCancel, isFocused = false }: NoteFormProps): ReactNode {
   const [view, setView] = useState('write');
   const form = useApiForm({
     initialValues: { text },
     validate: (values) => bodyErrors(writeNoteSchema, values),
   });
-  const submitOnKeys = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.currentTarget.form?.requestSubmit();
-  };
   const written = form.getValues().text;
   return (
     <SaveForm
@@ -63,6 +66,7 @@ function NoteForm({ text, label, action, save, onCancel, autoFocus = false }: No
         {view === 'preview' ? (
           <div className={classes['preview']}>
             {written.trim() === '' ? <Quiet>Nothing to preview.</Quiet> : <Note text={written} />}
+            <Input.Error>{form.errors['text']}</Input.Error>
           </div>
         ) : (
           <Textarea
@@ -72,7 +76,7 @@ function NoteForm({ text, label, action, save, onCancel, autoFocus = false }: No
             minRows={3}
             maxRows={16}
             // oxlint-disable-next-line jsx-a11y/no-autofocus -- after "Edit" and after a saved note, people go on typing
-            autoFocus={autoFocus}
+            autoFocus={isFocused}
             onKeyDown={submitOnKeys}
             {...form.getInputProps('text')}
           />
@@ -111,7 +115,7 @@ export function NoteComposer({ incidentId }: OfIncidentProps): ReactNode {
     await reload();
     setCount(count + 1);
   };
-  return <NoteForm key={count} text="" label="New note" action="Add note" save={add} autoFocus={count > 0} />;
+  return <NoteForm key={count} text="" label="New note" action="Add note" save={add} isFocused={count > 0} />;
 }
 
 interface NoteItemProps extends OfIncidentProps {
@@ -144,7 +148,7 @@ export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
         action="Save"
         save={edit}
         onCancel={() => setIsEdited(false)}
-        autoFocus
+        isFocused
       />
     );
   return (
