@@ -124,7 +124,11 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
-  { name: 'incident', route: '/incidents/$incidentId' },
+  {
+    name: 'incident',
+    route: '/incidents/$incidentId',
+    open: async (page) => page.locator('strong', { hasText: 'payment provider' }).waitFor(),
+  },
   {
     name: 'incident-note',
     route: '/incidents/$incidentId',

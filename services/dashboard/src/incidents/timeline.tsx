@@ -149,7 +149,7 @@ function What({ entry, incident }: EntryProps): ReactNode {
         <>
           {describeAction(entry.change.action)}
           <Quiet inline> by {describeActor(entry.change.actor)}</Quiet>
-          {entry.change.changes.length > 0 && <Changes changes={entry.change.changes} />}
+          {entry.change.action !== 'monitor.created' && <Changes changes={entry.change.changes} />}
         </>
       );
     case 'acknowledged':
