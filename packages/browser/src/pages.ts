@@ -103,6 +103,27 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
+  {
+    name: 'new-monitor-tested',
+    route: '/monitors/new',
+    open: async (page) => {
+      const timings = { dns: 3, tcp: 11, tls: 24, firstByte: 61, download: 2 };
+      const test = {
+        status: 'DOWN',
+        region: 'eu-west-1',
+        latency: 101,
+        statusCode: 503,
+        errorReason: 'HTTP_503',
+        errorDetail: 'the status code is 503, not from 200 to 399',
+        timings,
+        response: { statusCode: 503, headers: { 'retry-after': '30' }, body: 'upstream connect error' },
+      };
+      await page.route('**/monitors/test', (route) => route.fulfill({ json: { test } }));
+      await page.getByRole('textbox', { name: 'URL', exact: true }).fill('https://shop.example.com/health');
+      await page.getByRole('button', { name: 'Run a check' }).click();
+      await page.getByText('upstream connect error').scrollIntoViewIfNeeded();
+    },
+  },
   { name: 'new-monitor-copy', route: '/monitors/new', path: '/monitors/new?from=$monitorId' },
   { name: 'monitor', route: '/monitors/$monitorId' },
   {
@@ -154,7 +175,6 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'new-maintenance-clock-changes',
     route: '/maintenance/new',
     open: async (page) => {
-      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
       await page.getByLabel(/^Starts/).fill('2027-03-21T01:30');
       await page.getByRole('combobox', { name: 'Time zone' }).click();
       await page.keyboard.type('london');
@@ -162,6 +182,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('combobox', { name: 'Repeats' }).click();
       await page.getByRole('option', { name: 'Weekly' }).click();
       await page.getByText('Clock changes').waitFor();
+      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
     },
   },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
@@ -186,6 +207,27 @@ export const PAGES: readonly DashboardPage[] = [
     },
   },
   { name: 'channel', route: '/channels/$channelId' },
+  {
+    name: 'channel-held-alerts',
+    route: '/channels/$channelId',
+    open: async (page) => {
+      const held = { count: 12, since: new Date(Date.now() - 48 * 60_000).toISOString() };
+      await page.route('**/held-deliveries', (route) => route.fulfill({ json: { held } }));
+      await page.reload();
+      await page.getByText('12 held alerts', { exact: true }).waitFor();
+    },
+  },
+  {
+    name: 'disable-channel',
+    route: '/channels/$channelId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await page
+        .getByRole('dialog')
+        .getByText(/are held\./)
+        .waitFor();
+    },
+  },
   {
     name: 'delivery',
     route: '/channels/$channelId',

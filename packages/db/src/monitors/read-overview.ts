@@ -1,46 +1,53 @@
+import { type Digest, digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview, Overview } from '@tocsin/contracts/monitors/overview';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, firstOf, query } from '../database/sql.ts';
+import { beforeSnapshot, type MonitorTimestamps, stampRow, toTimestamps } from './timestamps.ts';
 
 const instant = z.number().transform((time) => new Date(time).toISOString());
 
-const monitorRow = z.object({
+/** What a digest covers. */
+const digestedRow = z.object({
   id: z.string(),
+  status: z.enum(MONITOR_STATUSES),
+  statusSince: instant,
+  errorDetail: z.string().nullable(),
+  updatedAt: instant,
+  certificateExpiresAt: instant.nullable(),
+  incidentId: z.string().nullable(),
+  acknowledgedAt: instant.nullable(),
+});
+const digestedColumns = sql`m.id, m.status, ${epochMs(sql`m.status_since`)} as status_since,
+  case when m.status = 'DOWN' then m.error_detail end as error_detail, ${epochMs(sql`m.updated_at`)} as updated_at,
+  (select ${epochMs(sql`min(r.certificate_expires_at)`)} from monitor_regions r where r.monitor_id = m.id) as certificate_expires_at,
+  i.id as incident_id, ${epochMs(sql`i.acknowledged_at`)} as acknowledged_at`;
+
+const monitorRow = digestedRow.extend({
+  position: z.number(),
   name: z.string(),
   url: z.string(),
   source: z.string().nullable(),
   externalId: z.string().nullable(),
   labels: z.record(z.string(), z.string()),
-  status: z.enum(MONITOR_STATUSES),
-  statusSince: instant,
-  errorDetail: z.string().nullable(),
   interval: z.number(),
   regions: z.array(z.string()),
   lastCheckedAt: instant.nullable(),
-  certificateExpiresAt: instant.nullable(),
-  updatedAt: instant,
-  incidentId: z.string().nullable(),
   openedAt: instant.nullable(),
+  acknowledgedBy: z.string().nullable(),
 });
 /** An account without monitors has one row, with nothing but the position. */
-const overviewRow = z.union([
-  monitorRow.extend({ position: z.number() }),
-  z.object({ position: z.number(), id: z.null() }),
-]);
+const overviewRow = z.union([monitorRow, z.object({ position: z.number(), id: z.null() })]);
 
 /** Every monitor of the account, newest first, as lists show it. */
 export async function readOverview(db: Database, accountId: string): Promise<Overview> {
-  // In a statement with parameters, `statement_timestamp` is the time just after its snapshot.
+  // A statement with parameters has its `statement_timestamp` just after its snapshot.
   const rows = await query(db, overviewRow)`
-    select floor(${epochMs(sql`c.now`)}) as position, m.id, m.name, m.url, m.source, m.external_id, m.labels, m.status,
-      ${epochMs(sql`m.status_since`)} as status_since, case when m.status = 'DOWN' then m.error_detail end as error_detail,
+    select ceil(${epochMs(sql`c.now`)}) as position, ${digestedColumns}, m.name, m.url, m.source, m.external_id, m.labels,
       m.interval_seconds as interval, m.regions, ${epochMs(sql`m.last_checked_at`)} as last_checked_at,
-      ${epochMs(sql`m.updated_at`)} as updated_at, i.id as incident_id, ${epochMs(sql`i.opened_at`)} as opened_at,
-      (select ${epochMs(sql`min(r.certificate_expires_at)`)} from monitor_regions r where r.monitor_id = m.id)
-        as certificate_expires_at
+      ${epochMs(sql`i.opened_at`)} as opened_at, i.acknowledged_by_name as acknowledged_by
     from (select statement_timestamp() as now) c
     left join monitors m on m.account_id = ${accountId}
     left join incidents i on i.monitor_id = m.id and i.resolved_at is null
@@ -51,17 +58,35 @@ export async function readOverview(db: Database, accountId: string): Promise<Ove
   };
 }
 
-function toOverview({
-  incidentId,
-  openedAt,
-  ...monitor
-}: Extract<z.output<typeof overviewRow>, { name: string }>): MonitorOverview {
-  const { position: _, ...shown } = monitor;
+type FoundRow = Extract<z.output<typeof overviewRow>, { name: string }>;
+
+function toOverview(row: FoundRow): MonitorOverview {
+  const { position: _, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
   return {
-    ...shown,
-    incident:
-      incidentId === null || openedAt === null
-        ? null
-        : { id: incidentId, openedAt, acknowledgedAt: null, acknowledgedBy: null },
+    ...monitor,
+    incident: id === null || openedAt === null ? null : { id, openedAt, acknowledgedAt, acknowledgedBy },
   };
+}
+
+const digestRow = z.union([
+  digestedRow.extend(stampRow.shape).extend({ id: z.string() }),
+  stampRow.extend({ id: z.null() }),
+]);
+
+/** `listMonitorTimestamps` of all monitors, with a digest of the same snapshot: what all records up to these stamps lead to. */
+export async function digestMonitors(
+  db: Database,
+  accountId: string,
+): Promise<MonitorTimestamps & { readonly digest: Digest }> {
+  const rows = await query(db, digestRow)`
+    select c.now, ${epochMs(sql`m.last_timestamp`)} as stamp, ${digestedColumns}
+    from ${beforeSnapshot} c
+    left join monitors m on m.account_id = ${accountId}
+    left join incidents i on i.monitor_id = m.id and i.resolved_at is null`;
+  const monitors = rows.flatMap((row) => {
+    if (!('status' in row)) return [];
+    const { incidentId: id, acknowledgedAt, ...monitor } = row;
+    return [{ ...monitor, incident: id === null ? null : { id, acknowledgedAt } }];
+  });
+  return { ...toTimestamps(rows), digest: digestOf(monitors) };
 }

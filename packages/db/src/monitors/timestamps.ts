@@ -35,7 +35,14 @@ export interface MonitorTimestamps {
   readonly timestamps: ReadonlyMap<string, number>;
 }
 
-const stampRow = z.object({ now: z.number(), id: z.string().nullable(), stamp: z.number().nullable() });
+export const stampRow = z.object({
+  now: z.number(),
+  id: z.string().nullable(),
+  stamp: z.number().nullable(),
+});
+
+/** The time just before the snapshot of a statement outside a transaction. `statement_timestamp` may be after it. */
+export const beforeSnapshot = sql`(select floor(${epochMs(sql`transaction_timestamp()`)}) as now)`;
 
 /**
  * The last stamp of each of the account's monitors. Monitors without a timestamp are left out.
@@ -47,9 +54,14 @@ export async function listMonitorTimestamps(
   since: number | null,
 ): Promise<MonitorTimestamps> {
   const rows = await query(db, stampRow)`
-    select floor(${epochMs(sql`c.now`)}) as now, m.id, ${epochMs(sql`m.last_timestamp`)} as stamp
-    from (select statement_timestamp() as now) c
+    select c.now, m.id, ${epochMs(sql`m.last_timestamp`)} as stamp
+    from ${beforeSnapshot} c
     left join monitors m on m.account_id = ${accountId} and m.last_timestamp > ${timestamptz(since ?? -Infinity)}`;
+  return toTimestamps(rows);
+}
+
+/** @param rows with a row without an id for an account without monitors */
+export function toTimestamps(rows: readonly z.output<typeof stampRow>[]): MonitorTimestamps {
   const timestamps = new Map<string, number>();
   for (const { id, stamp } of rows) if (id !== null && stamp !== null) timestamps.set(id, stamp);
   return { now: firstOf(rows).now, timestamps };

@@ -38,6 +38,8 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`POST ${D}/monitors`]: important,
   [`PUT ${D}/monitors/:id`]: important,
   [`POST ${D}/monitors/:id/trigger`]: rare,
+  [`POST ${D}/monitors/test`]: { ...rare, errorStatuses: [400] },
+  [`PATCH ${D}/monitors/:id/channels`]: mayFail,
   [`GET ${D}/monitors/:id/stats`]: rare,
   'GET /api/cli/regions': rare,
   [`GET ${D}/regions`]: rare,

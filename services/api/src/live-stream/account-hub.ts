@@ -1,4 +1,5 @@
 import type { Database } from '@tocsin/db/database/open';
+import { digestMonitors } from '@tocsin/db/monitors/read-overview';
 import { listMonitorTimestamps } from '@tocsin/db/monitors/timestamps';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
@@ -6,13 +7,11 @@ import { isOutage } from '../http/errors.ts';
 import type { ClientStream } from './client-stream.ts';
 import { IncidentFollower } from './incident-activity.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { type Message, resetMessage, toMessage, toPage } from './messages.ts';
+import { digestMessage, type Message, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
 
 /** A statement takes at most 15 s, so a query sees every record with a timestamp older than this. */
 const COMMITTED_AFTER_MS = 20_000;
-/** A transaction of several slow statements may take longer, so a query compares all monitors after this many others. */
-const COMPARE_ALL_EVERY = 30;
 
 export interface AccountHubOptions {
   readonly db: Database;
@@ -101,9 +100,15 @@ export class AccountHub {
   /** @returns whether nothing is left */
   async #readPage(): Promise<boolean> {
     const { db, accountId, limits } = this.#options;
-    const compareAll = this.#comparedAgo >= COMPARE_ALL_EVERY;
-    const since = compareAll ? null : this.#position - COMMITTED_AFTER_MS;
-    const { now, timestamps } = await listMonitorTimestamps(db, accountId, since);
+    // A transaction of several slow statements may take longer, so some queries compare all monitors.
+    const compareAll = this.#comparedAgo >= limits.compareAllEvery;
+    const queriedAt = performance.now();
+    const { now, timestamps, digest } = compareAll
+      ? await digestMonitors(db, accountId)
+      : {
+          ...(await listMonitorTimestamps(db, accountId, this.#position - COMMITTED_AFTER_MS)),
+          digest: null,
+        };
     const ranges = [...timestamps]
       .map(([monitorId, upTo]) => ({ monitorId, after: this.#timestamps.get(monitorId) ?? null, upTo }))
       .filter(({ after, upTo }) => after === null || after < upTo);
@@ -116,6 +121,8 @@ export class AccountHub {
         for (const id of this.#timestamps.keys()) if (!timestamps.has(id)) this.#timestamps.delete(id);
       this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
       this.#moveTo(now);
+      if (digest !== null)
+        for (const stream of this.streams) stream.publishDigest(digestMessage(now, digest), queriedAt);
     } else {
       for (const { record } of records) this.#timestamps.set(record.monitorId, Date.parse(record.timestamp));
     }

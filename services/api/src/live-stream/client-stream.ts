@@ -30,6 +30,8 @@ export class ClientStream {
   /** Records of the replay. The hub may be behind it and publish some of them again. */
   #replayed = new Set<string>();
   #replayedAt = 0;
+  /** The clock of this process when the replay had been read. */
+  #begunAt = 0;
 
   constructor(res: Response, unsentBytes: number) {
     this.#res = res;
@@ -50,8 +52,17 @@ export class ClientStream {
     }
   }
 
+  /**
+   * Sends a digest, unless the replay may be ahead of it.
+   * @param queriedAt the clock of this process before its read
+   */
+  publishDigest(text: string, queriedAt: number): void {
+    if (this.#queued === null && queriedAt >= this.#begunAt) this.#write(text);
+  }
+
   /** Sends the headers, the replay as fast as the client reads, then queued pages without replayed records. */
   async begin(replay: Replay): Promise<void> {
+    this.#begunAt = performance.now();
     writeStreamHeaders(this.#res);
     this.#write(replay.opening);
     const { messages } = replay;

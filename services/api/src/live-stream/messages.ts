@@ -1,4 +1,5 @@
 import { parseTimestamp } from '@tocsin/contracts/fields';
+import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import { invalidFields } from '../http/errors.ts';
 import { RETRY_MS } from './stream-limits.ts';
@@ -57,6 +58,11 @@ export function opening(position: number): string {
 export function heartbeat(position: number | null): string {
   const id = position === null ? '' : `id: ${formatPosition(position)}\n`;
   return `event: heartbeat\n${id}data: {}\n\n`;
+}
+
+/** @param position of the read that it belongs to */
+export function digestMessage(position: number, digest: Digest): string {
+  return `event: digest\nid: ${formatPosition(position)}\ndata: ${JSON.stringify(digest)}\n\n`;
 }
 
 /** Tells the client to reload its lists, because it may have missed something. */

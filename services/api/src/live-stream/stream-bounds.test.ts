@@ -93,7 +93,7 @@ function countPolls({ pool }: OpenDatabase): () => number {
   let polls = 0;
   Object.assign(pool, {
     query: (...args: unknown[]) => {
-      if (JSON.stringify(args[0]).includes('statement_timestamp')) polls += 1;
+      if (JSON.stringify(args[0]).includes('transaction_timestamp')) polls += 1;
       return query(...args);
     },
   });

@@ -4,6 +4,8 @@ import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 export const STREAM_LIMITS = {
   /** Interval of the queries. */
   pollMs: 1_000,
+  /** Every so many queries, one compares all monitors and sends their digest. */
+  compareAllEvery: 30,
   /** Interval of the heartbeats and of the checks of the session. */
   heartbeatMs: STREAM_HEARTBEAT_SECONDS * 1_000,
   perUser: 20,

@@ -1,50 +1,37 @@
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { QueryClient } from '@tanstack/react-query';
-import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
-import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { monitorQuery, monitorsQuery } from '../monitors/queries.ts';
-import { monitorWith, overviewWith } from '../monitors/testing/records.ts';
+import { monitorWith } from '../monitors/testing/records.ts';
 import { regionsQuery } from '../regions/regions.ts';
-import { applyToCache, throttleRefresh, updateMonitors } from './apply-to-cache.ts';
+import { applyToCache } from './apply-to-cache.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
-
-const EARLY = '2026-03-01T12:00:00.000Z';
-const LATE = '2026-03-01T12:05:00.000Z';
-const LATER = '2026-03-01T12:10:00.000Z';
-const LATEST = '2026-03-01T12:15:00.000Z';
-const DOWN = { status: 'DOWN', errorDetail: 'connection refused', timestamp: LATER } as const;
-
-function monitorOf(id: string): MonitorOverview {
-  return overviewWith({ id, statusSince: LATE, lastCheckedAt: LATE });
-}
-
-function batchOf(batch: {
-  checks?: Partial<Event>[];
-  statusChanges?: Partial<StatusChange>[];
-  reset?: true;
-}): LiveBatch {
-  const checks = (batch.checks ?? []).map((check) => ({ url: null, ...check }));
-  return { statusChanges: [], reset: false, ...batch, checks } as LiveBatch;
-}
+import { batchOf, LATER, LATEST, monitorOf } from './testing/batches.ts';
 
 let stop = (): void => {};
+beforeEach(() => {
+  // No request gets a response.
+  Object.assign(globalThis, { fetch: () => new Promise(() => {}) });
+});
 afterEach(() => {
   stop();
   jest.useRealTimers();
 });
 
-/** A cached list and a stream that the test controls. */
-function newCache(updatedAt: number): {
+/** A list that was cached then, or is not cached, and a stream that the test controls. */
+function newCache(updatedAt: number | null): {
   queryClient: QueryClient;
   deliver: (batch: LiveBatch) => void;
-  /** Opens the stream without resuming. */
-  open: () => void;
+  /** The stream is live, and does not resume. */
+  begin: () => void;
+  /** The positions at which the stream was opened. */
+  positions: (string | undefined)[];
   isInvalidated: () => boolean | undefined;
 } {
   const queryClient = new QueryClient({ defaultOptions: { queries: { gcTime: Infinity } } });
-  queryClient.setQueryData(monitorsQuery.queryKey, [monitorOf('a')], { updatedAt });
+  if (updatedAt !== null) queryClient.setQueryData(monitorsQuery.queryKey, [monitorOf('a')], { updatedAt });
   const listeners: ((batch: LiveBatch) => void)[] = [];
   const openings: (() => void)[] = [];
+  const positions: (string | undefined)[] = [];
   const stream = {
     state: 'live',
     resumed: false,
@@ -52,47 +39,23 @@ function newCache(updatedAt: number): {
       listeners.push(listener);
       return () => {};
     },
+    open: (position?: string) => positions.push(position),
+    onDigest: () => () => {},
     onState: (listener: () => void) => {
       openings.push(listener);
       return () => {};
     },
     onIncident: () => () => {},
   };
-  stop = applyToCache(stream as unknown as LiveStream, queryClient);
+  stop = applyToCache(stream as unknown as LiveStream, queryClient, () => {});
   return {
     queryClient,
+    positions,
     deliver: (batch) => listeners.forEach((listener) => listener(batch)),
-    open: () => openings.forEach((listener) => listener()),
+    begin: () => openings.forEach((listener) => listener()),
     isInvalidated: () => queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated,
   };
 }
-
-test('updates only the monitors of the batch', () => {
-  const monitors = [monitorOf('a'), monitorOf('b'), monitorOf('c')];
-  const [a, b, c] = updateMonitors(
-    monitors,
-    batchOf({
-      checks: [{ monitorId: 'b', timestamp: LATER }],
-      statusChanges: [{ monitorId: 'c', ...DOWN }],
-    }),
-  );
-  expect(a).toBe(monitors[0]);
-  expect(b).toEqual({ ...monitorOf('b'), lastCheckedAt: LATER });
-  expect(c).toEqual({
-    ...monitorOf('c'),
-    status: 'DOWN',
-    statusSince: LATER,
-    errorDetail: 'connection refused',
-  });
-});
-
-test('a recovery removes the cause of the outage', () => {
-  const [down] = updateMonitors([monitorOf('a')], batchOf({ statusChanges: [{ monitorId: 'a', ...DOWN }] }));
-  expect(down?.errorDetail).toBe('connection refused');
-  const up = { monitorId: 'a', status: 'UP', errorDetail: null, timestamp: LATER } as const;
-  const [recovered] = updateMonitors(down ? [down] : [], batchOf({ statusChanges: [up] }));
-  expect(recovered).toMatchObject({ status: 'UP', errorDetail: null });
-});
 
 test('an inconclusive check leaves the monitor as it is and reloads the regions', () => {
   jest.useFakeTimers();
@@ -106,14 +69,6 @@ test('an inconclusive check leaves the monitor as it is and reloads the regions'
   expect(queryClient.getQueryData(monitorsQuery.queryKey)?.[0]?.lastCheckedAt).toBe(LATER);
   jest.advanceTimersByTime(10_000);
   expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
-});
-
-test('ignores replayed records that are older than the list', () => {
-  const old = batchOf({
-    checks: [{ monitorId: 'a', timestamp: EARLY }],
-    statusChanges: [{ monitorId: 'a', ...DOWN, timestamp: EARLY }],
-  });
-  expect(updateMonitors([monitorOf('a')], old)).toEqual([monitorOf('a')]);
 });
 
 test('an update of the stream keeps the age of the list', () => {
@@ -151,19 +106,6 @@ test('a monitor that enters or leaves maintenance reloads the maintenance window
   expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
 });
 
-test('an unknown monitor reloads the list once', () => {
-  jest.useFakeTimers();
-  const { queryClient, deliver, isInvalidated } = newCache(1_000);
-  const unknown = batchOf({ checks: [{ monitorId: 'new', timestamp: LATER }] });
-  deliver(unknown);
-  jest.advanceTimersByTime(10_000);
-  expect(isInvalidated()).toBe(true);
-  queryClient.setQueryData(monitorsQuery.queryKey, [monitorOf('a')]);
-  deliver(unknown);
-  jest.advanceTimersByTime(10_000);
-  expect(isInvalidated()).toBe(false);
-});
-
 test('an update keeps the list invalidated', () => {
   const { deliver, isInvalidated } = newCache(1_000);
   deliver(batchOf({ reset: true }));
@@ -172,69 +114,20 @@ test('an update keeps the list invalidated', () => {
 });
 
 test('a stream that did not resume reloads the list', () => {
-  const { open, isInvalidated } = newCache(1_000);
-  open();
+  const { begin, isInvalidated } = newCache(1_000);
+  begin();
   expect(isInvalidated()).toBe(true);
 });
 
-test('a list that was read before a change does not undo it', async () => {
-  const { queryClient, deliver } = newCache(1_000);
-  const { queryKey } = monitorsQuery;
-  const loading = queryClient.fetchQuery({
-    queryKey,
-    queryFn: async () => {
-      deliver(batchOf({ statusChanges: [{ monitorId: 'a', status: 'DOWN', timestamp: LATER }] }));
-      return [monitorOf('a')];
-    },
-  });
-  await loading;
-  expect(queryClient.getQueryData(queryKey)?.[0]).toMatchObject({ status: 'DOWN', statusSince: LATER });
-});
-
-test('ignores checks of another URL', () => {
-  const checks = [{ monitorId: 'a', timestamp: LATER, url: 'https://preview.example.com' }];
-  expect(updateMonitors([monitorOf('a')], batchOf({ checks }))).toEqual([monitorOf('a')]);
-});
-
-const KEY = ['incidents'];
-const EVERY_MS = 1_000;
-
-function countRefreshes(): { queryClient: QueryClient; times: () => number } {
-  const queryClient = new QueryClient();
-  const invalidate = jest.spyOn(queryClient, 'invalidateQueries').mockResolvedValue();
-  return { queryClient, times: () => invalidate.mock.calls.length };
-}
-
-test('throttleRefresh refetches once a second, also after the last call', () => {
-  jest.useFakeTimers();
-  const { queryClient, times } = countRefreshes();
-  const { request } = throttleRefresh(queryClient, KEY, EVERY_MS);
-  for (let passed = 0; passed < 5_000; passed += 250) {
-    request();
-    jest.advanceTimersByTime(250);
-  }
-  jest.advanceTimersByTime(EVERY_MS);
-  expect(times()).toBe(5);
-});
-
-test('throttleRefresh waits for a running fetch', () => {
-  jest.useFakeTimers();
-  const { queryClient, times } = countRefreshes();
-  const fetching = jest.spyOn(queryClient, 'isFetching').mockReturnValue(1);
-  throttleRefresh(queryClient, KEY, EVERY_MS).request();
-  jest.advanceTimersByTime(5 * EVERY_MS);
-  expect(times()).toBe(0);
-  fetching.mockReturnValue(0);
-  jest.advanceTimersByTime(EVERY_MS);
-  expect(times()).toBe(1);
-});
-
-test('throttleRefresh does nothing after it is stopped', () => {
-  jest.useFakeTimers();
-  const { queryClient, times } = countRefreshes();
-  const { request, stop: stopRefreshing } = throttleRefresh(queryClient, KEY, EVERY_MS);
-  request();
-  stopRefreshing();
-  jest.advanceTimersByTime(5 * EVERY_MS);
-  expect(times()).toBe(0);
+test.each([
+  ['where the list was read', LATER, () => Response.json({ position: LATER, monitors: [] })],
+  ['now if the list cannot be loaded', undefined, () => new Response('{}', { status: 403 })],
+])('the stream begins %s', async (_, position, respond) => {
+  let isAsked = false;
+  Object.assign(globalThis, { fetch: async () => ((isAsked = true), respond()) });
+  const { positions, queryClient } = newCache(null);
+  expect(positions).toEqual([]);
+  while (positions.length === 0) await new Promise(setImmediate);
+  expect([isAsked, positions]).toEqual([true, [position]]);
+  queryClient.clear();
 });

@@ -1,3 +1,4 @@
+import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { applyToCache } from './apply-to-cache.ts';
@@ -10,8 +11,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
   const queryClient = useQueryClient();
   const [stream] = useState(() => new LiveStream());
   useEffect(() => {
-    const stopApplying = applyToCache(stream, queryClient);
-    stream.open();
+    const stopApplying = applyToCache(stream, queryClient, showCorrected);
     const stopPausing = pauseWhileHidden(stream, document);
     return () => {
       stopPausing();
@@ -20,6 +20,17 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
     };
   }, [stream, queryClient]);
   return <LiveContext value={stream}>{children}</LiveContext>;
+}
+
+/** The page had been wrong without saying so, which its reader should know. */
+function showCorrected(): void {
+  notifications.show({
+    id: 'corrected',
+    color: 'yellow',
+    autoClose: false,
+    title: 'Statuses corrected',
+    message: 'The list of monitors had differed from the server. It has been reloaded.',
+  });
 }
 
 /** @throws outside of a `LiveProvider` */

@@ -1,5 +1,6 @@
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
+import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 
 const PATH = '/api/dashboard/stream';
@@ -20,6 +21,12 @@ export interface LiveBatch {
   readonly reset: boolean;
 }
 
+/** What the server's list of monitors was after all batches before it. */
+export interface LiveDigest extends Digest {
+  /** Of the read that it belongs to. */
+  readonly position: string;
+}
+
 /** Delivers the account's records in batches, as they happen (`GET /api/dashboard/stream`). It resumes after a drop and drops duplicates. */
 export class LiveStream {
   #source: EventSource | null = null;
@@ -34,6 +41,7 @@ export class LiveStream {
   readonly #known = new Set<string>();
   readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
   readonly #incidentListeners = new Set<(incident: Incident) => void>();
+  readonly #digestListeners = new Set<(digest: LiveDigest) => void>();
   readonly #stateListeners = new Set<() => void>();
 
   get state(): LiveStateName {
@@ -50,8 +58,10 @@ export class LiveStream {
     return this.#resumed;
   }
 
-  open(): void {
+  /** Continues where it was, or else begins at `position`; without both, now. */
+  open(position = ''): void {
     this.#disconnect();
+    if (this.#lastEventId === '') this.#lastEventId = position;
     const query = this.#lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(this.#lastEventId)}`;
     const source = new EventSource(`${PATH}${query}`);
     this.#source = source;
@@ -100,6 +110,12 @@ export class LiveStream {
   }
 
   /** @returns a function that unsubscribes */
+  onDigest(listener: (digest: LiveDigest) => void): () => void {
+    this.#digestListeners.add(listener);
+    return () => this.#digestListeners.delete(listener);
+  }
+
+  /** @returns a function that unsubscribes */
   onState(listener: () => void): () => void {
     this.#stateListeners.add(listener);
     return () => this.#stateListeners.delete(listener);
@@ -123,6 +139,12 @@ export class LiveStream {
       this.#hear(message);
       this.#pending.reset = true;
       this.#flushSoon();
+    });
+    source.addEventListener('digest', (message) => {
+      this.#hear(message);
+      this.#deliver();
+      const digest = { ...(JSON.parse(message.data) as Digest), position: message.lastEventId };
+      for (const listener of this.#digestListeners) listener(digest);
     });
     source.addEventListener('heartbeat', (message) => this.#hear(message));
   }
@@ -163,12 +185,16 @@ export class LiveStream {
   }
 
   #flushSoon(): void {
-    this.#flush ??= setTimeout(() => {
-      this.#flush = null;
-      const batch = this.#pending;
-      this.#pending = empty();
-      for (const listener of this.#batchListeners) listener(batch);
-    }, FLUSH_EVERY_MS);
+    this.#flush ??= setTimeout(() => this.#deliver(), FLUSH_EVERY_MS);
+  }
+
+  #deliver(): void {
+    if (this.#flush === null) return;
+    clearTimeout(this.#flush);
+    this.#flush = null;
+    const batch = this.#pending;
+    this.#pending = empty();
+    for (const listener of this.#batchListeners) listener(batch);
   }
 
   #setState(state: LiveStateName): void {

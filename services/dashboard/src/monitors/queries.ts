@@ -14,12 +14,22 @@ import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 const REFRESH_MS = 30_000;
 export const MAX_INCIDENTS = 20;
 
-/** What lists show of every monitor, newest first. */
+const positions = new WeakMap<QueryClient, string>();
+
+/** Where the list of monitors was last read, as a position of the live stream. Undefined before it is loaded. */
+export function monitorsPosition(queryClient: QueryClient): string | undefined {
+  return positions.get(queryClient);
+}
+
+/** What lists show of every monitor, newest first. The live stream keeps it equal to the server's. */
 export const monitorsQuery = queryOptions({
   queryKey: ['monitors'],
-  queryFn: async ({ signal }) => (await api('GET /api/dashboard/overview', { signal })).monitors,
-  // The live stream keeps it up to date.
-  staleTime: 5 * 60_000,
+  queryFn: async ({ client, signal }) => {
+    const { position, monitors } = await api('GET /api/dashboard/overview', { signal });
+    positions.set(client, position);
+    return monitors;
+  },
+  staleTime: Infinity,
 });
 
 /** Puts a monitor that was just created or updated into the cached list. */

@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import { type DigestedMonitor, digestOf, digestSchema } from './digest.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+const LATER = '2026-01-01T00:00:00.001Z';
+const incident = { id: 'i', acknowledgedAt: null };
+
+const monitors = Array.from({ length: 200 }, (_, number): DigestedMonitor => ({
+  id: `m${number}`,
+  status: number % 3 === 0 ? 'DOWN' : 'UP',
+  statusSince: AT,
+  errorDetail: null,
+  updatedAt: AT,
+  certificateExpiresAt: null,
+  incident: number % 3 === 0 ? incident : null,
+}));
+const digest = digestOf(monitors);
+
+/** The digest after a change of one monitor. */
+function after(change: Partial<DigestedMonitor>): ReturnType<typeof digestOf> {
+  return digestOf(monitors.map((one, index) => (index === 99 ? { ...one, ...change } : one)));
+}
+
+test('does not depend on the order', () => {
+  expect(digestOf(monitors.toReversed())).toEqual(digest);
+  expect(digestSchema.parse(digest)).toEqual(digest);
+  expect(digestOf([])).toEqual({ statuses: '0000000000000000', configuration: '0000000000000000' });
+});
+
+test.each<Partial<DigestedMonitor>>([{ status: 'UP' }, { statusSince: LATER }])(
+  'statuses differ after %j',
+  (change) => {
+    const { statuses, configuration } = after(change);
+    expect([statuses === digest.statuses, configuration]).toEqual([false, digest.configuration]);
+  },
+);
+
+test.each<Partial<DigestedMonitor>>([
+  { updatedAt: LATER },
+  { errorDetail: 'connection refused' },
+  { certificateExpiresAt: LATER },
+  { incident: null },
+  { incident: { ...incident, acknowledgedAt: LATER } },
+])('configuration differs after %j', (change) => {
+  const { statuses, configuration } = after(change);
+  expect([statuses, configuration === digest.configuration]).toEqual([digest.statuses, false]);
+});
+
+test('two monitors that swap their statuses change the digest', () => {
+  const swapped = monitors.map((one, index) =>
+    index < 2 ? { ...one, status: index === 0 ? ('UP' as const) : ('DOWN' as const) } : one,
+  );
+  expect(digestOf(swapped).statuses).not.toBe(digest.statuses);
+});
+
+test('a created and a deleted monitor change both', () => {
+  for (const changed of [
+    monitors.slice(1),
+    [...monitors, { ...monitors[0], id: 'new' } as DigestedMonitor],
+  ]) {
+    const { statuses, configuration } = digestOf(changed);
+    expect([statuses === digest.statuses, configuration === digest.configuration]).toEqual([false, false]);
+  }
+});

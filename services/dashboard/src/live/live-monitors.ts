@@ -1,0 +1,127 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { digestOf } from '@tocsin/contracts/live-stream/digest';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
+import { monitorsQuery } from '../monitors/queries.ts';
+import type { LiveBatch, LiveDigest } from './live-stream.ts';
+import type { Reloader } from './reloader.ts';
+
+/** A large account has a large list. */
+const RELOAD_AFTER_MS = 1_500;
+
+export interface LiveMonitorsOptions {
+  /** Where the list was last read; undefined before it is loaded. */
+  readonly position: () => string | undefined;
+  /** Is called when statuses differed from a digest and have been reloaded. */
+  readonly onCorrected: () => void;
+}
+
+/**
+ * Keeps the cached list of monitors equal to the server's: applies records, reloads it for monitors that it does not have, and compares it
+ * with digests.
+ */
+export class LiveMonitors {
+  readonly #queryClient: QueryClient;
+  readonly #reloader: Reloader;
+  readonly #options: LiveMonitorsOptions;
+  readonly #unsubscribe: () => void;
+  /** Batches since the running fetch began: its response may have been read before them. */
+  #duringFetch: LiveBatch[] = [];
+  /** Unknown monitors for which the list was reloaded. Those still unknown were deleted. */
+  readonly #reloadedFor = new Set<string>();
+  #isCorrecting = false;
+
+  constructor(queryClient: QueryClient, reloader: Reloader, options: LiveMonitorsOptions) {
+    this.#queryClient = queryClient;
+    this.#reloader = reloader;
+    this.#options = options;
+    const [key] = monitorsQuery.queryKey;
+    this.#unsubscribe = queryClient.getQueryCache().subscribe((event) => {
+      if (event.type !== 'updated' || event.query.queryKey[0] !== key) return;
+      const { action } = event;
+      if (action.type === 'fetch') this.#duringFetch = [];
+      if (action.type === 'error') this.#reloadedFor.clear();
+      if (action.type === 'success' && action.manual !== true) this.#onLoaded();
+    });
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  apply(batch: LiveBatch): void {
+    const { queryKey } = monitorsQuery;
+    if (batch.reset) this.#reloadedFor.clear();
+    if (this.#queryClient.isFetching({ queryKey }) > 0) this.#duringFetch.push(batch);
+    this.#update(batch);
+    const list = this.#queryClient.getQueryData(queryKey);
+    if (list === undefined) return;
+    const unknown = new Set([...batch.checks, ...batch.statusChanges].map(({ monitorId }) => monitorId));
+    for (const { id } of list) unknown.delete(id);
+    for (const id of this.#reloadedFor) unknown.delete(id);
+    for (const id of unknown) this.#reloadedFor.add(id);
+    if (unknown.size > 0) this.#reloader.reloadAfter(RELOAD_AFTER_MS, queryKey);
+  }
+
+  /** Compares the list with the server's. A list that was read after the digest, or is being loaded, cannot be compared. */
+  compare(digest: LiveDigest): void {
+    const { queryKey } = monitorsQuery;
+    const state = this.#queryClient.getQueryState(queryKey);
+    const position = this.#options.position();
+    if (state?.data === undefined || state.fetchStatus !== 'idle' || state.isInvalidated) return;
+    if (position === undefined || position >= digest.position) return;
+    const own = digestOf(state.data);
+    const isConfigurationSame = own.configuration === digest.configuration;
+    if (isConfigurationSame && own.statuses === digest.statuses) return;
+    // The stream tells every change of a status, but no created or deleted monitors.
+    if (isConfigurationSame) this.#isCorrecting = true;
+    this.#reloader.reload({ queryKey });
+  }
+
+  #onLoaded(): void {
+    for (const batch of this.#duringFetch) this.#update(batch);
+    this.#duringFetch = [];
+    if (!this.#isCorrecting) return;
+    this.#isCorrecting = false;
+    this.#options.onCorrected();
+  }
+
+  #update(batch: LiveBatch): void {
+    const { queryKey } = monitorsQuery;
+    const list = this.#queryClient.getQueryState(queryKey);
+    if (list?.data === undefined) return;
+    const data = updateMonitors(list.data, batch);
+    this.#queryClient.setQueryData(queryKey, data, { updatedAt: list.dataUpdatedAt });
+    // Setting the data clears the invalidation.
+    if (list.isInvalidated) void this.#queryClient.invalidateQueries({ queryKey, refetchType: 'none' });
+  }
+}
+
+/** The fields of a monitor that the live stream updates. */
+type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'errorDetail' | 'lastCheckedAt'> & {
+  readonly incident?: MonitorOverview['incident'];
+};
+
+/** Applies a batch to monitors. Unchanged monitors stay the same objects. */
+export function updateMonitors<One extends LiveFields>(monitors: readonly One[], batch: LiveBatch): One[] {
+  const checkedAt = new Map(
+    // A triggered check of another URL and an inconclusive one do not count for the monitor.
+    batch.checks
+      .filter(({ url, inconclusive }) => url === null && !inconclusive)
+      .map(({ monitorId, timestamp }) => [monitorId, timestamp]),
+  );
+  const changes = new Map(batch.statusChanges.map((change) => [change.monitorId, change]));
+  return monitors.map((monitor) => {
+    const lastCheckedAt = later(checkedAt.get(monitor.id), monitor.lastCheckedAt);
+    const change = changes.get(monitor.id);
+    if (lastCheckedAt === monitor.lastCheckedAt && change === undefined) return monitor;
+    if (change === undefined || change.timestamp < monitor.statusSince) return { ...monitor, lastCheckedAt };
+    const { status, timestamp: statusSince, errorDetail } = change;
+    // Its incident ends when a monitor recovers. The stream does not tell the id of a new one.
+    const ended = status === 'UP' && 'incident' in monitor ? { incident: null } : {};
+    return { ...monitor, lastCheckedAt, status, statusSince, errorDetail, ...ended };
+  });
+}
+
+function later(one: string | undefined, other: string | null): string | null {
+  return one !== undefined && (other === null || one > other) ? one : other;
+}
