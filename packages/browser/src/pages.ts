@@ -54,6 +54,17 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
+/** The ids of an empty system. */
+export const NO_IDS: Filled = {
+  monitorId: '',
+  upMonitorId: '',
+  unservedMonitorId: '',
+  channelId: '',
+  windowId: '',
+  incidentId: '',
+  invitationToken: 'none',
+};
+
 const dayBefore = (days: number): string =>
   new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 /** A period that contains the incidents of a filled system. */
@@ -126,10 +137,22 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'new-monitor-copy', route: '/monitors/new', path: '/monitors/new?from=$monitorId' },
   { name: 'monitor', route: '/monitors/$monitorId' },
+  { name: 'monitor-up', route: '/monitors/$monitorId', path: '/monitors/$upMonitorId?range=90d' },
+  { name: 'monitor-unserved', route: '/monitors/$monitorId', path: '/monitors/$unservedMonitorId' },
+  {
+    name: 'monitor-zoomed',
+    route: '/monitors/$monitorId',
+    open: async (page) => {
+      const chart = page.getByRole('slider', { name: 'Status over time' });
+      await chart.press('+');
+      await page.getByRole('button', { name: 'Reset zoom' }).waitFor();
+      await chart.press('End');
+    },
+  },
   {
     name: 'monitor-latency-table',
     route: '/monitors/$monitorId',
-    open: async (page) => page.getByRole('button', { name: 'Show as table' }).click(),
+    open: async (page) => page.getByRole('radio', { name: 'Table' }).check({ force: true }),
   },
   {
     name: 'event-response',
@@ -138,7 +161,8 @@ export const PAGES: readonly DashboardPage[] = [
       await openEvent(page, 'Inconclusive');
       // Only the first failure keeps its response.
       await openEvent(page, 'Down', -1);
-      await page.getByRole('button', { name: 'Response', exact: true }).click();
+      const events = page.getByRole('region', { name: 'Latest events' });
+      await events.getByRole('button', { name: 'Response', exact: true }).click();
       await page.getByRole('group', { name: 'Response headers' }).scrollIntoViewIfNeeded();
     },
   },
@@ -276,8 +300,9 @@ export const PAGES: readonly DashboardPage[] = [
 /** The pages that look different without data. */
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 
-export const DESKTOP = { width: 1_280, height: 800 };
-export const PHONE = { width: 390, height: 844 };
+export const DESKTOP = { width: 1_440, height: 900 };
+/** The narrowest phone that is common. */
+export const PHONE = { width: 360, height: 780 };
 
 /** The path of every route of the open dashboard, from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {

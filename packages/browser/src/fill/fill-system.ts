@@ -14,6 +14,7 @@ import {
   DOWN,
   IN_MAINTENANCE,
   SERVED_REGIONS,
+  UNSERVED,
   UNSERVED_REGION,
 } from './monitors.ts';
 
@@ -23,7 +24,12 @@ const STATUS_BY_PATH: Readonly<Record<string, number>> = { '/data-team': 500, '/
 
 /** Ids for the paths of pages. */
 export interface Filled {
+  /** Of a monitor that is down. */
   readonly monitorId: string;
+  /** Of a monitor that is up, with several regions. */
+  readonly upMonitorId: string;
+  /** Of a monitor in a region without a checker. */
+  readonly unservedMonitorId: string;
   readonly channelId: string;
   readonly windowId: string;
   /** Open, acknowledged, with a note. */
@@ -70,6 +76,8 @@ export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUse
   const incidentId = await writeAboutIncident(owner, idOf(DOWN));
   return {
     monitorId: idOf(DOWN),
+    upMonitorId: idOf('Shop'),
+    unservedMonitorId: idOf(UNSERVED),
     channelId: working.id,
     windowId: window.id,
     incidentId,
