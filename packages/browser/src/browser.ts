@@ -27,19 +27,22 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Starts Chromium, which can reach only `ORIGIN`. @throws EmbeddedError if it is not installed */
+/** Starts Chromium, which can reach only the api, at `ORIGIN`, other names below `localhost` and 127.0.0.1. @throws EmbeddedError if it is not installed */
 export function launchBrowser(apiPort: number): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null)
     throw new EmbeddedError(
       'Chromium is missing. Install it on the PATH (for example with apt-get install chromium), or set CHROMIUM_PATH.',
     );
-  const { hostname } = new URL(ORIGIN);
+  const rules = ['*.localhost', '127.0.0.1']
+    .map((host) => `MAP ${host} 127.0.0.1:${apiPort}`)
+    .concat('MAP * ~NOTFOUND')
+    .join(', ');
   return chromium.launch({
     executablePath,
     headless: true,
     timeout: LAUNCH_TIMEOUT_MS,
-    args: [...FLAGS, `--host-resolver-rules=MAP ${hostname} 127.0.0.1:${apiPort}, MAP * ~NOTFOUND`],
+    args: [...FLAGS, `--host-resolver-rules=${rules}`],
   });
 }
 
@@ -135,15 +138,15 @@ export function documentTime(page: Page): Promise<number> {
 }
 
 const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** WCAG 2.1, A and AA. */
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
+/** WCAG 2.2, A and AA, and what axe recommends beyond it, such as landmarks. */
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 declare global {
   /** Set by `SCRIPT`. */
   var axe: { run(context: Document, options: RunOptions): Promise<AxeResults> };
 }
 
-/** The violations of WCAG 2.1 AA on the page. @param only these rules */
+/** The violations of `TAGS` on the page. @param only these rules */
 export async function findViolations(page: Page, only?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(SCRIPT, 'utf8'));
   const options: RunOptions = {

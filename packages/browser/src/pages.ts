@@ -72,7 +72,15 @@ const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
+  { name: 'signed-in', route: '/sign-in/done', isSignedOut: true },
   { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
+  {
+    name: 'invitation-used',
+    route: '/invitation',
+    path: '/invitation?token=none',
+    isSignedOut: true,
+    errorStatus: 404,
+  },
   { name: 'invitation', route: '/invitation', path: '/invitation?token=$token', isSignedOut: true },
   { name: 'monitors', route: '/', isAlsoEmpty: true },
   { name: 'monitors-none-found', route: '/', path: '/?q=nothing+like+it' },
@@ -277,13 +285,15 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
   { name: 'not-found', route: '', path: '/no/such/page' },
+  { name: 'not-found-signed-out', route: '', path: '/no/such/page', isSignedOut: true },
 ];
 
 /** The pages that look different without data. */
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 
-export const DESKTOP = { width: 1_280, height: 800 };
-export const PHONE = { width: 390, height: 844 };
+export const DESKTOP = { width: 1_440, height: 900 };
+/** The narrowest phone that is common. */
+export const PHONE = { width: 360, height: 780 };
 
 /** The path of every route of the open dashboard, from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {

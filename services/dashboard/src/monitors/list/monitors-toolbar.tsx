@@ -1,8 +1,18 @@
-import { Button, CloseButton, Group, NativeSelect, Stack, TextInput, UnstyledButton } from '@mantine/core';
-import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
+import {
+  Button,
+  CloseButton,
+  Group,
+  Kbd,
+  NativeSelect,
+  Stack,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { isSlash, useShortcut } from '../../components/shortcuts.ts';
 import { StatusBadge } from '../../components/text.tsx';
 import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
@@ -114,7 +124,7 @@ interface SearchFieldProps {
 function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const { text, type } = useTypedText(value, onChange);
-  useHotkeys([['/', () => input.current?.focus()]]);
+  useShortcut(isSlash, () => input.current?.focus());
   return (
     <TextInput
       ref={input}
@@ -124,7 +134,15 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
       placeholder="Search by name, URL, external ID or source"
       aria-keyshortcuts="/"
       leftSection={<IconSearch size={16} aria-hidden />}
-      rightSection={text !== '' && <CloseButton aria-label="Clear search" onClick={() => type('')} />}
+      rightSection={
+        text === '' ? (
+          <Kbd size="xs" visibleFrom="sm" aria-hidden>
+            /
+          </Kbd>
+        ) : (
+          <CloseButton aria-label="Clear search" onClick={() => type('')} />
+        )
+      }
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
     />
