@@ -53,19 +53,10 @@ async function send(request: ClientRequest): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();
   if (!response.ok) throw toApiError(response, text);
-  const body: unknown = JSON.parse(text);
-  const etag = response.headers.get('ETag');
-  if (etag !== null && typeof body === 'object' && body !== null) etags.set(body, etag);
-  return body;
+  return JSON.parse(text) as unknown;
 }
 
 const SIGNED_OUT = { status: 401, title: 'Not signed in', detail: 'Your session has ended. Sign in.' };
-const etags = new WeakMap<object, string>();
-
-/** The `ETag` of a response of `api`, for `If-Match`; null if it has none. */
-export function etagOf(response: object): string | null {
-  return etags.get(response) ?? null;
-}
 
 async function fetchResponse({ method, path, body, headers, signal }: ClientRequest): Promise<Response> {
   try {

@@ -1,5 +1,5 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { matchesSearch } from '../components/filter-monitors.ts';
+import { searchMatcher } from '../components/filter-monitors.ts';
 
 const MAX_MONITORS = 8;
 
@@ -12,13 +12,13 @@ export interface PaletteMonitor {
   readonly status: MonitorStatus;
 }
 
-/** The monitors to search, each with its text, which is built once for all keystrokes. */
+/** The monitors to search, each with its text in lower case, which is built once for all keystrokes. */
 export type MonitorIndex = readonly { readonly monitor: PaletteMonitor; readonly text: string }[];
 
 export function indexMonitors(monitors: readonly PaletteMonitor[]): MonitorIndex {
   return monitors.map((monitor) => {
     const labels = Object.entries(monitor.labels).map(([key, value]) => `${key}=${value}`);
-    return { monitor, text: [monitor.name, monitor.url, ...labels].join(' ') };
+    return { monitor, text: [monitor.name, monitor.url, ...labels].join(' ').toLowerCase() };
   });
 }
 
@@ -28,8 +28,9 @@ export function findMonitors(
   search: string,
 ): { readonly found: readonly PaletteMonitor[]; readonly total: number } {
   const query = search.trim().toLowerCase();
+  const hasWords = searchMatcher(query);
   const matches = index.filter(({ monitor, text }) =>
-    query === '' ? monitor.status === 'DOWN' : matchesSearch(text, query),
+    query === '' ? monitor.status === 'DOWN' : hasWords(text),
   );
   const ranks: PaletteMonitor[][] = [[], [], []];
   for (const { monitor } of matches) {

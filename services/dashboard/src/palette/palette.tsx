@@ -14,7 +14,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useId, useMemo, useState } from 'react';
-import { matchesSearch } from '../components/filter-monitors.ts';
+import { searchMatcher } from '../components/filter-monitors.ts';
 import { StatusBadge } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { findMonitors, indexMonitors } from './palette-items.ts';
@@ -158,7 +158,8 @@ function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
     icon,
     run: () => navigate({ to }),
   });
-  const isMatch = ({ label }: PaletteItem): boolean => matchesSearch(label, query.trim());
+  const hasWords = searchMatcher(query.trim());
+  const isMatch = ({ label }: PaletteItem): boolean => hasWords(label.toLowerCase());
   return [
     { label: query.trim() === '' ? 'Down' : 'Monitors', items: monitors },
     { label: 'Pages', items: pages.map(toPage).filter(isMatch) },
