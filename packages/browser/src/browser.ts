@@ -135,15 +135,15 @@ export function documentTime(page: Page): Promise<number> {
 }
 
 const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** WCAG 2.1, A and AA. */
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
+/** WCAG 2.2, A and AA, and what axe recommends beyond it, such as landmarks. */
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 declare global {
   /** Set by `SCRIPT`. */
   var axe: { run(context: Document, options: RunOptions): Promise<AxeResults> };
 }
 
-/** The violations of WCAG 2.1 AA on the page. @param only these rules */
+/** The violations of `TAGS` on the page. @param only these rules */
 export async function findViolations(page: Page, only?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(SCRIPT, 'utf8'));
   const options: RunOptions = {

@@ -54,6 +54,16 @@ async function fillSelector(page: Page, selector: string): Promise<void> {
   await page.getByText(/^Matches \d+ monitors: /).waitFor();
 }
 
+/** The ids of an empty system. */
+export const NO_IDS: Filled = {
+  monitorId: '',
+  upMonitorId: '',
+  unservedMonitorId: '',
+  channelId: '',
+  windowId: '',
+  invitationToken: 'none',
+};
+
 const dayBefore = (days: number): string =>
   new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 /** A period that contains the incidents of a filled system. */
@@ -103,12 +113,45 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
   { name: 'new-monitor', route: '/monitors/new' },
+  {
+    name: 'new-monitor-tested',
+    route: '/monitors/new',
+    open: async (page) => {
+      const timings = { dns: 3, tcp: 11, tls: 24, firstByte: 61, download: 2 };
+      const test = {
+        status: 'DOWN',
+        region: 'eu-west-1',
+        latency: 101,
+        statusCode: 503,
+        errorReason: 'HTTP_503',
+        errorDetail: 'the status code is 503, not from 200 to 399',
+        timings,
+        response: { statusCode: 503, headers: { 'retry-after': '30' }, body: 'upstream connect error' },
+      };
+      await page.route('**/monitors/test', (route) => route.fulfill({ json: { test } }));
+      await page.getByRole('textbox', { name: 'URL', exact: true }).fill('https://shop.example.com/health');
+      await page.getByRole('button', { name: 'Run a check' }).click();
+      await page.getByText('upstream connect error').scrollIntoViewIfNeeded();
+    },
+  },
   { name: 'new-monitor-copy', route: '/monitors/new', path: '/monitors/new?from=$monitorId' },
   { name: 'monitor', route: '/monitors/$monitorId' },
+  { name: 'monitor-up', route: '/monitors/$monitorId', path: '/monitors/$upMonitorId?range=90d' },
+  { name: 'monitor-unserved', route: '/monitors/$monitorId', path: '/monitors/$unservedMonitorId' },
+  {
+    name: 'monitor-zoomed',
+    route: '/monitors/$monitorId',
+    open: async (page) => {
+      const chart = page.getByRole('slider', { name: 'Status over time' });
+      await chart.press('+');
+      await page.getByRole('button', { name: 'Reset zoom' }).waitFor();
+      await chart.press('End');
+    },
+  },
   {
     name: 'monitor-latency-table',
     route: '/monitors/$monitorId',
-    open: async (page) => page.getByRole('button', { name: 'Show as table' }).click(),
+    open: async (page) => page.getByRole('radio', { name: 'Table' }).check({ force: true }),
   },
   {
     name: 'event-response',
@@ -117,7 +160,8 @@ export const PAGES: readonly DashboardPage[] = [
       await openEvent(page, 'Inconclusive');
       // Only the first failure keeps its response.
       await openEvent(page, 'Down', -1);
-      await page.getByRole('button', { name: 'Response', exact: true }).click();
+      const events = page.getByRole('region', { name: 'Latest events' });
+      await events.getByRole('button', { name: 'Response', exact: true }).click();
       await page.getByRole('group', { name: 'Response headers' }).scrollIntoViewIfNeeded();
     },
   },
@@ -137,7 +181,6 @@ export const PAGES: readonly DashboardPage[] = [
     name: 'new-maintenance-clock-changes',
     route: '/maintenance/new',
     open: async (page) => {
-      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
       await page.getByLabel(/^Starts/).fill('2027-03-21T01:30');
       await page.getByRole('combobox', { name: 'Time zone' }).click();
       await page.keyboard.type('london');
@@ -145,6 +188,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByRole('combobox', { name: 'Repeats' }).click();
       await page.getByRole('option', { name: 'Weekly' }).click();
       await page.getByText('Clock changes').waitFor();
+      await page.getByRole('textbox', { name: 'Duration' }).fill('banana');
     },
   },
   { name: 'maintenance-window', route: '/maintenance/$windowId' },
@@ -169,6 +213,27 @@ export const PAGES: readonly DashboardPage[] = [
     },
   },
   { name: 'channel', route: '/channels/$channelId' },
+  {
+    name: 'channel-held-alerts',
+    route: '/channels/$channelId',
+    open: async (page) => {
+      const held = { count: 12, since: new Date(Date.now() - 48 * 60_000).toISOString() };
+      await page.route('**/held-deliveries', (route) => route.fulfill({ json: { held } }));
+      await page.reload();
+      await page.getByText('12 held alerts', { exact: true }).waitFor();
+    },
+  },
+  {
+    name: 'disable-channel',
+    route: '/channels/$channelId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await page
+        .getByRole('dialog')
+        .getByText(/are held\./)
+        .waitFor();
+    },
+  },
   {
     name: 'delivery',
     route: '/channels/$channelId',
@@ -217,8 +282,9 @@ export const PAGES: readonly DashboardPage[] = [
 /** The pages that look different without data. */
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 
-export const DESKTOP = { width: 1_280, height: 800 };
-export const PHONE = { width: 390, height: 844 };
+export const DESKTOP = { width: 1_440, height: 900 };
+/** The narrowest phone that is common. */
+export const PHONE = { width: 360, height: 780 };
 
 /** The path of every route of the open dashboard, from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {

@@ -14,6 +14,7 @@ import {
   type DashboardPage,
   DESKTOP,
   EMPTY_PAGES,
+  NO_IDS,
   PAGES,
   pathOf,
   PHONE,
@@ -23,7 +24,6 @@ import type { Page } from 'playwright-core';
 
 /** The only rules that depend on colors. */
 const COLOR_RULES = ['color-contrast'];
-const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 
 let dashboard: DashboardSystem;
 let owner: DashboardUser;
@@ -114,62 +114,6 @@ test('PAGES has a page for each route of the router, and no others', async () =>
 describe('without any data', () => {
   test.each(EMPTY_PAGES)('$name', check);
 });
-
-describe('by keyboard alone', () => {
-  test('a monitor is created', async () => {
-    const { page } = signedIn;
-    await page.goto('/');
-    await settle(page);
-    await page.keyboard.press('Tab');
-    expect(await focusedName(page)).toBe('Skip to content');
-    await page.keyboard.press('Enter');
-    await tabTo(page, 'New monitor');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'New monitor' }).waitFor();
-    await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
-    expect(await focusedName(page)).toBe('New monitor');
-    await tabTo(page, 'Name');
-    await page.keyboard.type('Typed');
-    await tabTo(page, 'URL');
-    await page.keyboard.type(dashboard.target.url('/typed'));
-    await tabTo(page, 'Create monitor');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Typed' }).waitFor();
-    const { monitors } = await owner.call('GET /api/dashboard/monitors');
-    expect(monitors).toMatchObject([{ name: 'Typed' }]);
-    for (const { id } of monitors) await owner.call('DELETE /api/dashboard/monitors/:id', { id });
-  });
-});
-
-/** The accessible name of the focused element, with a note if its focus is not visible. */
-async function focusedName(page: Page): Promise<string> {
-  return page.evaluate(() => {
-    const element = document.activeElement;
-    if (!(element instanceof HTMLElement)) return '';
-    const label =
-      element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
-        ? element.labels?.[0]?.innerText
-        : undefined;
-    const text = element.getAttribute('aria-label') ?? label ?? element.innerText;
-    const { outlineStyle, borderColor } = getComputedStyle(element);
-    element.blur();
-    const calm = getComputedStyle(element);
-    const isSeen = outlineStyle !== 'none' || borderColor !== calm.borderColor;
-    element.focus();
-    return isSeen ? text.replace(/\s*\*$/, '').trim() : `${text} (focus not visible)`;
-  });
-}
-
-async function tabTo(page: Page, name: string): Promise<void> {
-  const passed: string[] = [];
-  for (let count = 0; count < 60; count += 1) {
-    await page.keyboard.press('Tab');
-    const focused = await focusedName(page);
-    if (focused === name) return;
-    passed.push(focused);
-  }
-  throw new Error(`the Tab key did not reach ${name}, only ${passed.join(', ')}`);
-}
 
 describe('with data', () => {
   beforeAll(async () => {

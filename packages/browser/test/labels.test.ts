@@ -157,7 +157,7 @@ test('a read-only key reads monitors, without the values of their headers', asyn
   await dialog.getByLabel('Sources', { exact: true }).waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Create' }).click();
   const key = await dialog.getByLabel('the key', { exact: true }).innerText();
-  await dialog.getByRole('button', { name: 'I have copied it' }).click();
+  await dialog.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('row').filter({ hasText: 'Grafana' }).getByText('Read only').waitFor();
   const response = await fetch(`http://127.0.0.1:${dashboard.api.port}/api/cli/monitors`, {
     headers: { Authorization: `Bearer ${key}` },

@@ -119,7 +119,8 @@ test('an outage states its cause in words everywhere, and shows the kept respons
   await page.getByRole('alert').getByText(cause).waitFor();
 
   await row('503').getByRole('button', { name: 'Details' }).last().click();
-  await page.getByRole('button', { name: 'Response', exact: true }).click();
+  const events = page.getByRole('region', { name: 'Latest events' });
+  await events.getByRole('button', { name: 'Response', exact: true }).click();
   const body = page.getByRole('group', { name: 'Response body' });
   expect(await body.innerText()).toBe(dashboard.broken.body);
   expect(await page.locator('#injected').count()).toBe(0);
@@ -133,7 +134,10 @@ test.each([
   const other = await openOther(`/monitors/${ids.get('Shop') ?? ''}`);
   await other.route('**/response', (route) => route.fulfill({ status, body: '' }));
   await other.getByRole('button', { name: 'Details' }).last().click();
-  await other.getByRole('button', { name: 'Response', exact: true }).click();
+  await other
+    .getByRole('region', { name: 'Latest events' })
+    .getByRole('button', { name: 'Response', exact: true })
+    .click();
   await other.getByText(text).waitFor();
   await other.context().close();
 });

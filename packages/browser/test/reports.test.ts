@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { openContext, settle, type WatchedContext } from '@tocsin/browser/browser';
+import {
+  findViolations,
+  openContext,
+  settle,
+  showScheme,
+  type WatchedContext,
+} from '@tocsin/browser/browser';
 import {
   acceptInvitation,
   createDashboardSystem,
@@ -124,9 +130,17 @@ test('a report of the last month by label has the figures of its file, and a lin
 
   const link = page.url();
   await page.goto('/');
+  let requests = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/reports/availability')) requests += 1;
+  });
   await page.goto(link);
   await table().waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  await settle(page);
   expect(await shownCells()).toEqual(shown);
+  // Connecting the live stream reloads other data.
+  expect(requests).toBe(1);
 });
 
 test('rows lead to their monitors and incidents, and sort by every column', async () => {
@@ -165,9 +179,16 @@ test('rows lead to their monitors and incidents, and sort by every column', asyn
   expect(new URL(page.url()).searchParams.get('monitorId')).toBe(ids[1]);
 });
 
-test('on paper there is only the report', async () => {
+test('the report is accessible, and on paper there is nothing else', async () => {
   await page.goto('/reports');
   await table().waitFor();
+  for (const width of [360, 1_440]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const scheme of ['dark', 'light'] as const) {
+      await showScheme(page, scheme);
+      expect(await findViolations(page)).toEqual([]);
+    }
+  }
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   await page.getByRole('navigation').first().waitFor({ state: 'hidden' });
   expect(await page.getByRole('banner').isVisible()).toBe(false);

@@ -210,7 +210,7 @@ step('an API key works until it is deleted', async () => {
   const response = await list();
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ monitors: [{ name: MONITOR, status: 'MAINTENANCE' }] });
-  await dialog.getByRole('button', { name: 'I have copied it' }).click();
+  await dialog.getByRole('button', { name: 'Done' }).click();
   await dialog.waitFor({ state: 'detached' });
 
   await page.getByRole('button', { name: `Delete the key ${KEY}` }).click();

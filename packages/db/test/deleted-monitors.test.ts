@@ -81,7 +81,9 @@ describe('deleting a monitor', () => {
     await expect(findEvent(db, accountId, id, new Date(latest?.timestamp ?? ''))).rejects.toMatchObject(
       notFound,
     );
-    await expect(getMonitorStats(db, accountId, id, '24h')).rejects.toMatchObject(notFound);
+    await expect(getMonitorStats(db, accountId, id, { query: {}, retentionDays: 90 })).rejects.toMatchObject(
+      notFound,
+    );
     await expect(getIncident(db, accountId, before)).rejects.toMatchObject(notFound);
     const unknownCursor = listIncidents(db, accountId, { limit: 1, before });
     await expect(unknownCursor).rejects.toMatchObject({ code: 'validation_failed' });

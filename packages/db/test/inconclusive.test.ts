@@ -140,7 +140,7 @@ test('statistics count inconclusive checks apart', async () => {
   await record(isolated(id));
   // It had begun to respond.
   await record(isolated(id, { statusCode: 200, latencyMs: 900 }));
-  const stats = await getMonitorStats(context.db, context.accountId, id, '24h');
+  const stats = await getMonitorStats(context.db, context.accountId, id, { query: {}, retentionDays: 90 });
   expect(stats).toMatchObject({ checks: 1, failures: 1, inconclusive: 2, uptime: 0 });
   expect(stats.latency?.p99).toBeLessThan(100);
   const [recent] = await listRecentChecks(context.db, context.accountId, [id]);

@@ -4,8 +4,9 @@ import { type MonitorStats, monitorStatsSchema, type StatsWindow } from '@tocsin
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { sql } from 'drizzle-orm';
-import { openTestContext, type TestContext } from './harness.ts';
+import { failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 import {
   eventAt,
   expectedRollup,
@@ -35,11 +36,13 @@ beforeEach(async () => {
 });
 
 const stats = async (id: string, window: StatsWindow = '24h'): Promise<MonitorStats> =>
-  monitorStatsSchema.parse(await getMonitorStats(context.db, context.accountId, id, window));
+  monitorStatsSchema.parse(
+    await getMonitorStats(context.db, context.accountId, id, { query: { window }, retentionDays: 90 }),
+  );
 
 /** What does not move with the clock: everything but the window's ends and its empty buckets. */
 function still({ series, ...rest }: MonitorStats): object {
-  const { window, from, to, ...figures } = rest;
+  const { window, from, to, bucketSeconds: _, current: __, ...figures } = rest;
   expect(Date.parse(to)).toBeGreaterThan(Date.parse(from));
   return {
     window,
@@ -192,6 +195,8 @@ describe('statistics of a monitor', () => {
   );
 
   test.each([
+    ['1h', 60, 1 / 60],
+    ['6h', 72, 1 / 12],
     ['24h', 24, 1],
     ['7d', 168, 1],
     ['30d', 120, 6],
@@ -217,6 +222,58 @@ describe('statistics of a monitor', () => {
     const behind = Date.parse(response.to) - Date.parse(response.series.at(-1)?.start ?? '');
     expect(behind).toBeGreaterThanOrEqual(0);
     expect(behind).toBeLessThan(hours * HOUR_MS);
+  });
+
+  test('count minutes from events, also of hours that are rolled up', async () => {
+    const span = await oneSpan({ interval: 20, from: start, to: start + HOUR_MS });
+    const id = span.monitorId;
+    const slots = slotsOf(span, start, start + HOUR_MS);
+    // Each third slot is missed, and each sixth fails.
+    const events = slots
+      .filter((_, index) => index % 3 !== 0)
+      .map((slot, index) => eventAt(id, slot, index % 3 === 1 ? { status: 'DOWN' } : {}));
+    await insertEvents(context, events);
+    await setWatermark(context, start);
+    await rollUpNextHour(context.db);
+    const period = { from: new Date(start + 10 * MINUTE_MS + 1), to: new Date(start + 20 * MINUTE_MS) };
+    const query = { ...period, window: undefined };
+    const result = monitorStatsSchema.parse(
+      await getMonitorStats(context.db, context.accountId, id, { query, retentionDays: 90 }),
+    );
+    const [from, to] = [start + 10 * MINUTE_MS, start + 20 * MINUTE_MS];
+    expect(result).toMatchObject({
+      window: null,
+      bucketSeconds: 60,
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+    });
+    expect(result.series).toEqual(
+      Array.from({ length: 10 }, (_, index) => {
+        const [first, last] = [from + index * MINUTE_MS, from + (index + 1) * MINUTE_MS];
+        const own = events.filter(({ timestamp }) => timestamp >= first && timestamp < last);
+        const planned = slotsOf(span, first, last);
+        return expect.objectContaining({
+          start: new Date(first).toISOString(),
+          checks: own.length,
+          failures: own.filter(({ status }) => status === 'DOWN').length,
+          gaps: planned.filter((slot) => own.every((event) => event.slot !== slot)).length,
+        });
+      }),
+    );
+    // Where events are deleted, hours are counted from rollups.
+    await context.db.execute(sql`delete from events`);
+    const old = await getMonitorStats(context.db, context.accountId, id, { query, retentionDays: 0 });
+    expect(old).toMatchObject({ bucketSeconds: 3_600, checks: events.length });
+  });
+
+  test('have the latest result of each region from the same snapshot', async () => {
+    const { id } = await makeMonitor(context);
+    for (let failures = 1; failures <= 3; failures += 1) {
+      await recordChecks(context.db, [failureOf(id)]);
+      const { current, ...result } = await stats(id);
+      expect(current).toMatchObject([{ region: 'default', status: 'DOWN', consecutiveFailures: failures }]);
+      expect(result).toMatchObject({ checks: failures, failures });
+    }
   });
 
   test('use UTC days and quarters of days', async () => {

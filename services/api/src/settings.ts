@@ -36,6 +36,8 @@ export interface ApiSettings {
   readonly defaultRegion: string;
   /** The only regions that a monitor may use; null: any well-formed code. */
   readonly regions: readonly string[] | null;
+  /** How long events and status changes are kept. */
+  readonly retentionDays: number;
   /** Requests per minute for each key or session; 0: no limit. */
   readonly rateLimitPerMinute: number;
   /** As in Express' `trust proxy`. */
@@ -52,6 +54,7 @@ export function requestSettings(env: Env): ApiSettings {
   return {
     defaultRegion: env.DEFAULT_REGION,
     regions: env.REGIONS ?? null,
+    retentionDays: env.EVENT_RETENTION_DAYS,
     rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
     trustProxy: env.TRUST_PROXY,
     publicUrl: env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT),

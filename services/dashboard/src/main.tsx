@@ -11,7 +11,7 @@ import { createRoot } from 'react-dom/client';
 import { createQueryClient } from './api/query-client.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
-import { focusHeadingAfter } from './components/page.tsx';
+import { focusHeadingAfter, keepFocusAfterDialogs } from './components/page.tsx';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
@@ -22,6 +22,7 @@ const queryClient = createQueryClient(() => {
 });
 const router = createAppRouter(queryClient);
 router.subscribe('onRendered', focusHeadingAfter);
+keepFocusAfterDialogs();
 
 createRoot(root).render(
   <StrictMode>

@@ -14,6 +14,7 @@ import {
   DOWN,
   IN_MAINTENANCE,
   SERVED_REGIONS,
+  UNSERVED,
   UNSERVED_REGION,
 } from './monitors.ts';
 
@@ -23,7 +24,12 @@ const STATUS_BY_PATH: Readonly<Record<string, number>> = { '/data-team': 500, '/
 
 /** Ids for the paths of pages. */
 export interface Filled {
+  /** Of a monitor that is down. */
   readonly monitorId: string;
+  /** Of a monitor that is up, with several regions. */
+  readonly upMonitorId: string;
+  /** Of a monitor in a region without a checker. */
+  readonly unservedMonitorId: string;
   readonly channelId: string;
   readonly windowId: string;
   /** Of an open invitation. */
@@ -65,7 +71,14 @@ export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUse
     return channel.disabledReason !== null;
   });
   const { token } = await owner.call('POST /api/dashboard/invitations', { body: { role: 'member' } });
-  return { monitorId: idOf(DOWN), channelId: working.id, windowId: window.id, invitationToken: token };
+  return {
+    monitorId: idOf(DOWN),
+    upMonitorId: idOf('Shop'),
+    unservedMonitorId: idOf(UNSERVED),
+    channelId: working.id,
+    windowId: window.id,
+    invitationToken: token,
+  };
 }
 
 async function createChannels(

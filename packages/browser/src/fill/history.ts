@@ -7,7 +7,7 @@ const DAYS_WITHIN_A_MONTH = 28;
 const DAY_MS = 86_400_000;
 
 /**
- * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents. Each monitor fails at
+ * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents with their status changes. Each monitor fails at
  * fixed times, is slower by day, and some have inconclusive results.
  */
 export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
@@ -22,10 +22,11 @@ export async function insertHistory({ database }: System, monitorIds: readonly s
     await client.query(INCONCLUSIVE, [monitorIds]);
     await client.query(ROLLUPS, [monitorIds, LATENCY_BOUNDS, DAYS]);
     await client.query(ROLLED);
-    await client.query(INCIDENTS, [monitorIds]);
     await client.query(CREATED, [monitorIds, DAYS]);
+    await client.query(INCIDENTS, [monitorIds]);
+    await client.query(STATUS_CHANGES, [monitorIds]);
     await client.query('commit');
-    await client.query('analyze events, check_rollups, incidents');
+    await client.query('analyze events, check_rollups, incidents, status_changes');
   } finally {
     client.release();
   }
@@ -80,6 +81,22 @@ const ROLLED = `
   insert into check_rollup_state (singleton, rolled_until) values (true, date_trunc('hour', now()))
   on conflict (singleton) do update set rolled_until = greatest(check_rollup_state.rolled_until, excluded.rolled_until)`;
 
+/** The monitors are as old as their history. */
+const CREATED = `
+  update monitors set created_at = created_at - make_interval(days => $2 + 1) where id = any($1)`;
+
+/** The first one of each monitor, and those that belong to the incidents. */
+const STATUS_CHANGES = `
+  insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events,
+    channel_ids, dispatched_at)
+  select gen_random_uuid(), account_id, monitor_id, case status when 'DOWN' then 'UP' else 'DOWN' end, status, region,
+    moment, '[]', '{}', moment
+  from incidents cross join lateral (values ('DOWN', opened_at), ('UP', resolved_at)) as change (status, moment)
+  where monitor_id = any($1) and moment is not null
+  union all
+  select gen_random_uuid(), account_id, id, 'PENDING', 'UP', 'eu-west', created_at + interval '10 seconds', '[]', '{}', now()
+  from monitors where id = any($1)`;
+
 const INCIDENTS = `
   insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, error_detail, region)
   select gen_random_uuid(), m.account_id, m.id, opened_at, opened_at + make_interval(mins => (3 + 7 * number)::int),
@@ -90,7 +107,3 @@ const INCIDENTS = `
   join monitors m using (id)
   cross join lateral (select date_trunc('milliseconds', now()) - make_interval(hours => (8 + 17 * number)::int) as opened_at) as outage
   where number % 3 <> 0`;
-
-/** As old as their history. */
-const CREATED = `
-  update monitors set created_at = created_at - make_interval(days => $2) where id = any($1::uuid[])`;

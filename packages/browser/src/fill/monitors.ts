@@ -45,6 +45,7 @@ const CHECKOUT: MonitorUpdate = { labels: { app: 'shop', team: 'checkout', tier:
 export const IN_MAINTENANCE = 'Warehouse';
 /** The monitor with an open incident and deliveries. */
 export const DOWN = 'Payments';
+export const UNSERVED = 'Support desk, Mumbai';
 
 /** Every status, several regions, and every field at least once. */
 const MONITORS: readonly MonitorPlan[] = [
@@ -59,7 +60,7 @@ const MONITORS: readonly MonitorPlan[] = [
   [IN_MAINTENANCE, 'MAINTENANCE', EU, 'https://warehouse.example.com/health'],
   ['Public website', 'UP', BOTH, 'https://www.example.com/'],
   ['Status page', 'UP', US, 'https://status.example.com/'],
-  ['Support desk, Mumbai', 'PENDING', [UNSERVED_REGION], 'https://support.example.in/health'],
+  [UNSERVED, 'PENDING', [UNSERVED_REGION], 'https://support.example.in/health'],
 ];
 
 /** Creates the monitors of a team. @returns them by name */

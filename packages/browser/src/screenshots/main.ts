@@ -4,9 +4,7 @@ import { openContext, settle, showScheme, type WatchedContext } from '../browser
 import { runWithSystem, say } from '../dashboard-system.ts';
 import { type Filled, fillSystem } from '../fill/fill-system.ts';
 import { showAddresses } from '../fill/monitors.ts';
-import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, pathOf, PHONE } from '../pages.ts';
-
-const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
+import { type DashboardPage, DESKTOP, EMPTY_PAGES, NO_IDS, PAGES, pathOf, PHONE } from '../pages.ts';
 
 /**
  * `npm run screenshots -- <folder> [page …]`: takes screenshots of all or some pages, with and without data, on desktop and phone, in light

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
-import { EVENT, MONITOR, MONITOR_OVERVIEW } from '../routes/examples.ts';
+import { EVENT, INCIDENT, MONITOR, MONITOR_OVERVIEW } from '../routes/examples.ts';
 import { defineRoutes, idempotencyKey, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
   accountEventsQuerySchema,
@@ -18,7 +18,7 @@ import { checkTestQuerySchema, checkTestSchema } from './check-test.ts';
 import { metricsQuerySchema } from './metrics.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
 import { overviewSchema } from './overview.ts';
-import { monitorStatsSchema, statsQuerySchema } from './stats.ts';
+import { monitorStatesSchema, monitorStatsSchema, periodQuerySchema } from './stats.ts';
 
 const resource = 'monitor';
 const response = z.strictObject({ monitor: monitorSchema });
@@ -211,6 +211,8 @@ function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
 
 export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
 
+const NO_OUTAGE = { count: 1, downSeconds: 0, incidentId: null, cause: null, errorDetail: null } as const;
+
 /** Routes of monitors for the dashboard only. */
 export const monitorViewRoutes = defineRoutes(forUsers, {
   getOverview: {
@@ -295,7 +297,48 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
     summary: 'Get statistics of a monitor',
     description: 'Uptime, gaps, latency and timings: in total, by region, and over time.',
     resource,
-    query: statsQuerySchema,
+    query: periodQuerySchema,
     response: z.strictObject({ stats: monitorStatsSchema }),
+  },
+  getMonitorStates: {
+    endpoint: 'GET /api/dashboard/monitors/:id/states',
+    summary: 'Get the statuses of a monitor over a period',
+    description: 'When the monitor had which status, from its status changes and incidents.',
+    resource,
+    query: periodQuerySchema,
+    response: z.strictObject({ states: monitorStatesSchema }),
+    responseExample: {
+      states: {
+        from: '2026-11-20T11:00:00.000Z',
+        to: '2026-11-20T12:00:00.000Z',
+        downSeconds: 90,
+        knownSeconds: 3_600,
+        incidents: 1,
+        periods: [
+          {
+            ...NO_OUTAGE,
+            status: 'UP',
+            from: '2026-11-20T11:00:00.000Z',
+            to: '2026-11-20T11:20:00.000Z',
+          },
+          {
+            status: 'DOWN',
+            from: '2026-11-20T11:20:00.000Z',
+            to: '2026-11-20T11:21:30.000Z',
+            count: 1,
+            downSeconds: 90,
+            incidentId: INCIDENT.id,
+            cause: INCIDENT.cause,
+            errorDetail: INCIDENT.errorDetail,
+          },
+          {
+            ...NO_OUTAGE,
+            status: 'UP',
+            from: '2026-11-20T11:21:30.000Z',
+            to: '2026-11-20T12:00:00.000Z',
+          },
+        ],
+      },
+    },
   },
 });

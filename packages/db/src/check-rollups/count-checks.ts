@@ -14,21 +14,30 @@ const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map
 export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, inconclusive, gaps, latency_buckets, latency_counts, timed_checks,
   ${forPhases((phase) => `${phase}_sum_ms`)}`;
 
-/** Whole hours, in epoch milliseconds. */
+const HOUR_MS = 3_600_000;
+
+/** Whole hours, or other whole periods, in epoch milliseconds. */
 export interface HoursRange {
   /** The start of the first hour, and the end of the last. */
   readonly from: number;
   readonly to: number;
+  /** The length of a period; unset: an hour. */
+  readonly periodMs?: number;
   /** Postgres' clock: no slot is a gap while its check may still happen. */
   readonly now: number;
 }
 
 /**
- * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
+ * The query that counts raw events by monitor, region and hour, or by other periods, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
  * A check counts in the hour of its event, a gap in the hour of its slot. An inconclusive check is no gap, and counts only as such. A planned slot without an event within 15 minutes is a gap as
  * soon as its check can no longer start: one interval and 15 s after the slot, but at most 15 minutes.
  */
-export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: HoursRange): SQL {
+export function hourlyCounts(
+  monitorIds: readonly string[],
+  { from, to, now, periodMs = HOUR_MS }: HoursRange,
+): SQL {
+  const period = milliseconds(periodMs);
+  const hourOf = (time: SQL): SQL => sql`date_bin(${period}, ${time}, timestamptz 'epoch')`;
   const ids = arrayOf('uuid', monitorIds);
   const [start, end, clock] = [timestamptz(from), timestamptz(to), timestamptz(now)];
   const late = milliseconds(MAX_LATENESS_MS);
@@ -54,10 +63,10 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
     due as (
       select s.monitor_id, s.region, h.hour, s.phase_ms, s.interval_seconds * 1000::bigint as interval_ms,
         greatest(s.starts_at, h.hour) as first_at,
-        least(s.ends_at, h.hour + interval '1 hour', ${clock} - least(${late},
+        least(s.ends_at, h.hour + ${period}, ${clock} - least(${late},
           s.interval_seconds * interval '1 second' + ${milliseconds(GRACE_MS)})) as until_at
-      from generate_series(${start}, ${end} - interval '1 hour', interval '1 hour') as h (hour)
-      join schedule_spans s on s.starts_at < h.hour + interval '1 hour' and (s.ends_at is null or s.ends_at > h.hour)
+      from generate_series(${start}, ${end} - ${period}, ${period}) as h (hour)
+      join schedule_spans s on s.starts_at < h.hour + ${period} and (s.ends_at is null or s.ends_at > h.hour)
       where s.monitor_id = any(${ids})),
     planned as (
       select monitor_id, region, hour, sum(${slotsBefore(sql`until_at`)} - ${slotsBefore(sql`first_at`)}) as slots
@@ -67,7 +76,7 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
       from due d join events e on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
         and e.slot >= d.first_at and e.slot < d.until_at and (${wholeMs(sql`e.slot`)} - d.phase_ms) % d.interval_ms = 0
         and e.timestamp <= e.slot + ${late}
-        and e.timestamp >= d.hour - ${late} and e.timestamp < d.hour + interval '1 hour' + ${late}
+        and e.timestamp >= d.hour - ${late} and e.timestamp < d.hour + ${period} + ${late}
       where e.monitor_id = any(${ids}) and e.timestamp >= ${start} - ${late} and e.timestamp < ${end} + ${late}
       group by 1, 2, 3)
     select monitor_id, region, hour,
@@ -83,11 +92,6 @@ export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: H
     where c.checks > 0 or c.inconclusive > 0 or p.slots > coalesce(v.slots, 0)`;
 }
 
-/** The start of the UTC hour, whatever the session's time zone. */
-function hourOf(time: SQL): SQL {
-  return sql`date_bin('1 hour', ${time}, timestamptz 'epoch')`;
-}
-
 function milliseconds(ms: number): SQL {
   return sql`${ms} * interval '1 millisecond'`;
 }
@@ -101,10 +105,10 @@ function slotsBefore(time: SQL): SQL {
   return sql`((${wholeMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
 }
 
-export interface CountsRange extends HoursRange {
+export interface CountsRange extends Omit<HoursRange, 'periodMs'> {
   readonly monitorId: string;
-  readonly bucketHours: number;
-  /** Hours before it are rolled up; the others are counted from their events. */
+  readonly bucketMs: number;
+  /** Hours before it are rolled up; the others are counted from their events. Buckets shorter than an hour always are. */
   readonly rolledUntil: number;
 }
 
@@ -136,15 +140,16 @@ const countsRow = z.object({
  * `rolledUntil` was read, so that nothing counts twice. Periods without a check and without a gap are left out.
  */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
-  const { monitorId, from, to, now } = range;
-  const seam = Math.min(Math.max(range.rolledUntil, from), to);
+  const { monitorId, from, to, now, bucketMs } = range;
+  const periodMs = Math.min(bucketMs, HOUR_MS);
+  const seam = periodMs < HOUR_MS ? from : Math.min(Math.max(range.rolledUntil, from), to);
   const rows = await query(tx, countsRow)`
     with hourly as (
-      select c.*, date_bin(${range.bucketHours} * interval '1 hour', c.hour, timestamptz 'epoch') as start
+      select c.*, date_bin(${milliseconds(bucketMs)}, c.hour, timestamptz 'epoch') as start
       from (
         select ${ROLLUP_COLUMNS} from check_rollups
         where monitor_id = ${monitorId} and hour >= ${timestamptz(from)} and hour < ${timestamptz(seam)}
-        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts([monitorId], { from: seam, to, now })}) live
+        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts([monitorId], { from: seam, to, now, periodMs })}) live
       ) c),
     latencies as (
       select region, start, array_agg(bucket) as buckets, array_agg(count) as counts
@@ -176,7 +181,7 @@ const totalsRow = z.object({
 export async function readTotals(
   tx: Transaction,
   monitorIds: readonly string[],
-  { from, to, now, rolledUntil }: Omit<CountsRange, 'monitorId' | 'bucketHours'>,
+  { from, to, now, rolledUntil }: Omit<CountsRange, 'monitorId' | 'bucketMs'>,
 ): Promise<z.output<typeof totalsRow>[]> {
   const seam = Math.min(Math.max(rolledUntil, from), to);
   return query(tx, totalsRow)`

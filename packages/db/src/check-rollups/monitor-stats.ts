@@ -1,45 +1,56 @@
-import { STATS_WINDOWS } from '@tocsin/contracts/monitors/stats';
-import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { AppError } from '@tocsin/contracts/errors';
+import type { MonitorStats, PeriodQuery } from '@tocsin/contracts/monitors/stats';
 import { addCounts, averageTimings, figuresOf } from '@tocsin/core/stats/check-counts';
+import { type Period, resolvePeriod } from '@tocsin/core/stats/periods';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
+import { listMonitorRegions } from '../monitor-regions/read-regions.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A monitor's statistics, from one snapshot, in which rollups and events do not overlap. @throws AppError not_found */
+/** What a request for figures of a period depends on. */
+export interface PeriodRequest {
+  readonly query: PeriodQuery;
+  /** How long events and status changes are kept. */
+  readonly retentionDays: number;
+}
+
+/** A monitor's statistics, from one snapshot, in which rollups and events do not overlap. @throws AppError not_found, validation_failed */
 export async function getMonitorStats(
   db: Database,
   accountId: string,
   id: string,
-  window: StatsWindow,
+  request: PeriodRequest,
 ): Promise<MonitorStats> {
   return db.transaction(
     async (tx) => {
       await findMonitorRow(tx, accountId, id);
       const { now, rolledUntil } = await queryOne(tx, clockRow)`
         select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
-      const { buckets, bucketHours } = STATS_WINDOWS[window];
-      const bucketMs = bucketHours * HOUR_MS;
-      const from = (Math.floor(now / bucketMs) - buckets + 1) * bucketMs;
+      const { window, to, bucketMs, starts } = requirePeriod(request, now);
+      const [from = to, last = to] = [starts[0], starts.at(-1)];
+      const end = last + bucketMs;
       const counts = await readCounts(tx, {
         monitorId: id,
         from,
-        to: (Math.floor(now / HOUR_MS) + 1) * HOUR_MS,
-        bucketHours,
+        // Rollups end with the current hour.
+        to: bucketMs < HOUR_MS ? end : Math.min(end, (Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
+        bucketMs,
         rolledUntil: rolledUntil ?? from,
         now,
       });
-      const starts = Array.from({ length: buckets }, (_, index) => from + index * bucketMs);
       return {
         window,
         from: new Date(from).toISOString(),
-        to: new Date(now).toISOString(),
+        to: new Date(Math.min(end, now)).toISOString(),
+        bucketSeconds: bucketMs / 1_000,
         ...figuresOf(addCounts(counts)),
         regions: byRegion(counts),
+        current: await listMonitorRegions(tx, accountId, id),
         series: toSeries(counts, starts),
       };
     },
@@ -48,6 +59,14 @@ export async function getMonitorStats(
 }
 
 const clockRow = z.object({ now: z.number(), rolledUntil: z.number().nullable() });
+
+/** The requested period. @param now Postgres' clock, epoch milliseconds. @throws AppError validation_failed */
+export function requirePeriod({ query, retentionDays }: PeriodRequest, now: number): Period {
+  const period = resolvePeriod(query, now, now - retentionDays * 24 * HOUR_MS);
+  if (period !== null) return period;
+  const errors = [{ path: 'from', message: 'must be in the past' }];
+  throw new AppError('validation_failed', 'The period has not begun yet.', { errors });
+}
 
 function byRegion(counts: readonly BucketCounts[]): MonitorStats['regions'] {
   const regions = [...new Set(counts.map(({ region }) => region))].toSorted();

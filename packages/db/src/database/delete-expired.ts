@@ -39,15 +39,19 @@ export async function deleteFinished(
     deleteInBatches(db, table, condition, signal);
   const isOfDeletedChannel = sql`channel_id = any(array(select id from channels where deleted_at is not null))`;
   const isEmpty = sql`not exists (select from deliveries d where d.channel_id = channels.id)`;
-  // Reports need the maintenance of a monitor as long as its incidents.
-  const isForReports = sql`'MAINTENANCE' in (from_status, to_status) and dispatched_at >= now() - interval '13 months'
-    and exists (select from monitors m where m.id = status_changes.monitor_id)`;
+  // Reports need maintenance as long as incidents.
+  const isOfMaintenance = sql`(from_status = 'MAINTENANCE' or to_status = 'MAINTENANCE')`;
   return {
     deliveries:
       (await remove('deliveries', isOfDeletedChannel)) +
       (await remove('deliveries', sql`state <> 'pending' and created_at < ${cutoff}`)),
     channels: await remove('channels', sql`deleted_at is not null and ${isEmpty}`),
-    statusChanges: await remove('status_changes', sql`dispatched_at < ${cutoff} and not (${isForReports})`),
+    statusChanges:
+      (await remove('status_changes', sql`dispatched_at < ${cutoff} and not ${isOfMaintenance}`)) +
+      (await remove(
+        'status_changes',
+        sql`dispatched_at < now() - interval '13 months' and ${isOfMaintenance}`,
+      )),
     incidents: await remove('incidents', sql`resolved_at < now() - interval '13 months'`),
     occurrences: await remove('maintenance_occurrences', sql`ends_at < ${cutoff}`),
   };

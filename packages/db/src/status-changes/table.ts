@@ -47,6 +47,12 @@ export const statusChanges = pgTable(
     index('status_changes_dispatched_idx')
       .on(table.dispatchedAt)
       .where(sql`${table.dispatchedAt} is not null`),
+    // Those that are deleted first: maintenance is kept longer.
+    index('status_changes_expiry_idx')
+      .on(table.dispatchedAt)
+      .where(
+        sql`${table.dispatchedAt} is not null and not (${table.fromStatus} = 'MAINTENANCE' or ${table.toStatus} = 'MAINTENANCE')`,
+      ),
     index('status_changes_monitor_idx').on(table.monitorId, table.timestamp.desc()),
   ],
 );

@@ -9,7 +9,7 @@ const OF_USERS = `user_id in (select id from users where ${OF_ACCOUNT})`;
 /** The tables of an account, by the condition for their rows. */
 const TABLES: readonly (readonly [condition: string, tables: string])[] = [
   [OF_ACCOUNT, 'monitors idempotency_keys channels deliveries status_changes maintenance_windows api_keys'],
-  [OF_ACCOUNT, 'invitations users user_tombstones region_canaries'],
+  [OF_ACCOUNT, 'invitations users user_tombstones region_canaries test_checks'],
   [OF_MONITORS, 'events triggers channel_monitors incidents maintenance_window_monitors monitor_regions'],
   [OF_INCIDENTS, 'incident_notes'],
   [OF_USERS, 'user_logins sessions'],

@@ -194,6 +194,7 @@ export const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     fc.array(oneOf('default eu-west-1 EU -a', ''), { maxLength: 21 }),
     fc.constant(['elsewhere']),
   ),
+  region: mostly(oneOf('default eu-west-1'), oneOf('EU -a elsewhere', '')),
 };
 
 /** By the format that a JSON Schema names. */

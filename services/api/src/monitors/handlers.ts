@@ -20,6 +20,7 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor, getMonitorByExternalId, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields, parseFields } from '../http/errors.ts';
@@ -109,7 +110,16 @@ export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
     regions: await listMonitorRegions(context.db, caller.accountId, id),
   }),
   getMonitorStats: async ({ caller, id, query }) => ({
-    stats: await getMonitorStats(context.db, caller.accountId, id, query.window),
+    stats: await getMonitorStats(context.db, caller.accountId, id, {
+      query,
+      retentionDays: context.settings.retentionDays,
+    }),
+  }),
+  getMonitorStates: async ({ caller, id, query }) => ({
+    states: await getMonitorStates(context.db, caller.accountId, id, {
+      query,
+      retentionDays: context.settings.retentionDays,
+    }),
   }),
 }));
 

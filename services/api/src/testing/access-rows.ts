@@ -178,6 +178,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/monitors/check`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
   [`POST ${D}/monitors/test`]: { kind: 'monitor', body: monitorBody },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
+  [`GET ${D}/monitors/:id/states`]: { kind: 'monitor' },
   [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },
   [`GET ${D}/me`]: { kind: 'user' },
   [`GET ${D}/api-keys`]: { kind: 'apiKey' },

@@ -30,6 +30,7 @@ export const ORIGIN = 'http://localhost:3000';
 const SETTINGS: ApiSettings = {
   defaultRegion: 'default',
   regions: null,
+  retentionDays: 90,
   rateLimitPerMinute: 0,
   trustProxy: false,
   publicUrl: ORIGIN,

@@ -41,8 +41,8 @@ export function ApiKeysPage(): ReactNode {
   );
   const empty = (
     <EmptyState icon={IconKey} title="No API keys yet" action={create}>
-      A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Create one for each,
-      so that you can revoke them separately.
+      A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Create one for each
+      to revoke them separately.
     </EmptyState>
   );
   const close = (): void => {
@@ -53,8 +53,8 @@ export function ApiKeysPage(): ReactNode {
     <>
       <PageHeader
         title="API keys"
-        hint="For pipelines and tools that create monitors and read results."
-        actions={create}
+        hint="Access for pipelines, scripts and the command line"
+        actions={query.data?.length !== 0 && create}
       />
       <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
         {(keys) => <ApiKeyTable keys={keys} />}
@@ -64,7 +64,7 @@ export function ApiKeysPage(): ReactNode {
         opened={creating || created !== null}
         title={created === null ? 'New API key' : 'Your new API key'}
         result={created && <NewKey apiKey={created} />}
-        done="I have copied it"
+        done="Done"
         onClose={close}
       >
         <ApiKeyForm onCreated={setCreated} onCancel={close} />
@@ -122,7 +122,7 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
   if (new Date(at).getTime() > now) return <Time value={at} />;
   return (
     <>
-      <Badge color="red" variant="light" mr={6}>
+      <Badge color="red" variant="light" mr="xs">
         Expired
       </Badge>
       <Time value={at} as="ago" />
@@ -144,7 +144,7 @@ function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactN
         <span>{creator.name}</span>
       </Tooltip>
       {creator.removed && (
-        <Badge color="orange" variant="light" ml={6}>
+        <Badge color="orange" variant="light" ml="xs">
           Removed
         </Badge>
       )}
@@ -189,25 +189,21 @@ function ApiKeyForm({ onCreated, onCancel }: ApiKeyFormProps): ReactNode {
     <SaveForm form={form} action="Create" save={save} onCancel={onCancel} layout="dialog">
       <TextInput
         label="Name"
-        description="What uses the key, such as “terraform production” or “shop CI”."
+        description="Such as “terraform production” or “shop CI”"
         required
         data-autofocus
         {...form.getInputProps('name')}
       />
       <Radio.Group label="Access" {...form.getInputProps('scopes')}>
-        <Stack gap="xs" mt={6}>
+        <Stack gap="xs" mt="xs">
           <Radio value="read,write" label="Read and write" />
-          <Radio
-            value="read"
-            label="Read only"
-            description="Header values and request bodies are shown as “(secret)”."
-          />
+          <Radio value="read" label="Read only" description="Without header values and request bodies" />
         </Stack>
       </Radio.Group>
       {form.values.scopes !== 'read' && (
         <TagsInput
           label="Sources"
-          description="The key can change only what belongs to these sources. A trailing * matches a prefix. Leave this empty to allow all sources."
+          description="The key can change only these sources. A trailing * matches a prefix. Empty: all sources."
           placeholder={form.values.sources.length === 0 ? 'shop, team-a/*' : ''}
           {...form.getInputProps('sources')}
         />

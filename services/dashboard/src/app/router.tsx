@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { isStatus } from '../api/request.ts';
 import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
 import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
+import { historySearchSchema } from '../monitors/show/history/history-search.ts';
 import { reportSearchSchema, withPeriod } from '../reports/report-period.ts';
 import { meQuery } from '../session/session.ts';
 import { Shell } from './shell.tsx';
@@ -64,6 +65,12 @@ const monitors = createRoute({
   path: '/',
   validateSearch: monitorsSearchSchema,
   component: lazy(() => import('../monitors/list/monitors-page.tsx'), 'MonitorsPage'),
+});
+const monitor = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/monitors/$monitorId',
+  validateSearch: historySearchSchema,
+  component: lazy(() => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
 });
 const incidents = createRoute({
   getParentRoute: () => signedIn,
@@ -123,7 +130,7 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     monitors,
     newMonitor,
-    page('/monitors/$monitorId', () => import('../monitors/show/monitor-page.tsx'), 'MonitorPage'),
+    monitor,
     page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
     reports,

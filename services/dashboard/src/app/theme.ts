@@ -42,11 +42,15 @@ export const theme = createTheme({
   components: {
     Alert: { defaultProps: { variant: 'light' } },
     Badge: { defaultProps: { tt: 'none' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss' } } },
     Paper: { defaultProps: { radius: 'lg' } },
     TextInput: { defaultProps: { autoComplete: 'off' } },
     Modal: {
       defaultProps: { centered: true, radius: 'lg', closeButtonProps: { 'aria-label': 'Close' } },
     },
+    // Not the banner of the page.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
+    DrawerHeader: { defaultProps: { role: 'presentation' } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
   },
 });
@@ -60,7 +64,12 @@ export const cssVariables: CSSVariablesResolver = () => {
   };
   return {
     variables: {},
-    light: { ...both, '--mantine-color-placeholder': '#6f757c' },
+    light: {
+      ...both,
+      '--mantine-color-placeholder': '#6f757c',
+      '--mantine-color-cyan-light': 'var(--mantine-color-cyan-0)',
+      '--mantine-color-cyan-light-hover': 'var(--mantine-color-cyan-1)',
+    },
     dark: { ...both, '--mantine-color-placeholder': '#989ea8' },
   };
 };

@@ -46,19 +46,16 @@ export function AuditLogPage(): ReactNode {
         </Button>
       }
     >
-      No change matches all filters. Entries are kept for 13 months.
+      No change of the last 13 months matches all filters.
     </EmptyState>
   ) : (
     <EmptyState icon={IconHistory} title="No changes yet">
-      Changes of configuration and sign-ins appear here automatically.
+      Configuration changes and sign-ins appear here automatically.
     </EmptyState>
   );
   return (
     <>
-      <PageHeader
-        title="Audit log"
-        hint="Who changed what, and when. Entries cannot be changed, and are kept for 13 months."
-      />
+      <PageHeader title="Audit log" hint="Configuration changes and sign-ins of the last 13 months" />
       <Filters search={search} entries={query.data ?? NO_ENTRIES} onChange={filter} />
       <Loaded query={query} pending={<Placeholder heights={[320]} />} empty={empty}>
         {(entries) => (
@@ -109,7 +106,7 @@ function Filters({ search, entries, onChange }: FiltersProps): ReactNode {
         nothingFoundMessage="No matching actions"
       />
       {search.targetId !== undefined && (
-        <Group gap={4} wrap="nowrap">
+        <Group gap="2xs" wrap="nowrap">
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
             History of <b>{target}</b>
           </Text>
@@ -162,7 +159,7 @@ function Days({ entries, search }: EntriesProps): ReactNode {
     <Stack gap="lg">
       {[...groupByDay(entries, ({ timestamp }) => timestamp, zone)].map(([date, items]) => (
         <section key={date} aria-label={describeDay(date, now, zone)}>
-          <Title order={2} size="h6" c="var(--text-quiet)" mb={4}>
+          <Title order={2} size="h6" c="var(--text-quiet)" mb="2xs">
             {describeDay(date, now, zone)}
           </Title>
           <ul className={classes['list']}>

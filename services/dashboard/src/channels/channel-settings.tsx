@@ -90,7 +90,7 @@ export function NewChannelPage(): ReactNode {
   const [created, setCreated] = useState<{ channel: Channel; secret: string } | null>(null);
   return (
     <>
-      <PageHeader title="New channel" hint="An HTTPS URL that receives alerts." />
+      <PageHeader title="New channel" hint="An HTTPS URL that receives alerts" />
       <Panel>
         <ChannelForm
           initialValues={EMPTY}

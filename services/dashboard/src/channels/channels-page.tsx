@@ -29,8 +29,8 @@ export function ChannelsPage(): ReactNode {
     <>
       <PageHeader
         title="Channels"
-        hint="Webhook endpoints that receive alerts when a monitor goes down or recovers."
-        actions={create}
+        hint="Webhooks for outages and recoveries"
+        actions={query.data?.length !== 0 && create}
       />
       <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
         {(channels) => (
@@ -41,12 +41,12 @@ export function ChannelsPage(): ReactNode {
               rowKey={({ id }) => id}
               columns={{
                 Name: ({ id, name }) => (
-                  <TextLink to="/channels/$channelId" params={{ channelId: id }} fw={600}>
+                  <TextLink to="/channels/$channelId" params={{ channelId: id }} fw={500}>
                     {name}
                   </TextLink>
                 ),
                 State: (channel) => (
-                  <Stack gap={2}>
+                  <Stack gap={0}>
                     <ChannelStateBadge channel={channel} />
                     <StateNote channel={channel} />
                   </Stack>

@@ -164,7 +164,7 @@ function Attempts({ attempts }: Pick<DeliveryDetail, 'attempts'>): ReactNode {
       {attempts.length === 0 && <Quiet>No attempts yet.</Quiet>}
       {attempts.toReversed().map((attempt) => (
         <AttemptSummary key={attempt.number} attempt={attempt}>
-          <Text size="sm" fw={600} className="tabular">
+          <Text size="sm" fw={500} className="tabular">
             {attempt.number}.
           </Text>
           <Text size="sm" component="span">

@@ -39,7 +39,7 @@ export function HeldAlerts({ channel: { id, enabled } }: { readonly channel: Cha
     notifications.show({ message: 'Held alerts discarded.' });
   };
   return (
-    <Alert color="yellow" icon={<IconPlayerPause aria-hidden />} title={held}>
+    <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title={held}>
       <Group justify="space-between" gap="md">
         <Text size="sm" style={{ flex: '1 1 260px' }}>
           Held since <Time value={since} />, while the channel was disabled.{' '}

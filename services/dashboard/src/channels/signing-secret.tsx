@@ -104,7 +104,7 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
       {secret !== null && <CodeBlock code={secret} what="the secret" />}
       {children}
       <Stack gap={6}>
-        <Text size="sm" fw={600}>
+        <Text size="sm" fw={500}>
           Verify webhooks
         </Text>
         <Quiet>

@@ -24,7 +24,7 @@ export function DataTable<Row>({ label, rows, rowKey, columns }: DataTableProps<
       <Table.Thead>
         <Table.Tr>
           {cells.map(([title]) => (
-            <Table.Th key={title} scope="col">
+            <Table.Th key={title} scope="col" data-column={title}>
               {title}
             </Table.Th>
           ))}

@@ -51,6 +51,8 @@ function Question(props: QuestionProps): ReactNode {
     <form
       onSubmit={(event) => {
         event.preventDefault();
+        // React passes the event on to a form around the dialog, which would save.
+        event.stopPropagation();
         if (confirmed) mutate(new FormData(event.currentTarget));
       }}
     >

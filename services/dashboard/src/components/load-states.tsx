@@ -113,7 +113,7 @@ export function FailureNotice({ query }: { readonly query: FallibleQuery }): Rea
   if (query.data === undefined)
     return <ErrorNotice error={error} retry={retry} retriesAutomatically={retries} />;
   return (
-    <Group gap={6} mb="xs" role="status">
+    <Group gap="2xs" mb="xs" role="status">
       <IconCloudOff size={16} aria-hidden />
       <Quiet size="xs" inline>
         As of <Time value={new Date(query.dataUpdatedAt).toISOString()} as="clock" />: refresh failed

@@ -14,6 +14,27 @@ export function focusHeadingAfter(event: RouterEvents['onRendered']): void {
   if (fromLocation !== undefined && pathChanged && toLocation.hash === '') focusHeading();
 }
 
+/** After this long, a dialog has returned the focus to the button that opened it. In milliseconds. */
+const FOCUS_RETURNS_MS = 50;
+
+/**
+ * Moves the focus to the heading of the page when a dialog that had it is gone and nothing else has it, such as after the deletion of the
+ * row whose button opened the dialog.
+ */
+export function keepFocusAfterDialogs(): void {
+  let last: Element | null = null;
+  document.addEventListener('focusin', ({ target }) => {
+    last = target instanceof Element && target.closest('[role="dialog"]') !== null ? target : null;
+  });
+  new MutationObserver(() => {
+    if (last === null || last.isConnected) return;
+    last = null;
+    setTimeout(() => {
+      if (document.activeElement === document.body) focusHeading();
+    }, FOCUS_RETURNS_MS);
+  }).observe(document.body, { childList: true, subtree: true });
+}
+
 function focusHeading(): void {
   const main = document.querySelector('main');
   const { activeElement } = document;
@@ -49,7 +70,7 @@ export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode
           </Text>
         )}
       </Stack>
-      {actions !== undefined && <Group gap="xs">{actions}</Group>}
+      {actions !== undefined && actions !== false && <Group gap="xs">{actions}</Group>}
     </Group>
   );
 }
@@ -98,7 +119,7 @@ export function EmptyState({ icon: Icon, title, children, action }: EmptyStatePr
       <Title order={2} size="h4">
         {title}
       </Title>
-      <Text c="var(--text-quiet)" ta="center" maw={520} w="100%" component="div">
+      <Text size="sm" c="var(--text-quiet)" ta="center" maw={520} w="100%" component="div">
         {children}
       </Text>
       {action}

@@ -59,7 +59,11 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
       id={id}
       noValidate
       className={layout === 'long' ? classes['long'] : undefined}
-      onSubmit={form.onSubmit(() => mutate(), focusError)}
+      onSubmit={(event) => {
+        // React passes the event on to a form around a dialog with this one.
+        event.stopPropagation();
+        form.onSubmit(() => mutate(), focusError)(event);
+      }}
     >
       {isPage && <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />}
       <Stack>

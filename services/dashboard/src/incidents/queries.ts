@@ -1,4 +1,5 @@
-import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, skipToken, useQuery } from '@tanstack/react-query';
+import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 import { formatNumber } from '../components/format.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
@@ -38,4 +39,18 @@ export const resolvedIncidentsQuery = (monitorId: string | null) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
     select: ({ pages }) => pages.flat(),
+  });
+
+/** For deliveries, of which the live stream has no events. */
+const REFRESH_TIMELINE_MS = 15_000;
+
+/** What happened around an incident. @param id null: there is none */
+export const timelineQuery = (id: string | null) =>
+  queryOptions({
+    queryKey: ['incidents', 'timeline', id],
+    queryFn:
+      id === null
+        ? skipToken
+        : ({ signal }) => api('GET /api/dashboard/incidents/:id/timeline', { id, signal }),
+    refetchInterval: refreshEvery(REFRESH_TIMELINE_MS),
   });

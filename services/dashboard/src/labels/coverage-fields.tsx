@@ -39,7 +39,7 @@ export function CoverageFields({ label, maxSelected, form }: CoverageFieldsProps
         value={allMonitors ? 'all' : 'chosen'}
         onChange={(value) => all.onChange(value === 'all')}
       >
-        <Group mt={6}>
+        <Group mt="xs">
           <Radio value="all" label="All monitors, including future ones" />
           <Radio value="chosen" label="Selected monitors" />
         </Group>
@@ -125,7 +125,7 @@ function MatchPreview({ text }: { readonly text: string }): ReactNode {
   const matched = useCovered({ monitorIds: NONE, allMonitors: false, selector });
   return (
     <div role="status">
-      <Quiet size="xs" mt={-10}>
+      <Quiet size="xs" mt={-8}>
         {selector === null
           ? 'No selector: monitors are not matched by their labels.'
           : describeMatches(matched)}

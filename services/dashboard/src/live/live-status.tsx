@@ -17,7 +17,7 @@ export function LiveState(): ReactNode {
   const state = useLiveState();
   const { label, hint } = STATES[state];
   return (
-    <Group gap={6} wrap="nowrap" role="status" title={hint}>
+    <Group gap="2xs" wrap="nowrap" role="status" title={hint}>
       <span className={classes['dot']} data-state={state} aria-hidden />
       <Text component="span" size="xs" c="var(--text-quiet)" visibleFrom="xs">
         {label}

@@ -29,10 +29,7 @@ export function NewWindowPage(): ReactNode {
   const [initialValues] = useState(() => newValues(monitorIds, readerZone(), Date.now()));
   return (
     <>
-      <PageHeader
-        title="New maintenance window"
-        hint="During the window, its monitors are checked but send no alerts."
-      />
+      <PageHeader title="New maintenance window" hint="Checks continue, alerts pause" />
       <WindowForm
         initialValues={initialValues}
         windowId={null}

@@ -108,7 +108,7 @@ interface ClockChangesProps {
 function ClockChanges({ changes, timeZone }: ClockChangesProps): ReactNode {
   if (changes.length === 0) return null;
   return (
-    <Alert color="yellow" title="Clock changes">
+    <Alert color="gray" title="Clock changes">
       <Stack gap={4} component="ul" m={0} pl="md">
         {changes.slice(0, MAX_CLOCK_CHANGES).map((change) => (
           <li key={change.localTime}>{describeClockChange(change, timeZone)}</li>

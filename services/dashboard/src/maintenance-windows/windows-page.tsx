@@ -41,16 +41,15 @@ export function WindowsPage(): ReactNode {
   );
   const empty = (
     <EmptyState icon={IconCalendarPause} title="No maintenance windows yet" action={create}>
-      Plan a one-time or recurring window before you take a system down, so that you get no alerts for planned
-      work.
+      During a window, monitors are checked but send no alerts. Plan one before you take a system down.
     </EmptyState>
   );
   return (
     <>
       <PageHeader
         title="Maintenance"
-        hint="During a maintenance window, monitors are checked but send no alerts."
-        actions={create}
+        hint="Checks continue, alerts pause"
+        actions={query.data?.length !== 0 && create}
       />
       <Loaded query={query} pending={<Placeholder heights={[214]} />} empty={empty}>
         {(windows) => (
@@ -85,7 +84,7 @@ function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
         rowKey={({ id }) => id}
         columns={{
           Name: ({ id, name }) => (
-            <TextLink to="/maintenance/$windowId" params={{ windowId: id }} fw={600}>
+            <TextLink to="/maintenance/$windowId" params={{ windowId: id }} fw={500}>
               {name}
             </TextLink>
           ),

@@ -1,13 +1,14 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
-import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
+import type { MonitorStates, MonitorStats } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
 import { liveList } from '../live/live-query.ts';
+import type { PeriodChoice } from './show/history/period.ts';
 import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 
 /** For data that the live stream does not update. */
@@ -71,14 +72,27 @@ export const monitorQuery = (id: string) =>
     queryFn: ({ signal }) => api('GET /api/dashboard/monitors/:id', { id, signal }),
   });
 
-export const monitorStatsQuery = (id: string, window: StatsWindow) =>
+/** What the charts of a monitor show of a period. */
+export interface History {
+  readonly stats: MonitorStats;
+  readonly states: MonitorStates;
+}
+
+/** Statistics and states of a period. One entry of the cache, so that figures shown together have the same age. */
+export const monitorHistoryQuery = (id: string, period: PeriodChoice) =>
   queryOptions({
-    queryKey: ['monitor', id, 'stats', window],
-    queryFn: async ({ signal }) =>
-      (await api('GET /api/dashboard/monitors/:id/stats', { id, query: { window }, signal })).stats,
-    // Statistics change with every check.
+    queryKey: ['monitor', id, 'history', period],
+    queryFn: async ({ signal }): Promise<History> => {
+      const options = { id, query: period, signal };
+      const [{ stats }, { states }] = await Promise.all([
+        api('GET /api/dashboard/monitors/:id/stats', options),
+        api('GET /api/dashboard/monitors/:id/states', options),
+      ]);
+      return { stats, states };
+    },
+    // The charts move on without checks, too.
     refetchInterval: refreshEvery(60_000),
-    staleTime: 30_000,
+    placeholderData: keepPreviousData,
   });
 
 /** The current state of a monitor in each region. */

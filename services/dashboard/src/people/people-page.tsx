@@ -60,7 +60,7 @@ function ManagePeople(): ReactNode {
     <>
       <PageHeader
         title="People"
-        hint="Members manage monitors, channels, maintenance and API keys. Owners also manage people and channel secrets."
+        hint="Owners and members of this account"
         actions={
           <IconButton variant="filled" icon={IconUserPlus} onClick={() => setInviting(true)}>
             Invite

@@ -71,7 +71,7 @@ export function Canaries({ region }: RegionProps): ReactNode {
           Choose
         </IconButton>
       ) : (
-        <Group gap={4} wrap="nowrap" align="flex-start">
+        <Group gap="2xs" wrap="nowrap" align="flex-start">
           <ul className={classes['list']} aria-label={`Canaries of ${code}`}>
             {canaryMonitorIds.map((id) => (
               <li key={id}>

@@ -31,10 +31,7 @@ export function RegionsPage(): ReactNode {
   const defaultRegion = useDefaultRegion();
   return (
     <>
-      <PageHeader
-        title="Regions"
-        hint="Where checks run from. Start a checker with a region’s code to serve that region."
-      />
+      <PageHeader title="Regions" hint="Where checks run from" />
       <Loaded query={query} pending={<Placeholder heights={[200]} />}>
         {(regions) => (
           <>

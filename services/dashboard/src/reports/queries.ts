@@ -17,8 +17,8 @@ export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', main
     queryFn: async ({ signal }) =>
       (await api('GET /api/dashboard/reports/availability', { query, signal })).report,
     placeholderData: keepPreviousData,
-    // A report reads much: it is made again only when it is opened again.
-    staleTime: 60_000,
-    refetchOnWindowFocus: false,
+    // A report reads much. It is a document as of its end, which the live stream must not reload.
+    staleTime: 'static',
+    gcTime: 60_000,
   });
 };

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { AvailabilityReport } from '@tocsin/contracts/reports/availability';
 import { type ReactNode, useState } from 'react';
+import { ApiError } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { downloadCsv } from '../components/csv.ts';
 import { formatCount, formatLocal } from '../components/format.ts';
@@ -14,7 +15,7 @@ import { keysOf } from '../labels/label-text.ts';
 import { readSelector } from '../labels/selector-text.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { availabilityQuery } from './queries.ts';
-import { reportCsv, reportFileName, type SortKey, sortKeyOf, sortRows } from './report-columns.ts';
+import { columnsOf, reportCsv, reportFileName, type SortKey, sortKeyOf, sortRows } from './report-columns.ts';
 import {
   formatDays,
   type FullSearch,
@@ -67,7 +68,7 @@ export function ReportsPage(): ReactNode {
           )
         }
       />
-      <Controls search={search} onChange={change} />
+      <Controls search={search} error={query.error} onChange={change} />
       <Loaded query={query} pending={<Placeholder heights={[320]} />}>
         {(loaded) =>
           loaded.rows.length === 0 ? (
@@ -115,18 +116,22 @@ function describeReport(search: FullSearch, report: AvailabilityReport | undefin
 
 interface ControlsProps {
   readonly search: FullSearch;
+  /** Of the last attempt. */
+  readonly error: unknown;
   readonly onChange: (changes: ReportSearch) => void;
 }
 
 /** Period, grouping and filter of the report. */
-function Controls({ search, onChange }: ControlsProps): ReactNode {
+function Controls({ search, error, onChange }: ControlsProps): ReactNode {
   const { zone, groupBy = 'monitor', selector = '', maintenance } = search;
   const { data: monitors = [] } = useQuery(monitorsQuery);
   const now = useNow();
+  const errorOf = (field: string): string | undefined =>
+    error instanceof ApiError ? error.fields.find(({ path }) => path === field)?.message : undefined;
   const keys = keysOf(monitors).filter((key) => key !== 'monitor');
   const groups = [...new Set([...keys, ...(groupBy === 'monitor' ? [] : [groupBy])])];
   return (
-    <Group gap="sm" mb="md" align="flex-end" className={classes['controls'] ?? ''}>
+    <Group gap="sm" mb="md" align="flex-start" className={classes['controls'] ?? ''}>
       <NativeSelect
         label="Period"
         value={presetOf(search, now, zone) ?? 'custom'}
@@ -134,10 +139,15 @@ function Controls({ search, onChange }: ControlsProps): ReactNode {
           const preset = PRESET_CHOICES.find((choice) => choice.value === value);
           if (preset !== undefined) onChange(presetDays(preset.value, now, zone));
         }}
-        data={[...PRESET_CHOICES, { value: 'custom', label: 'Custom dates' }]}
+        data={[...PRESET_CHOICES, { value: 'custom', label: 'Custom' }]}
       />
-      <DayField label="From" value={search.from} max={search.to} onChange={(from) => onChange({ from })} />
-      <DayField label="To" value={search.to} min={search.from} onChange={(to) => onChange({ to })} />
+      <DayField
+        label="From"
+        value={search.from}
+        error={errorOf('from')}
+        onSubmit={(from) => onChange({ from })}
+      />
+      <DayField label="To" value={search.to} error={errorOf('to')} onSubmit={(to) => onChange({ to })} />
       <NativeSelect
         label="Group by"
         value={groupBy}
@@ -155,6 +165,16 @@ function Controls({ search, onChange }: ControlsProps): ReactNode {
         data={[
           { value: 'excluded', label: 'Excluded' },
           { value: 'included', label: 'Included' },
+        ]}
+      />
+      <NativeSelect
+        label="Sort by"
+        hiddenFrom="sm"
+        value={sortKeyOf(search.sort)}
+        onChange={({ currentTarget: { value } }) => onChange({ sort: value, order: undefined })}
+        data={[
+          { value: 'name', label: 'Name' },
+          ...columnsOf({ groupBy }).map(({ key, title }) => ({ value: key, label: title })),
         ]}
       />
       <DraftField
@@ -181,7 +201,8 @@ function DraftField({ value, onSubmit, ...props }: DraftFieldProps): ReactNode {
   const [draft, setDraft] = useState({ of: value, text: value });
   if (draft.of !== value) setDraft({ of: value, text: value });
   const submit = (): void => {
-    if (draft.text !== value) onSubmit(draft.text);
+    if (draft.text === '' && props.required === true) setDraft({ of: value, text: value });
+    else if (draft.text !== value) onSubmit(draft.text);
   };
   return (
     <TextInput
@@ -196,26 +217,7 @@ function DraftField({ value, onSubmit, ...props }: DraftFieldProps): ReactNode {
   );
 }
 
-interface DayFieldProps {
-  readonly label: string;
-  /** Such as `2026-03-01`. */
-  readonly value: string;
-  readonly min?: string;
-  readonly max?: string;
-  readonly onChange: (day: string) => void;
-}
-
-function DayField({ label, value, min = '', max = '', onChange }: DayFieldProps): ReactNode {
-  return (
-    <DraftField
-      type="date"
-      label={label}
-      value={value}
-      min={min}
-      max={max}
-      required
-      withAsterisk={false}
-      onSubmit={onChange}
-    />
-  );
+/** A day such as `2026-03-01`. */
+function DayField(props: DraftFieldProps): ReactNode {
+  return <DraftField type="date" required withAsterisk={false} {...props} />;
 }

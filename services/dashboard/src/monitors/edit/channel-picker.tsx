@@ -36,6 +36,7 @@ export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelP
       <Loaded query={query} pending={<Placeholder heights={[60]} />} empty={none}>
         {(channels) => (
           <Stack gap="sm" role="group" aria-label="Channels">
+            <Quiet>The selected channels receive the alerts of this monitor.</Quiet>
             {channels.map((channel) => {
               const note = coverageNote(channel, labels);
               const isListed = chosenChannels([channel], monitorId, choices).length > 0;
@@ -46,6 +47,8 @@ export function ChannelPicker({ labels, monitorId, choices, onChange }: ChannelP
                     description={note}
                     checked={isListed || note !== null}
                     disabled={note !== null}
+                    // That a channel is told must be as readable as that it is not.
+                    styles={{ label: { color: 'var(--mantine-color-text)' } }}
                     onChange={() => onChange({ ...choices, [channel.id]: !isListed })}
                   />
                   <ChannelTest channel={channel} />

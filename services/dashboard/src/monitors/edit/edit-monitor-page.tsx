@@ -30,7 +30,7 @@ export function NewMonitorPage(): ReactNode {
     );
   return (
     <>
-      <PageHeader title="New monitor" hint="Only a name and a URL are required." />
+      <PageHeader title="New monitor" hint="Only a name and a URL are required" />
       <MonitorForm key="blank" monitor={null} />
     </>
   );

@@ -28,7 +28,6 @@ interface MonitorFormProps {
 }
 
 export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode {
-  const queryClient = useQueryClient();
   const navigate = useNavigate();
   const [initialValues] = useState(() => (original ? toCopy(original) : toValues(monitor)));
   const form = useApiForm({
@@ -36,42 +35,21 @@ export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode 
     validate: (values) => findErrors(values, monitor),
     toField: toFormField,
   });
-  const listedId = monitor?.id ?? original?.id ?? null;
-  const openMonitor = (monitorId: string, ignoreBlocker: boolean): Promise<void> =>
-    navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker });
-  const save = async (values: MonitorFormValues): Promise<void> => {
-    const saved = await createOrUpdate(monitor, values);
-    putInList(queryClient, saved);
-    queryClient.setQueryData(
-      monitorQuery(saved.id).queryKey,
-      (cached) => cached && { ...cached, monitor: saved },
-    );
-    void queryClient.invalidateQueries({ queryKey: ['regions'] });
-    notifications.show({ message: `${saved.name} was ${monitor === null ? 'created' : 'updated'}` });
-    await saveChannels(saved, values.channels);
-    await openMonitor(saved.id, true);
-  };
-  /** The monitor is saved by now, so an error must not leave the form open: it would create a second one. */
-  const saveChannels = async ({ id, name }: Monitor, choices: ChannelChoices): Promise<void> => {
-    try {
-      const channels = await queryClient.ensureQueryData(channelsQuery);
-      const before = monitor === null ? [] : chosenChannels(channels, id, {});
-      const change = channelChange(before, chosenChannels(channels, listedId, choices));
-      if (change === null) return;
-      await api('PATCH /api/dashboard/monitors/:id/channels', { id, body: change });
-      void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-    } catch (error) {
-      const message = `The channels of ${name} were not changed. ${describeError(error)}`;
-      notifications.show({ color: 'red', message, autoClose: false });
-    }
-  };
+  const save = useSave({ monitor, original });
   return (
     <SaveForm
       layout="long"
       form={form}
       action={monitor === null ? 'Create monitor' : 'Save changes'}
-      save={save}
-      onCancel={() => void (monitor === null ? navigate({ to: '/' }) : openMonitor(monitor.id, false))}
+      save={async (values) => {
+        const monitorId = await save(values);
+        await navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker: true });
+      }}
+      onCancel={() =>
+        void (monitor === null
+          ? navigate({ to: '/' })
+          : navigate({ to: '/monitors/$monitorId', params: { monitorId: monitor.id } }))
+      }
     >
       {Object.entries(SECTIONS).map(([section, fields]) => (
         <Panel key={section} title={section}>
@@ -92,13 +70,45 @@ export function MonitorForm({ monitor, original }: MonitorFormProps): ReactNode 
       ))}
       <ChannelPicker
         labels={toLabels(form.values.labels)}
-        monitorId={listedId}
+        monitorId={(monitor ?? original)?.id ?? null}
         choices={form.values.channels}
         onChange={(channels) => form.setFieldValue('channels', channels)}
       />
       <MonitorTest form={form} stored={monitor} />
     </SaveForm>
   );
+}
+
+/** @returns a function that saves the monitor, then its channels, and returns its id */
+function useSave({ monitor, original }: MonitorFormProps): (values: MonitorFormValues) => Promise<string> {
+  const queryClient = useQueryClient();
+  /** The monitor is saved by now, so an error must not leave the form open: it would create a second one. */
+  const saveChannels = async ({ id, name }: Monitor, choices: ChannelChoices): Promise<void> => {
+    try {
+      const channels = await queryClient.ensureQueryData(channelsQuery);
+      const before = monitor === null ? [] : chosenChannels(channels, id, {});
+      const chosen = chosenChannels(channels, (monitor ?? original)?.id ?? null, choices);
+      const change = channelChange(before, chosen);
+      if (change === null) return;
+      await api('PATCH /api/dashboard/monitors/:id/channels', { id, body: change });
+      void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+    } catch (error) {
+      const message = `The channels of ${name} were not changed. ${describeError(error)}`;
+      notifications.show({ color: 'red', message, autoClose: false });
+    }
+  };
+  return async (values) => {
+    const saved = await createOrUpdate(monitor, values);
+    putInList(queryClient, saved);
+    queryClient.setQueryData(
+      monitorQuery(saved.id).queryKey,
+      (cached) => cached && { ...cached, monitor: saved },
+    );
+    void queryClient.invalidateQueries({ queryKey: ['regions'] });
+    notifications.show({ message: `${saved.name} was ${monitor === null ? 'created' : 'updated'}` });
+    await saveChannels(saved, values.channels);
+    return saved.id;
+  };
 }
 
 /** @returns the saved monitor; `stored` itself if nothing has changed */

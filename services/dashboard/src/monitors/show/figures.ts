@@ -1,17 +1,9 @@
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitors/stats';
+import type { StatsFigures } from '@tocsin/contracts/monitors/stats';
 import { formatCount, formatLatency, formatNumber } from '../../components/format.ts';
 import { isCovered } from '../../labels/coverage.ts';
-
-export const WINDOW_NAMES: Record<StatsWindow, string> = {
-  '24h': '24 hours',
-  '7d': '7 days',
-  '30d': '30 days',
-  '90d': '90 days',
-};
-export const WINDOWS = ['24h', '7d', '30d', '90d'] as const satisfies readonly StatsWindow[];
 
 const DAY_MS = 86_400_000;
 

@@ -1,12 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import {
-  IconCalendarPause,
-  IconClockPause,
-  IconFlame,
-  IconNotebook,
-  IconPencil,
-  IconPlayerPlay,
-} from '@tabler/icons-react';
+import { IconCalendarPause, IconClockPause, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Event } from '@tocsin/contracts/monitors/events';
@@ -14,15 +7,18 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { api } from '../../api/request.ts';
 import { windowsQuery } from '../../maintenance-windows/queries.ts';
-import { describeCause, formatLatency } from '../../components/format.ts';
+import { formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
-import { CheckBadge, ExternalLink, StatusBadge, TextLink, Time } from '../../components/text.tsx';
+import { CheckBadge, ExternalLink, StatusBadge, Time, useNow } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
-import { monitorIncidentsQuery } from '../queries.ts';
-import { maintenanceOf, silentUntil } from './figures.ts';
+import { monitorRegionsQuery } from '../queries.ts';
+import { describeExpiry, maintenanceOf, silentUntil, soonestExpiry } from './figures.ts';
 import { PhaseList } from './phases.tsx';
+import classes from './show.module.css';
+import { Situation } from './situation/situation.tsx';
+import { Warnings } from './situation/warnings.tsx';
 import { EventError } from './tail/event-table.tsx';
 import { KeptResponse } from './tail/kept-response.tsx';
 
@@ -72,14 +68,15 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
       />
       {data && <CheckResult event={data.event} onClose={reset} />}
       {error && <ErrorNotice error={error} retry={() => mutate()} />}
-      {status === 'DOWN' && <DownNotice monitor={monitor} />}
+      {status === 'DOWN' && <Situation monitor={monitor} />}
       {status === 'MAINTENANCE' && <MaintenanceNotice monitor={monitor} />}
+      <Warnings monitor={monitor} />
     </Stack>
   );
 }
 
 function Facts({ monitor }: MonitorProps): ReactNode {
-  const { status, statusSince, lastCheckedAt, url, runbookUrl, labels } = monitor;
+  const { id, status, statusSince, lastCheckedAt, url, runbookUrl, labels } = monitor;
   return (
     <Stack gap={4} mt={6}>
       <Group gap="xs">
@@ -103,9 +100,22 @@ function Facts({ monitor }: MonitorProps): ReactNode {
             </>
           )}
         </Text>
+        {/^https:/i.test(url) && <Certificate monitorId={id} />}
         {runbookUrl !== null && status !== 'DOWN' && <ExternalLink href={runbookUrl}>Runbook</ExternalLink>}
       </Group>
     </Stack>
+  );
+}
+
+/** When the certificate expires. Renders nothing until it is known. */
+function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
+  const { data: regions = [] } = useQuery(monitorRegionsQuery(monitorId));
+  const expiry = soonestExpiry(regions, useNow());
+  if (expiry === null) return null;
+  return (
+    <Text span size="sm" className={classes[expiry.state] ?? ''}>
+      Certificate: {describeExpiry(expiry)} (<Time value={expiry.expiresAt} />)
+    </Text>
   );
 }
 
@@ -143,48 +153,6 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
         {event.hasResponse && <KeptResponse event={event} />}
         <PhaseList timings={timings} />
       </Stack>
-    </Alert>
-  );
-}
-
-function DownNotice({ monitor: { id, runbookUrl, errorDetail } }: MonitorProps): ReactNode {
-  const { data: incidents } = useQuery(monitorIncidentsQuery(id));
-  const open = incidents?.find(({ resolvedAt }) => resolvedAt === null);
-  return (
-    <Alert color="red" icon={<IconFlame aria-hidden />} title="This monitor is down">
-      <Group justify="space-between" gap="md">
-        <Text size="sm" style={{ flex: '1 1 260px', overflowWrap: 'anywhere' }}>
-          {(open || errorDetail !== null) && (
-            <b>{describeCause(open?.cause ?? null, open?.errorDetail ?? errorDetail)}. </b>
-          )}
-          {open ? (
-            <>
-              Seen from {open.region} since <Time value={open.openedAt} />.
-            </>
-          ) : (
-            'See the latest events below.'
-          )}
-        </Text>
-        {runbookUrl === null ? (
-          <Text size="sm">
-            No runbook.{' '}
-            <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm">
-              Add one
-            </TextLink>
-          </Text>
-        ) : (
-          <Button
-            component="a"
-            href={runbookUrl}
-            target="_blank"
-            rel="noreferrer"
-            color="red"
-            leftSection={<IconNotebook size={18} aria-hidden />}
-          >
-            Open the runbook
-          </Button>
-        )}
-      </Group>
     </Alert>
   );
 }

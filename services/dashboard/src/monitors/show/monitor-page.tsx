@@ -1,26 +1,32 @@
 import { Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useHotkeys } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { isStatus } from '../../api/request.ts';
 import { Loaded, NotFoundPage, Placeholder } from '../../components/load-states.tsx';
-import { monitorQuery } from '../queries.ts';
-import { LatencyPanel } from './chart/latency-panel.tsx';
+import { useNow } from '../../components/text.tsx';
+import { Reloader } from '../../live/reloader.ts';
+import { eventTailQuery, monitorQuery } from '../queries.ts';
 import { ConfigurationPanel } from './configuration-panel.tsx';
+import { HistoryPanel, type OnPeriod } from './history/history-panel.tsx';
+import { choosePeriod } from './history/period.ts';
 import { MonitorHead } from './monitor-head.tsx';
 import { RegionsPanel } from './regions-panel.tsx';
 import classes from './show.module.css';
 import { ChannelsPanel, IncidentsPanel, MaintenancePanel } from './side-panels.tsx';
 import { TailPanel } from './tail/tail-panel.tsx';
-import { UptimePanel } from './uptime-panel.tsx';
 
 const route = getRouteApi('/signed-in/monitors/$monitorId');
+
+/** With checks every few seconds from many regions, figures are reloaded less often. */
+const RELOAD_AFTER_MS = 2_000;
 
 export function MonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
   const query = useQuery(monitorQuery(monitorId));
+  useReloadOnChecks(monitorId);
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
     <Loaded query={query} pending={<MonitorSkeleton />}>
@@ -29,15 +35,50 @@ export function MonitorPage(): ReactNode {
   );
 }
 
+/** Every check changes the figures. A change of the status reloads them, too (live/apply-to-cache.ts). */
+function useReloadOnChecks(monitorId: string): void {
+  const queryClient = useQueryClient();
+  const { data: latest } = useQuery({ ...eventTailQuery(monitorId), select: (events) => events[0]?.id });
+  const reloader = useRef<Reloader | null>(null);
+  useEffect(() => {
+    const own = new Reloader(queryClient);
+    reloader.current = own;
+    return () => own.stop();
+  }, [queryClient, monitorId]);
+  const known = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    // The first one is as old as the figures.
+    if (known.current !== undefined)
+      for (const part of ['history', 'regions'])
+        reloader.current?.reloadAfter(RELOAD_AFTER_MS, ['monitor', monitorId, part]);
+    known.current = latest;
+  }, [monitorId, latest]);
+}
+
 function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
-  const [window, setWindow] = useState<StatsWindow>('24h');
-  const { id } = monitor;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { id, createdAt } = monitor;
+  // A minute more or less changes no choice of a window.
+  const period = choosePeriod(search, useNow() - Date.parse(createdAt));
+  const showPeriod: OnPeriod = (change) => {
+    const none = { from: undefined, to: undefined };
+    const next = change === null ? none : 'window' in change ? { ...none, range: change.window } : change;
+    void navigate({ search: (before) => ({ ...before, ...next }), resetScroll: false });
+  };
+  useHotkeys([
+    [
+      'Escape',
+      () => {
+        if (!('window' in period) && document.querySelector('[role="dialog"]') === null) showPeriod(null);
+      },
+    ],
+  ]);
   return (
     <Stack gap="md">
       <MonitorHead monitor={monitor} />
-      <UptimePanel monitor={monitor} />
-      <LatencyPanel monitorId={id} window={window} onWindow={setWindow} />
-      <RegionsPanel monitor={monitor} window={window} />
+      <HistoryPanel monitor={monitor} period={period} onPeriod={showPeriod} />
+      <RegionsPanel monitor={monitor} period={period} />
       <div className={classes['columns']}>
         <TailPanel monitorId={id} />
         <Stack gap="md">
@@ -55,7 +96,7 @@ function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
 function MonitorSkeleton(): ReactNode {
   return (
     <div role="status" aria-label="Loading the monitor">
-      <Placeholder heights={[96, 120, 372, 160]} />
+      <Placeholder heights={[96, 460, 160]} />
     </div>
   );
 }

@@ -2,65 +2,51 @@ import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
-import { FailureNotice, useFailure } from '../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
-import { Quiet, Time } from '../../components/text.tsx';
-import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
+import { Time } from '../../components/text.tsx';
+import { useUnservedRegions } from '../../regions/regions.ts';
+import { monitorHistoryQuery } from '../queries.ts';
 import {
-  describeRegion,
   countColumns,
+  describeRegion,
   formatCounts,
   formatPercentiles,
   joinRegions,
   PERCENTILES,
   type RegionRow,
-  WINDOW_NAMES,
 } from './figures.ts';
+import type { PeriodChoice } from './history/period.ts';
 import classes from './show.module.css';
 
 interface RegionsPanelProps {
   readonly monitor: Monitor;
-  readonly window: StatsWindow;
+  readonly period: PeriodChoice;
 }
 
-/** The state and the statistics of a monitor in each region. */
-export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps): ReactNode {
-  const stats = useQuery(monitorStatsQuery(id, window));
-  const current = useQuery(monitorRegionsQuery(id));
-  const title = `Regions, last ${WINDOW_NAMES[window]}`;
-  const [statsFailure, currentFailure] = [useFailure(stats), useFailure(current)];
-  // The latency panel shows the error of the statistics.
-  if (stats.data === undefined || (current.data === undefined && currentFailure === null))
-    return <Panel title={title}>{statsFailure === null && <Skeleton height={72} />}</Panel>;
-  const regions = current.data ?? null;
-  const rows = joinRegions(stats.data.regions, regions ?? []);
+/** The state and the statistics of a monitor in each region, from the response that the charts show. */
+export function RegionsPanel({ monitor: { id, url }, period }: RegionsPanelProps): ReactNode {
+  const { data: history, error } = useQuery(monitorHistoryQuery(id, period));
+  const title = 'Regions';
+  // The history shows the error.
+  if (history === undefined) return <Panel title={title}>{error === null && <Skeleton height={72} />}</Panel>;
+  const { regions, current } = history.stats;
+  const rows = joinRegions(regions, current);
   return (
     <Panel title={title}>
-      <FailureNotice query={current} />
-      {rows.length === 0 ? (
-        <Quiet>Not checked yet.</Quiet>
-      ) : (
-        <ScrollRegion label={title}>
-          <RegionsTable
-            rows={rows}
-            withCurrent={regions !== null}
-            withCertificates={regions !== null && /^https:/i.test(url)}
-          />
-        </ScrollRegion>
-      )}
+      <ScrollRegion label={title}>
+        <RegionsTable rows={rows} withCertificates={/^https:/i.test(url)} />
+      </ScrollRegion>
     </Panel>
   );
 }
 
 interface RegionsTableProps {
   readonly rows: readonly RegionRow[];
-  readonly withCurrent: boolean;
   readonly withCertificates: boolean;
 }
 
-function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps): ReactNode {
+function RegionsTable({ rows, withCertificates }: RegionsTableProps): ReactNode {
   const counts = countColumns(rows.map(({ figures }) => figures));
   const columns = [...counts, ...PERCENTILES];
   return (
@@ -68,13 +54,13 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
       <thead>
         <tr>
           <th scope="col">Region</th>
-          {withCurrent && <th scope="col">Now</th>}
+          <th scope="col">Now</th>
           {columns.map((title) => (
             <th key={title} scope="col" className={classes['number']}>
               {title}
             </th>
           ))}
-          {withCurrent && <th scope="col">Last check</th>}
+          <th scope="col">Last check</th>
           {withCertificates && <th scope="col">Certificate expires</th>}
         </tr>
       </thead>
@@ -82,15 +68,13 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
         {rows.map(({ region, figures, current }) => (
           <tr key={region}>
             <th scope="row">{region}</th>
-            {withCurrent && <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>}
+            <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>
             {[...formatCounts(figures, counts), ...formatPercentiles(figures)].map((text, index) => (
               <td key={columns[index]} className={classes['number']}>
                 {text}
               </td>
             ))}
-            {withCurrent && (
-              <td>{current?.lastCheckedAt ? <Time value={current.lastCheckedAt} as="ago" /> : '–'}</td>
-            )}
+            <td>{current?.lastCheckedAt ? <Time value={current.lastCheckedAt} as="ago" /> : '–'}</td>
             {withCertificates && (
               <td>{current?.certificateExpiresAt ? <Time value={current.certificateExpiresAt} /> : '–'}</td>
             )}
@@ -102,6 +86,11 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
+  const isUnserved = useUnservedRegions().includes(region.region);
   const isFailing = region.eligible && (region.failing || region.consecutiveFailures > 0);
-  return <span className={classes[isFailing ? 'bad' : 'good']}>{describeRegion(region)}</span>;
+  return (
+    <span className={classes[isFailing || isUnserved ? 'bad' : 'good']}>
+      {isUnserved ? 'No checker' : describeRegion(region)}
+    </span>
+  );
 }

@@ -1,5 +1,5 @@
 import { Group, Skeleton, Stack, Text } from '@mantine/core';
-import { IconAlertTriangle, IconBellOff, IconCircleCheck, IconFlame } from '@tabler/icons-react';
+import { IconAlertTriangle, IconCircleCheck, IconFlame } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
@@ -95,46 +95,17 @@ export function ChannelsPanel({ monitor }: MonitorProps): ReactNode {
       <Loaded query={query} pending={<Skeleton height={56} />}>
         {(channels) => {
           const assigned = channels.filter((channel) => isCovered(channel, monitor));
+          if (assigned.length === 0) return <Quiet>No channels.</Quiet>;
           return (
-            <Stack gap="sm">
-              {assigned.every(({ enabled }) => !enabled) && (
-                <NoAlerts isAssigned={assigned.length > 0} hasChannels={channels.length > 0} />
-              )}
-              <ul className={classes['list']}>
-                {assigned.map((channel) => (
-                  <ChannelItem key={channel.id} channel={channel} />
-                ))}
-              </ul>
-            </Stack>
+            <ul className={classes['list']}>
+              {assigned.map((channel) => (
+                <ChannelItem key={channel.id} channel={channel} />
+              ))}
+            </ul>
           );
         }}
       </Loaded>
     </Panel>
-  );
-}
-
-interface NoAlertsProps {
-  readonly isAssigned: boolean;
-  readonly hasChannels: boolean;
-}
-
-function NoAlerts({ isAssigned, hasChannels }: NoAlertsProps): ReactNode {
-  return (
-    <Text size="sm" component="div">
-      <b className={classes['soon']}>
-        <IconBellOff size={16} aria-hidden /> No alerts
-      </b>
-      <div>
-        {isAssigned
-          ? 'All channels of this monitor are disabled. Enable one to get alerts.'
-          : 'No channel is assigned to this monitor.'}
-      </div>
-      {!isAssigned && (
-        <TextLink to={hasChannels ? '/channels' : '/channels/new'} size="sm">
-          {hasChannels ? 'Assign a channel' : 'Create a channel'}
-        </TextLink>
-      )}
-    </Text>
   );
 }
 

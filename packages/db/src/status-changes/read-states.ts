@@ -1,0 +1,135 @@
+import { type MonitorStates, STATE_CELLS, type StatePeriod } from '@tocsin/contracts/monitors/stats';
+import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
+import { type SQL, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { type PeriodRequest, requirePeriod } from '../check-rollups/monitor-stats.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { epochMs, query, queryOne, readClock, timestamptz } from '../database/sql.ts';
+import { findMonitorRow } from '../monitors/monitor-row.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The times between which a monitor's states are read, in epoch milliseconds. */
+interface Bounds {
+  readonly from: number;
+  readonly to: number;
+  /** When the monitor existed first. */
+  readonly createdAt: number;
+  /** Since when every status change is kept: before it, only incidents are. */
+  readonly completeSince: number;
+}
+
+/** When a monitor had which status, from one snapshot. @throws AppError not_found, validation_failed */
+export async function getMonitorStates(
+  db: Database,
+  accountId: string,
+  id: string,
+  request: PeriodRequest,
+): Promise<MonitorStates> {
+  return db.transaction(
+    async (tx) => {
+      const { createdAt, status } = await findMonitorRow(tx, accountId, id);
+      const now = await readClock(tx);
+      const { from, to } = requirePeriod(request, now);
+      const completeSince = now - request.retentionDays * DAY_MS;
+      const bounds = { from, to, createdAt: createdAt.getTime(), completeSince };
+      const rows = await readPeriods(tx, id, status, bounds);
+      const { incidents } = await queryOne(tx, incidentCount)`
+        select count(*)::int as incidents from incidents
+        where monitor_id = ${id} and opened_at < ${timestamptz(to)}
+          and coalesce(resolved_at, 'infinity') > ${timestamptz(from)}`;
+      const seconds = (of: (row: PeriodRow) => number): number =>
+        rows.reduce((sum, row) => sum + Math.round(of(row)), 0) / 1_000;
+      return {
+        from: new Date(from).toISOString(),
+        to: new Date(to).toISOString(),
+        downSeconds: seconds(({ downMs }) => downMs),
+        knownSeconds: seconds(({ status, since, until }) => (status === null ? 0 : until - since)),
+        incidents,
+        periods: joinEqual(rows).map(toPeriod),
+      };
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  );
+}
+
+const incidentCount = z.object({ incidents: z.number() });
+
+const periodRow = z.object({
+  since: z.number(),
+  until: z.number(),
+  status: z.enum(MONITOR_STATUSES).nullable(),
+  count: z.number(),
+  downMs: z.number(),
+  incidentId: z.string().nullable(),
+  cause: z.string().nullable(),
+  errorDetail: z.string().nullable(),
+});
+type PeriodRow = z.output<typeof periodRow>;
+
+/**
+ * The statuses of a monitor: each status lasts until the next one. Status changes tell them as far back as they are kept; before that,
+ * incidents tell when it was `DOWN`, and nothing is known of the rest. Statuses that last less than a cell are grouped by cell, so that
+ * a flapping monitor has a bounded number of rows.
+ */
+async function readPeriods(
+  tx: Transaction,
+  id: string,
+  status: string,
+  bounds: Bounds,
+): Promise<PeriodRow[]> {
+  const { from, to } = bounds;
+  const seen = Math.min(to, Math.max(from, bounds.createdAt));
+  const complete = Math.min(to, Math.max(seen, bounds.completeSince));
+  const [start, first, known, end] = [from, seen, complete, to].map(timestamptz) as [SQL, SQL, SQL, SQL];
+  const cell = sql`${(to - from) / STATE_CELLS} * interval '1 millisecond'`;
+  return query(tx, periodRow)`
+    with states (since, status, position) as (
+      select ${start}, null, 0 where ${start} < ${known}
+      union all
+      select greatest(opened_at, ${first}), 'DOWN', 2 from incidents
+      where monitor_id = ${id} and opened_at < ${known} and coalesce(resolved_at, 'infinity') > ${first}
+      union all
+      select resolved_at, null, 1 from incidents
+      where monitor_id = ${id} and resolved_at > ${first} and resolved_at < ${known}
+      union all
+      select ${known}, coalesce((select from_status from status_changes
+        where monitor_id = ${id} and timestamp > ${known} order by timestamp limit 1), ${status}), 3
+      union all
+      select timestamp, to_status, 3 + row_number() over (order by timestamp, id) from status_changes
+      where monitor_id = ${id} and timestamp > ${known} and timestamp < ${end}),
+    timed as (
+      select since, status, lead(since, 1, ${end}) over (order by since, position) as until from states),
+    grouped as (
+      select min(since) as since, max(until) as until, count(*)::int as count,
+        (array['DOWN', 'MAINTENANCE', 'PENDING', 'UP'])[
+          min(array_position(array['DOWN', 'MAINTENANCE', 'PENDING', 'UP'], status))] as status,
+        coalesce(sum(extract(epoch from until - since)) filter (where status = 'DOWN') * 1000, 0)::float8 as down_ms
+      from timed where until > since
+      group by date_bin(${cell}, since, ${start}), until - since >= ${cell})
+    select ${epochMs(sql`since`)} as since, ${epochMs(sql`until`)} as until, status, count, down_ms,
+      i.id as incident_id, i.cause, i.error_detail
+    from grouped left join lateral (
+      select id, cause, error_detail from incidents
+      where monitor_id = ${id} and opened_at < grouped.until and coalesce(resolved_at, 'infinity') > grouped.since
+      order by opened_at desc limit 1) i on status = 'DOWN'
+    order by since`;
+}
+
+/** Joins periods of one status and incident: such as an outage that began before status changes are kept. */
+function joinEqual(rows: readonly PeriodRow[]): PeriodRow[] {
+  const joined: PeriodRow[] = [];
+  for (const row of rows) {
+    const last = joined.at(-1);
+    const isSame = last?.count === 1 && row.count === 1 && last.status === row.status;
+    if (last !== undefined && isSame && last.incidentId === row.incidentId)
+      joined[joined.length - 1] = { ...last, until: row.until, downMs: last.downMs + row.downMs };
+    else joined.push(row);
+  }
+  return joined;
+}
+
+function toPeriod({ since, until, downMs, ...row }: PeriodRow): StatePeriod {
+  const [from, to] = [since, until].map((time) => new Date(Math.round(time)).toISOString());
+  return { ...row, from: from ?? '', to: to ?? '', downSeconds: Math.round(downMs) / 1_000 };
+}

@@ -1,0 +1,181 @@
+import { Button, Center, Group, SegmentedControl, Skeleton, Tooltip } from '@mantine/core';
+import { IconZoomReset } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { type ReactNode, useState } from 'react';
+import { formatCount, formatLatency, formatSpan } from '../../../components/format.ts';
+import { Loaded } from '../../../components/load-states.tsx';
+import { Panel } from '../../../components/page.tsx';
+import { Quiet, useNow } from '../../../components/text.tsx';
+import { type History, monitorHistoryQuery } from '../../queries.ts';
+import { describeChecks, formatUptime, hasChecks } from '../figures.ts';
+import showClasses from '../show.module.css';
+import { HistoryChart } from './history-chart.tsx';
+import { Legend } from './legend.tsx';
+import { WINDOWS } from './history-search.ts';
+import { HistoryTable } from './history-table.tsx';
+import { describeRange, isTooLong, type PeriodChoice, WINDOW_NAMES } from './period.ts';
+import type { PlotView } from './plot-data.ts';
+
+/** The height of the charts and of the table in pixels. */
+const HEIGHT = 292;
+
+const VIEWS: readonly { readonly value: PlotView | 'table'; readonly label: string }[] = [
+  { value: 'percentiles', label: 'Percentiles' },
+  { value: 'phases', label: 'Phases' },
+  { value: 'table', label: 'Table' },
+];
+
+/** Changes the shown period: another window, a period in place of the window, or the window again. */
+export type OnPeriod = (change: PeriodChoice | null) => void;
+
+interface HistoryPanelProps {
+  readonly monitor: Monitor;
+  readonly period: PeriodChoice;
+  readonly onPeriod: OnPeriod;
+}
+
+/** The statuses and the latency of a monitor over a period, with its figures. */
+export function HistoryPanel({ monitor, period, onPeriod }: HistoryPanelProps): ReactNode {
+  const [view, setView] = useState<PlotView | 'table'>('percentiles');
+  const query = useQuery(monitorHistoryQuery(monitor.id, period));
+  return (
+    <Panel title="History" actions={<PeriodControl monitor={monitor} period={period} onPeriod={onPeriod} />}>
+      <Loaded query={query} pending={<Skeleton height={HEIGHT + 130} />}>
+        {(history) => (
+          <>
+            <Quiet mb="sm">{describePeriod(history, monitor.createdAt)}</Quiet>
+            <Figures history={history} />
+            <Group justify="flex-end" my="xs">
+              <SegmentedControl
+                size="xs"
+                aria-label="View"
+                data={[...VIEWS]}
+                value={view}
+                onChange={(value) => setView(value)}
+              />
+            </Group>
+            <Charts history={history} view={view} onPeriod={onPeriod} />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function PeriodControl({ monitor, period, onPeriod }: HistoryPanelProps): ReactNode {
+  const ageMs = useNow() - Date.parse(monitor.createdAt);
+  const window = 'window' in period ? period.window : null;
+  return (
+    <Group gap="xs">
+      {window === null && (
+        <Tooltip label="Escape">
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconZoomReset size={16} aria-hidden />}
+            onClick={() => onPeriod(null)}
+          >
+            Reset zoom
+          </Button>
+        </Tooltip>
+      )}
+      <SegmentedControl
+        size="xs"
+        aria-label="Period"
+        data={WINDOWS.map((value) => ({
+          value,
+          label: value,
+          disabled: value !== window && isTooLong(value, ageMs),
+        }))}
+        // The library has no value for none of them.
+        value={window ?? ''}
+        onChange={(value) => onPeriod({ window: value as StatsWindow })}
+      />
+    </Group>
+  );
+}
+
+/** Says which time the figures are about. It is never longer than the monitor exists. */
+function describePeriod({ stats, states }: History, createdAt: string): string {
+  const [from, to, created] = [states.from, states.to, createdAt].map((time) => Date.parse(time)) as [
+    number,
+    number,
+    number,
+  ];
+  if (created >= to) return `${describeRange(from, to)}: before the monitor was created`;
+  if (created > from) return `Since the monitor was created: ${formatSpan((to - created) / 1_000)}`;
+  return stats.window === null ? describeRange(from, to) : `Last ${WINDOW_NAMES[stats.window]}`;
+}
+
+/** The figures of one response. Uptime is the share of the checks that passed; downtime is how long the status was down. */
+function Figures({ history: { stats, states } }: { readonly history: History }): ReactNode {
+  const { latency } = stats;
+  const figures: readonly { label: string; value: string; note: string }[] = [
+    {
+      label: 'Uptime',
+      value: stats.uptime === null ? 'No checks' : formatUptime(stats.uptime),
+      note: hasChecks(stats) ? describeChecks(stats) : 'None in this period',
+    },
+    {
+      label: 'Time down',
+      value: states.downSeconds === 0 ? 'None' : formatSpan(states.downSeconds),
+      note: states.incidents === 0 ? 'No incidents' : formatCount(states.incidents, 'incident'),
+    },
+    {
+      label: 'Median latency',
+      value: latency === null ? '–' : formatLatency(latency.p50),
+      note: latency === null ? 'No responses' : describeTail(latency),
+    },
+  ];
+  return (
+    <dl className={showClasses['figures']}>
+      {figures.map(({ label, value, note }) => (
+        <div key={label} className={showClasses['figure']}>
+          <dt>{label}</dt>
+          <dd>
+            <span className={`${showClasses['value'] ?? ''} tabular`}>{value}</span>
+            <div className={showClasses['note']}>{note}</div>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function describeTail({ p95, p99 }: NonNullable<MonitorStats['latency']>): string {
+  return `p95 ${formatLatency(p95)}, p99 ${formatLatency(p99)}`;
+}
+
+interface ChartsProps {
+  readonly history: History;
+  readonly view: PlotView | 'table';
+  readonly onPeriod: OnPeriod;
+}
+
+function Charts({ history, view, onPeriod }: ChartsProps): ReactNode {
+  const { stats, states } = history;
+  const range = describeRange(Date.parse(states.from), Date.parse(states.to));
+  if (!hasChecks(stats) && states.knownSeconds === 0)
+    return (
+      <Center h={HEIGHT}>
+        <Quiet size="md">No data from {range}.</Quiet>
+      </Center>
+    );
+  if (view === 'table') return <HistoryTable stats={stats} label={`History, ${range}`} maxHeight={HEIGHT} />;
+  const { latency } = stats;
+  const summary =
+    latency === null ? 'No responses.' : `Median ${formatLatency(latency.p50)}, ${describeTail(latency)}.`;
+  return (
+    <>
+      <HistoryChart
+        history={history}
+        view={view}
+        label={`${range}. ${summary} The table has all values.`}
+        onZoom={onPeriod}
+      />
+      <Legend stats={stats} states={states} view={view} />
+    </>
+  );
+}

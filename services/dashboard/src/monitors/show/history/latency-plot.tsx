@@ -1,0 +1,144 @@
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
+import { memo, type ReactNode } from 'react';
+import { formatLatency, formatUtcSpan } from '../../../components/format.ts';
+import { describeChecks, hasChecks } from '../figures.ts';
+import { PHASES, phaseShares } from '../phases.ts';
+import { PhaseSwatch } from '../phases.tsx';
+import classes from './history.module.css';
+import { type Axis, describeRange, placeOf } from './period.ts';
+import { failedPercent, latencyTicks, type PlotView } from './plot-data.ts';
+
+type Bucket = MonitorStats['series'][number];
+
+/** The start and the end of a bucket, in epoch milliseconds. */
+export function boundsOf(
+  { start }: Bucket,
+  { bucketSeconds }: Pick<MonitorStats, 'bucketSeconds'>,
+): [number, number] {
+  const from = Date.parse(start);
+  return [from, from + bucketSeconds * 1_000];
+}
+
+interface LatencyPlotProps {
+  readonly axis: Axis;
+  readonly stats: MonitorStats;
+  readonly view: PlotView;
+  /** The latency of a bar as high as the plot. */
+  readonly top: number;
+}
+
+/** The latency in each bucket, with a red part for its failed checks, and marks for gaps and inconclusive checks. Memoized, because the
+ * pointer moves often. */
+export const LatencyPlot = memo(function LatencyPlot({
+  axis,
+  stats,
+  view,
+  top,
+}: LatencyPlotProps): ReactNode {
+  return (
+    <>
+      {latencyTicks(top).map((ms) => (
+        <div key={ms} className={classes['latencyTick']} style={{ bottom: `${(ms / top) * 100}%` }}>
+          {formatLatency(ms)}
+        </div>
+      ))}
+      {stats.series.map((bucket) => {
+        const { left, width } = placeOf(axis, ...boundsOf(bucket, stats));
+        return (
+          <div
+            key={bucket.start}
+            className={classes['bucket']}
+            data-gaps={bucket.gaps > 0}
+            data-inconclusive={bucket.inconclusive > 0}
+            style={{ left: `${left}%`, width: `${width}%` }}
+          >
+            {view === 'phases' ? (
+              <Phases bucket={bucket} top={top} />
+            ) : (
+              <Percentiles latency={bucket.latency} top={top} />
+            )}
+            {bucket.failures > 0 && (
+              <span className={classes['failed']} style={{ height: `${failedPercent(bucket)}%` }} />
+            )}
+          </div>
+        );
+      })}
+    </>
+  );
+});
+
+function Phases({ bucket: { timings }, top }: { readonly bucket: Bucket; readonly top: number }): ReactNode {
+  return (
+    timings && (
+      <div className={classes['stack']}>
+        {phaseShares(timings, top).map(({ phase, color, percent }) => (
+          <span key={phase} style={{ height: `${percent}%`, background: `var(${color})` }} />
+        ))}
+      </div>
+    )
+  );
+}
+
+interface PercentilesProps {
+  readonly latency: Bucket['latency'];
+  readonly top: number;
+}
+
+/** A line for the median, and bands up to the 95th and the 99th percentile. */
+function Percentiles({ latency, top }: PercentilesProps): ReactNode {
+  if (latency === null) return null;
+  const { p50, p95, p99 } = latency;
+  const percent = (ms: number): string => `${(ms / top) * 100}%`;
+  return (
+    <>
+      <span className={classes['p99']} style={{ bottom: percent(p50), height: percent(p99 - p50) }} />
+      <span className={classes['p95']} style={{ bottom: percent(p50), height: percent(p95 - p50) }} />
+      <span className={classes['p50']} style={{ bottom: percent(p50) }} />
+    </>
+  );
+}
+
+interface BucketTooltipProps {
+  readonly axis: Axis;
+  readonly stats: MonitorStats;
+  readonly bucket: Bucket;
+}
+
+/** The figures of the bucket under the pointer. The table has the same data for screen readers. */
+export function BucketTooltip({ axis, stats, bucket }: BucketTooltipProps): ReactNode {
+  const { timings, latency } = bucket;
+  const [from, to] = boundsOf(bucket, stats);
+  const { left, width } = placeOf(axis, from, to);
+  const center = left + width / 2;
+  return (
+    <div
+      className={classes['tooltip']}
+      data-side={center > 50 ? 'left' : 'right'}
+      style={{ left: `${center}%` }}
+    >
+      <div className={classes['tooltipTitle']}>{describeRange(from, to)}</div>
+      <div className={classes['quiet']}>{formatUtcSpan(new Date(from), new Date(to))}</div>
+      <div>{hasChecks(bucket) ? describeChecks(bucket) : 'No checks'}</div>
+      {latency && (
+        <div>
+          p50 {formatLatency(latency.p50)} · p95 {formatLatency(latency.p95)} · p99{' '}
+          {formatLatency(latency.p99)}
+        </div>
+      )}
+      {timings && (
+        <table>
+          <tbody>
+            {PHASES.map(({ phase, label, color }) => (
+              <tr key={phase}>
+                <th scope="row">
+                  <PhaseSwatch color={color} /> {label}
+                </th>
+                <td>{formatLatency(timings[phase])}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+import type { MonitorStats, StatePeriod } from '@tocsin/contracts/monitors/stats';
+import { describeCause, formatCount, formatSpan } from '../../../components/format.ts';
+import { barScale, PHASES } from '../phases.ts';
+
+type Bucket = MonitorStats['series'][number];
+
+/** What the plot shows of the latency in each bucket. */
+export type PlotView = 'percentiles' | 'phases';
+
+/** The end of the latency axis in milliseconds, with room above the highest value. */
+export function latencyTop(buckets: readonly Bucket[], view: PlotView): number {
+  const highest = buckets.map(({ timings, latency }) =>
+    view === 'percentiles'
+      ? (latency?.p99 ?? 0)
+      : PHASES.reduce((sum, { phase }) => sum + (timings?.[phase] ?? 0), 0),
+  );
+  return Math.max(10, Math.max(...highest) * 1.15);
+}
+
+/** The labels of the latency axis in milliseconds. */
+export function latencyTicks(top: number): number[] {
+  const step = barScale(top / 4);
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
+}
+
+/** The part of the checks that failed, in percent. */
+export function failedPercent({ checks, failures }: Pick<Bucket, 'checks' | 'failures'>): number {
+  return checks === 0 ? 0 : (failures / checks) * 100;
+}
+
+const STATE_LABELS = { UP: 'Up', DOWN: 'Down', MAINTENANCE: 'Maintenance', PENDING: 'Pending' } as const;
+
+/** Says in one line which status a period had, and for how long. */
+export function describeState({ status, from, to, count, downSeconds }: StatePeriod): string {
+  const span = formatSpan((Date.parse(to) - Date.parse(from)) / 1_000);
+  if (status === null) return `No data for ${span}`;
+  if (count === 1) return `${STATE_LABELS[status]} for ${span}`;
+  const changes = formatCount(count - 1, 'change');
+  return downSeconds > 0
+    ? `Down for ${formatSpan(downSeconds)} of ${span}, ${changes}`
+    : `${STATE_LABELS[status]} for ${span}, ${changes}`;
+}
+
+/** Why the monitor was down; null for another status. */
+export function stateCause({ status, cause, errorDetail }: StatePeriod): string | null {
+  return status === 'DOWN' ? describeCause(cause, errorDetail) : null;
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { TimelineDelivery, TimelineEntry } from '@tocsin/contracts/incidents/timeline';
+import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import { eventAt } from '../../testing/records.ts';
+import { groupRegions, latestFailures, outcomesOf } from './situation-text.ts';
+
+const PASSING: MonitorRegion = {
+  region: 'eu',
+  status: 'UP',
+  failing: false,
+  consecutiveFailures: 0,
+  lastCheckedAt: '2026-01-01T00:00:00.000Z',
+  eligible: true,
+  certificateExpiresAt: null,
+};
+const FAILING: MonitorRegion = {
+  ...PASSING,
+  region: 'us',
+  status: 'DOWN',
+  failing: true,
+  consecutiveFailures: 7,
+};
+
+describe('groupRegions', () => {
+  test('puts what is wrong first', () => {
+    const regions = [
+      PASSING,
+      FAILING,
+      { ...PASSING, region: 'ap' },
+      { ...PASSING, region: 'sa', eligible: false },
+    ];
+    expect(groupRegions(regions, [], [])).toEqual([
+      { kind: 'failing', text: 'us: Failing, 7 consecutive failures' },
+      { kind: 'silent', text: 'No recent result: sa' },
+      { kind: 'passing', text: 'Passing: eu and ap' },
+    ]);
+  });
+
+  test('a region without a network or a checker is neither passing nor failing', () => {
+    expect(groupRegions([PASSING, FAILING], ['us'], ['eu'])).toEqual([
+      { kind: 'unserved', text: 'Not checked from eu: no checker is running there' },
+      { kind: 'isolated', text: 'No network: us. Its failures do not count' },
+    ]);
+    expect(groupRegions([FAILING], ['us'], ['us'])).toMatchObject([{ kind: 'unserved' }]);
+  });
+
+  test('a region below the threshold fails', () => {
+    const region = { ...FAILING, failing: false, consecutiveFailures: 1 };
+    expect(groupRegions([region], [], [])).toEqual([{ kind: 'failing', text: 'us: 1 failure' }]);
+  });
+});
+
+test('the latest failure is one that counts', () => {
+  const failed = { status: 'DOWN', errorReason: 'HTTP_503' } as const;
+  const events = [
+    { ...eventAt(9), ...failed, inconclusive: true },
+    { ...eventAt(8), ...failed, url: 'https://preview.example.com' },
+    eventAt(7),
+    { ...eventAt(6), ...failed },
+    { ...eventAt(4), ...failed, hasResponse: true },
+    { ...eventAt(2), ...failed, hasResponse: true },
+  ];
+  for (const order of [events, events.toReversed()]) {
+    const { failure, kept } = latestFailures(order);
+    expect([failure?.id, kept?.id]).toEqual(['6', '4']);
+  }
+  expect(latestFailures([eventAt(1)])).toEqual({ failure: null, kept: null });
+});
+
+describe('outcomesOf', () => {
+  const channel = (id: string, fields: Partial<Channel> = {}): Channel =>
+    ({ id, name: `Channel ${id}`, enabled: true, ...fields }) as Channel;
+  const delivery = (id: string, fields: Partial<TimelineDelivery>): TimelineEntry => ({
+    kind: 'delivery',
+    timestamp: '2026-01-01T00:00:00.000Z',
+    delivery: {
+      channel: { id, name: `Channel ${id}` },
+      state: 'delivered',
+      attemptCount: 1,
+      statusCode: 200,
+      error: null,
+      ...fields,
+    } as TimelineDelivery,
+  });
+
+  test.each([
+    [{}, 'delivered', null],
+    [{ attemptCount: 3 }, 'delivered', 'after 3 attempts'],
+    [{ state: 'pending', attemptCount: 0, statusCode: null }, 'pending', null],
+    [{ state: 'pending', attemptCount: 2, statusCode: 500 }, 'pending', '2 attempts: HTTP 500'],
+    [{ state: 'failed', statusCode: null, error: 'timed out' }, 'failed', '1 attempt: timed out'],
+    [{ state: 'held', attemptCount: 0 }, 'held', 'the channel is disabled'],
+  ] as const)('describes %j', (fields, state, detail) => {
+    expect(outcomesOf([delivery('a', fields)], [])).toEqual([
+      { channelId: 'a', name: 'Channel a', state, detail },
+    ]);
+  });
+
+  test('of each channel, the one that needs most attention, also where nothing was sent', () => {
+    const entries = [
+      delivery('a', {}),
+      delivery('a', { state: 'failed', error: 'timed out' }),
+      delivery('b', {}),
+    ];
+    const channels = [channel('a'), channel('c'), channel('d', { enabled: false })];
+    expect(outcomesOf(entries, channels).map((one) => [one.channelId, one.state, one.detail])).toEqual([
+      ['a', 'failed', '1 attempt: timed out'],
+      ['b', 'delivered', null],
+      ['c', 'none', 'Nothing sent about this incident'],
+      ['d', 'none', 'Disabled'],
+    ]);
+  });
+});

@@ -1,0 +1,145 @@
+import { Button, Group, Paper, Text, Title } from '@mantine/core';
+import { IconFlame, IconNotebook } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { ReactNode } from 'react';
+import { describeCause } from '../../../components/format.ts';
+import { Quiet, TextLink, Time } from '../../../components/text.tsx';
+import { isolatedRegions, regionsQuery, useUnservedRegions } from '../../../regions/regions.ts';
+import { eventTailQuery, monitorIncidentsQuery, monitorRegionsQuery } from '../../queries.ts';
+import { PhaseList } from '../phases.tsx';
+import { KeptResponse } from '../tail/kept-response.tsx';
+import { Changes, Notified } from './notified.tsx';
+import { groupRegions, latestFailures } from './situation-text.ts';
+import classes from './situation.module.css';
+
+interface MonitorProps {
+  readonly monitor: Monitor;
+}
+
+/** What is wrong with a monitor that is down, since when, where, what the target responded, who was notified, and what changed. */
+export function Situation({ monitor }: MonitorProps): ReactNode {
+  const { id, statusSince, errorDetail } = monitor;
+  const { data: incidents } = useQuery(monitorIncidentsQuery(id));
+  const incident = incidents && (incidents.find(({ resolvedAt }) => resolvedAt === null) ?? null);
+  return (
+    <Paper component="section" p="md" className={classes['situation'] ?? ''} aria-label="What is wrong">
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Group gap="xs" wrap="nowrap" align="flex-start" className={classes['cause'] ?? ''} role="alert">
+          <IconFlame aria-hidden />
+          <Title order={2} size="h4" className={classes['text'] ?? ''}>
+            {describeCause(incident?.cause ?? null, incident?.errorDetail ?? errorDetail)}
+          </Title>
+        </Group>
+        <Runbook monitor={monitor} />
+      </Group>
+      <dl className={classes['answers']}>
+        <Answer label="Since">
+          <Time value={incident?.openedAt ?? statusSince} /> (
+          <Time value={incident?.openedAt ?? statusSince} as="for" />)
+          {incident && <IncidentState incident={incident} />}
+        </Answer>
+        <Answer label="Where">
+          <Regions monitorId={id} />
+        </Answer>
+        <Answer label="Response">
+          <LatestResponse monitorId={id} />
+        </Answer>
+        <Answer label="Notified">
+          <Notified monitor={monitor} incidentId={incident && incident.id} />
+        </Answer>
+        <Answer label="Changed">
+          <Changes monitorId={id} incidentId={incident && incident.id} />
+        </Answer>
+      </dl>
+    </Paper>
+  );
+}
+
+function Answer({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Runbook({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
+  if (runbookUrl === null)
+    return (
+      <Text size="sm">
+        No runbook.{' '}
+        <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm" underline="always">
+          Add one
+        </TextLink>
+      </Text>
+    );
+  return (
+    <Button
+      component="a"
+      href={runbookUrl}
+      target="_blank"
+      rel="noreferrer"
+      color="red"
+      leftSection={<IconNotebook size={18} aria-hidden />}
+    >
+      Open the runbook
+    </Button>
+  );
+}
+
+function IncidentState({
+  incident: { monitorId, acknowledgedAt, acknowledgedBy },
+}: {
+  readonly incident: Incident;
+}): ReactNode {
+  return (
+    <div>
+      {acknowledgedAt !== null && acknowledgedBy !== null && (
+        <>
+          Acknowledged by {acknowledgedBy.name} <Time value={acknowledgedAt} as="ago" />
+          {' · '}
+        </>
+      )}
+      <TextLink to="/incidents" search={{ monitorId }} size="sm" underline="always">
+        Open the incident
+      </TextLink>
+    </div>
+  );
+}
+
+function Regions({ monitorId }: { readonly monitorId: string }): ReactNode {
+  const { data: regions = [] } = useQuery(monitorRegionsQuery(monitorId));
+  const { data: all = [] } = useQuery(regionsQuery);
+  const unserved = useUnservedRegions();
+  const isolated = isolatedRegions(all).map(({ region }) => region);
+  return (
+    <ul className={classes['list']}>
+      {groupRegions(regions, isolated, unserved).map(({ kind, text }) => (
+        <li key={kind} data-kind={kind}>
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What the target responded to the last failed check. */
+function LatestResponse({ monitorId }: { readonly monitorId: string }): ReactNode {
+  const { data: events = [] } = useQuery(eventTailQuery(monitorId));
+  const { failure, kept } = latestFailures(events);
+  if (failure === null) return <Quiet>No failed check among the latest events.</Quiet>;
+  const { statusCode, region, timestamp, timings } = failure;
+  return (
+    <>
+      <div>
+        {statusCode === null ? 'No response' : `Status code ${statusCode}`} to {region},{' '}
+        <Time value={timestamp} as="ago" />
+      </div>
+      <PhaseList timings={timings} />
+      {kept && <KeptResponse event={kept} />}
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+import { Alert, Text } from '@mantine/core';
+import { IconBellOff, IconPlugConnectedX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { ReactNode } from 'react';
+import { channelsQuery } from '../../../channels/queries.ts';
+import { TextLink } from '../../../components/text.tsx';
+import { isCovered } from '../../../labels/coverage.ts';
+import { describeUnserved, useUnservedRegions } from '../../../regions/regions.ts';
+import { useDefaultRegion } from '../../../session/session.ts';
+import { regionsOf } from '../../list/arrange-monitors.ts';
+
+interface MonitorProps {
+  readonly monitor: Monitor;
+}
+
+/** What makes the status of a monitor incomplete, or an outage unnoticed. Renders nothing if all is well. */
+export function Warnings({ monitor }: MonitorProps): ReactNode {
+  const { data: channels } = useQuery(channelsQuery);
+  return (
+    <>
+      <UnservedWarning monitor={monitor} />
+      {channels !== undefined && monitor.status !== 'DOWN' && (
+        <NoChannel channels={channels} monitor={monitor} />
+      )}
+    </>
+  );
+}
+
+/** A region without a checker reports nothing: the status is that of the others. */
+function UnservedWarning({ monitor }: MonitorProps): ReactNode {
+  const regions = regionsOf(monitor, useDefaultRegion());
+  const unserved = useUnservedRegions();
+  const missing = regions.filter((region) => unserved.includes(region));
+  if (missing.length === 0) return null;
+  return (
+    <Alert color="orange" icon={<IconPlugConnectedX aria-hidden />} role="status">
+      <Text size="sm">
+        <b>{describeUnserved(missing)}.</b>{' '}
+        {missing.length === regions.length
+          ? 'The status cannot change until a checker starts.'
+          : 'The status comes from the other regions only.'}{' '}
+        <TextLink to="/regions" size="sm" underline="always">
+          Regions
+        </TextLink>
+      </Text>
+    </Alert>
+  );
+}
+
+interface NoChannelProps extends MonitorProps {
+  readonly channels: readonly Channel[];
+}
+
+/** A warning if no channel would send an alert about a monitor. */
+export function NoChannel({ channels, monitor }: NoChannelProps): ReactNode {
+  const assigned = channels.filter((channel) => isCovered(channel, monitor));
+  if (assigned.some(({ enabled }) => enabled)) return null;
+  return (
+    <Alert color="orange" icon={<IconBellOff aria-hidden />} role="status">
+      <Text size="sm">
+        <b>No channel is notified about this monitor.</b>{' '}
+        {assigned.length > 0 ? (
+          'All of its channels are disabled.'
+        ) : (
+          <TextLink to={channels.length > 0 ? '/channels' : '/channels/new'} size="sm" underline="always">
+            {channels.length > 0 ? 'Assign a channel' : 'Create a channel'}
+          </TextLink>
+        )}
+      </Text>
+    </Alert>
+  );
+}
