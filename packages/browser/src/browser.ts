@@ -27,19 +27,22 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Starts Chromium, which can reach only `ORIGIN`. @throws EmbeddedError if it is not installed */
+/** Starts Chromium, which can reach only the api, at `ORIGIN`, other names below `localhost` and 127.0.0.1. @throws EmbeddedError if it is not installed */
 export function launchBrowser(apiPort: number): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null)
     throw new EmbeddedError(
       'Chromium is missing. Install it on the PATH (for example with apt-get install chromium), or set CHROMIUM_PATH.',
     );
-  const { hostname } = new URL(ORIGIN);
+  const rules = ['*.localhost', '127.0.0.1']
+    .map((host) => `MAP ${host} 127.0.0.1:${apiPort}`)
+    .concat('MAP * ~NOTFOUND')
+    .join(', ');
   return chromium.launch({
     executablePath,
     headless: true,
     timeout: LAUNCH_TIMEOUT_MS,
-    args: [...FLAGS, `--host-resolver-rules=MAP ${hostname} 127.0.0.1:${apiPort}, MAP * ~NOTFOUND`],
+    args: [...FLAGS, `--host-resolver-rules=${rules}`],
   });
 }
 

@@ -72,7 +72,15 @@ const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
 /** Every page. `npm run test:accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
+  { name: 'signed-in', route: '/sign-in/done', isSignedOut: true },
   { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
+  {
+    name: 'invitation-used',
+    route: '/invitation',
+    path: '/invitation?token=none',
+    isSignedOut: true,
+    errorStatus: 404,
+  },
   { name: 'invitation', route: '/invitation', path: '/invitation?token=$token', isSignedOut: true },
   { name: 'monitors', route: '/', isAlsoEmpty: true },
   { name: 'monitors-none-found', route: '/', path: '/?q=nothing+like+it' },
@@ -99,6 +107,49 @@ export const PAGES: readonly DashboardPage[] = [
       const field = page.getByRole('dialog').getByLabel('Add', { exact: true });
       await field.fill('team=checkout');
       await field.press('Enter');
+    },
+  },
+  { name: 'monitors-by-team', route: '/', path: '/?group=team' },
+  {
+    name: 'monitors-slowest',
+    route: '/',
+    path: '/?order=latency&columns=labels,checks,latency,p95,p99,certificate,checked',
+  },
+  {
+    name: 'monitors-views',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Views' }).click();
+      await page.getByRole('link', { name: 'Not acknowledged' }).waitFor();
+    },
+  },
+  {
+    name: 'monitors-display',
+    route: '/',
+    path: '/?group=team',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Display' }).click();
+      await page.getByRole('button', { name: 'Export CSV' }).waitFor();
+    },
+  },
+  {
+    name: 'delete-monitors',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await page.getByRole('button', { name: /^Select all/ }).click();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('textbox').waitFor();
+    },
+  },
+  {
+    name: 'assign-channels',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Select', exact: true }).click();
+      await page.getByRole('checkbox', { name: 'Select Shop' }).check();
+      await page.getByRole('button', { name: 'Assign channels' }).click();
+      await page.getByRole('dialog').getByLabel('Channels', { exact: true }).first().waitFor();
     },
   },
   {
@@ -277,6 +328,7 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
   { name: 'not-found', route: '', path: '/no/such/page' },
+  { name: 'not-found-signed-out', route: '', path: '/no/such/page', isSignedOut: true },
 ];
 
 /** The pages that look different without data. */

@@ -44,6 +44,7 @@ export const LIMITS = {
   recentChecks: { monitors: 200, checks: 30, days: 14 },
   latencyHours: 3,
   bulkMonitors: 500,
+  bulkChannelMonitors: 5_000,
 } as const;
 
 /** An API key is this prefix and 192 random bits in hexadecimal. */

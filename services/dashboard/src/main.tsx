@@ -9,6 +9,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueryClient } from './api/query-client.ts';
+import { sessionGate } from './api/session-gate.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
 import { focusHeadingAfter, keepFocusAfterDialogs } from './components/page.tsx';
@@ -18,7 +19,8 @@ if (root === null) throw new Error('index.html has no element with the id root')
 const queryClient = createQueryClient(() => {
   const { href, pathname } = router.state.location;
   // Several requests may fail at once. Only the first one sets the page to return to.
-  if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { from: href } });
+  if (pathname === '/sign-in' || sessionGate.hasEnded) return;
+  void router.navigate({ to: '/sign-in', search: { from: href }, ignoreBlocker: true });
 });
 const router = createAppRouter(queryClient);
 router.subscribe('onRendered', focusHeadingAfter);

@@ -17,6 +17,9 @@ const sessionSchema = z.looseObject({
   userAgent: z.string().nullish(),
 });
 
+/** The user of a session, likewise. */
+const sessionUserSchema = z.looseObject({ id: z.string(), name: z.string(), email: z.string() });
+
 const common = { tag: 'Signing in', access: 'anyone' } as const;
 const signIn = { ...common, query: noFields, response: z.looseObject({}) } as const;
 
@@ -40,7 +43,7 @@ export const signInRoutes = defineRoutes(signIn, {
     endpoint: 'GET /api/auth/get-session',
     summary: 'Get the session',
     description: 'The session and its user, or null.',
-    response: z.looseObject({ session: sessionSchema }).nullable(),
+    response: z.looseObject({ session: sessionSchema, user: sessionUserSchema }).nullable(),
   },
   changePassword: {
     endpoint: 'POST /api/auth/change-password',

@@ -6,16 +6,15 @@ import { LIMITS } from '../limits.ts';
 import { MONITOR } from '../routes/examples.ts';
 import { defineRoutes } from '../routes/route.ts';
 
-const { bulkMonitors: max } = LIMITS;
+/** Duplicates count once. */
+const selectionOf = (max: number) =>
+  monitorIdList((given) => (given === undefined ? 'is required' : 'must be an array of monitor ids'))
+    .min(1, { error: 'must contain at least one monitor' })
+    .max(max, { error: `must contain at most ${max} monitors` })
+    .transform((ids) => [...new Set(ids)])
+    .describe(`1 to ${max} monitors. Duplicates count once, and ids of unknown monitors are ignored.`);
 
-const monitorIds = monitorIdList((given) =>
-  given === undefined ? 'is required' : 'must be an array of monitor ids',
-)
-  .min(1, { error: 'must contain at least one monitor' })
-  .max(max, { error: `must contain at most ${max} monitors` })
-  .transform((ids) => [...new Set(ids)])
-  .describe(`1 to ${max} monitors. Duplicates count once, and ids of unknown monitors are ignored.`);
-
+const monitorIds = selectionOf(LIMITS.bulkMonitors);
 const bulkSchema = component('MonitorSelection', { monitorIds });
 
 const labelKey = z.string({ error: 'must be a string' }).superRefine((key, context) => {
@@ -47,7 +46,7 @@ export type RelabeledMonitor = z.infer<typeof relabeledSchema>;
 export type MonitorFailure = z.infer<typeof failureSchema>;
 
 const percentile = z.int().min(0);
-export const monitorLatencySchema = component('MonitorLatency', {
+const monitorLatencySchema = component('MonitorLatency', {
   monitorId: z.uuid(),
   p95: percentile.describe('In whole milliseconds, accurate to 5 %.'),
   p99: percentile,
@@ -88,6 +87,17 @@ export const bulkMonitorRoutes = defineRoutes(common, {
     bodyExample,
     response: z.strictObject({ deletedIds: z.array(z.uuid()).describe('Without ids of unknown monitors.') }),
     responseExample: { deletedIds: [MONITOR.id] },
+  },
+  addMonitorsToChannel: {
+    endpoint: 'POST /api/dashboard/channels/:id/monitors',
+    tag: 'Channels',
+    summary: 'Add monitors to a channel',
+    description: 'Adds them to the `monitorIds` of the channel. Repeating the request changes nothing.',
+    resource: 'channel',
+    body: component('ChannelMonitors', { monitorIds: selectionOf(LIMITS.bulkChannelMonitors) }),
+    bodyExample,
+    response: z.strictObject({ added: z.int().min(0).describe('How many it did not list before.') }),
+    responseExample: { added: 1 },
   },
   checkMonitors: {
     endpoint: 'POST /api/dashboard/monitors/check',

@@ -267,7 +267,11 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
         errorReason: 'UNKNOWN_ERROR',
         errorDetail: 'the body does not contain the expected text',
         timings: EVENT.timings,
-        response: { statusCode: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"degraded"}' },
+        response: {
+          statusCode: 200,
+          headers: { 'content-type': 'application/json' },
+          body: '{"status":"degraded"}',
+        },
       },
     },
     errors: ['check_not_answered'],

@@ -89,6 +89,18 @@ export const peopleRoutes = defineRoutes(common, {
     description: 'The link stops working at once.',
     resource: 'invitation',
   },
+  checkInvitation: {
+    endpoint: 'POST /api/dashboard/invitations/check',
+    summary: 'Check an invitation',
+    description:
+      'Whether an invitation can be accepted, and by whom. Requires only the token, and changes nothing. Returns 404 if the invitation does not exist, and 410 if it was used or has expired.',
+    access: 'anyone',
+    body: acceptInvitationSchema.pick({ token: true }),
+    bodyExample: { token: exampleToken },
+    response: z.strictObject({ invitation: invitationSchema.pick({ email: true, expiresAt: true }) }),
+    responseExample: { invitation: { email: INVITATION.email, expiresAt: INVITATION.expiresAt } },
+    errors: ['not_found', 'gone'],
+  },
   acceptInvitation: {
     endpoint: 'POST /api/dashboard/invitations/accept',
     summary: 'Accept an invitation',

@@ -170,11 +170,11 @@ export function changesAsKey(route: Pick<Route, 'endpoint' | 'access' | 'require
 /** Every error that a route may return, in the order of the server's checks. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const { access, query, body } = route;
-  const changesAsUser = methodOf(route) !== 'GET' && pathOf(route).startsWith('/api/dashboard/');
+  const isForBrowsers = pathOf(route).startsWith('/api/dashboard/');
   const codes: (ErrorCode | false)[] = [
-    changesAsUser && 'untrusted_origin',
+    isForBrowsers && methodOf(route) !== 'GET' && 'untrusted_origin',
     access !== 'anyone' && (access.endsWith('key') ? 'unauthorized' : 'not_signed_in'),
-    access !== 'anyone' && 'rate_limited',
+    (access !== 'anyone' || isForBrowsers) && 'rate_limited',
     body !== undefined && 'body_too_large',
     body !== undefined && 'unsupported_media_type',
     body !== undefined && 'malformed_body',

@@ -36,8 +36,15 @@ export const serviceRoutes = defineRoutes(common, {
     endpoint: 'GET /api/dashboard/sign-in-methods',
     tag: 'Signing in',
     summary: 'List sign-in methods',
-    response: z.strictObject({ methods: z.array(z.literal(['password', 'oidc'])) }),
-    responseExample: { methods: ['password', 'oidc'] },
+    response: z.strictObject({
+      methods: z.array(z.literal(['password', 'oidc'])),
+      origins: z
+        .array(z.string())
+        .describe(
+          'Where the dashboard may be open, that of `PUBLIC_URL` first. Elsewhere, changes are refused.',
+        ),
+    }),
+    responseExample: { methods: ['password', 'oidc'], origins: ['https://tocsin.example'] },
   },
   getHealth: {
     endpoint: 'GET /healthz',

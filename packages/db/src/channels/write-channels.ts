@@ -13,7 +13,7 @@ import {
   holdAllIfDisabled,
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
-import { validateMonitorIds } from '../monitors/monitor-row.ts';
+import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
 import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, type Rotation } from './channel-secrets.ts';
 import { findChannelRow, getChannel, isChannelOf } from './read-channels.ts';
@@ -143,6 +143,34 @@ export async function updateChannel(
     .catch(async (error: unknown) => {
       throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
     });
+}
+
+/**
+ * Adds monitors to those that a channel lists. Ids of unknown monitors are ignored.
+ * @returns how many it did not list before
+ * @throws AppError not_found, source_not_allowed
+ */
+export async function addMonitorsToChannel(
+  db: Database,
+  actor: Actor,
+  id: string,
+  monitorIds: readonly string[],
+): Promise<number> {
+  const { accountId } = actor;
+  return db.transaction(async (tx) => {
+    await lockAssignments(tx, accountId, 'exclusive');
+    const row = await findChannelRow(tx, accountId, id, 'no key update');
+    requireSource(actor, row.source);
+    const unknown = new Set(await findUnknownMonitors(tx, accountId, monitorIds));
+    const { monitorIds: listed } = await getChannel(tx, accountId, id);
+    const wanted = new Set([...listed, ...monitorIds.filter((monitorId) => !unknown.has(monitorId))]);
+    const added = wanted.size - listed.length;
+    if (added === 0) return 0;
+    const before = await readAuditedChannels(tx, [id], true);
+    await writeChannel(tx, row, { monitorIds: [...wanted] });
+    await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], true)));
+    return added;
+  });
 }
 
 /** Holds what is due to disabled channels, in transactions of its own: it stays held if the channels are not enabled. */

@@ -120,6 +120,16 @@ export async function findOpenInvitation(db: Queryable, token: string): Promise<
   return row.invitation;
 }
 
+/** What the person who has the token may know. @throws AppError not_found; gone if it cannot be accepted any more */
+export async function checkInvitation(
+  db: Queryable,
+  token: string,
+): Promise<Pick<Invitation, 'email' | 'expiresAt'>> {
+  const { accountId, isSetup, email, expiresAt } = await findOpenInvitation(db, token);
+  if (isSetup && (await hasUsers(db, accountId))) throw gone();
+  return toWire({ email, expiresAt });
+}
+
 export interface Acceptance {
   readonly token: string;
   readonly name: string;

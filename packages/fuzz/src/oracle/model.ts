@@ -118,7 +118,7 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
   const { token } = (sent ?? {}) as { token?: string };
   if (parameter === 'accept' && token !== undefined && model.has('token', token))
     model.add('user', (received['user'] as { id: string }).id);
-  if (collection === 'monitors') applyBulk(model, parameter, received);
+  applyBulk(model, exchange);
   const kind = COMPARED.get(collection);
   if (kind === undefined || more !== undefined || (parameter !== null && parameter !== ':id')) return null;
   if (method === 'DELETE') model.remove(kind, id);
@@ -139,12 +139,24 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
   return null;
 }
 
-/** Applies a change of several monitors at once. @param action the part of the path after `monitors` */
-function applyBulk(model: Model, action: string | null, received: Fields): void {
-  if (action === 'delete') for (const id of received['deletedIds'] as string[]) model.remove('monitor', id);
-  if (action !== 'labels') return;
-  for (const { id, labels } of received['monitors'] as { readonly id: string; readonly labels: unknown }[])
-    model.add('monitor', id, { ...model.inputOf('monitor', id), labels });
+/** Applies a change of several monitors at once. */
+function applyBulk(model: Model, { endpoint, id, sent, received }: Exchange): void {
+  const { deletedIds, monitors } = received as Record<string, unknown>;
+  switch (endpoint) {
+    case 'POST /api/dashboard/monitors/delete':
+      for (const deleted of deletedIds as string[]) model.remove('monitor', deleted);
+      break;
+    case 'POST /api/dashboard/monitors/labels':
+      for (const { id: edited, labels } of monitors as { readonly id: string; readonly labels: unknown }[])
+        model.add('monitor', edited, { ...model.inputOf('monitor', edited), labels });
+      break;
+    case 'POST /api/dashboard/channels/:id/monitors': {
+      const before = model.inputOf('channel', id);
+      const { monitorIds = [] } = ROUTES[endpoint]?.body?.parse(sent) ?? {};
+      const added = [...((before['monitorIds'] as string[] | undefined) ?? []), ...(monitorIds as string[])];
+      model.add('channel', id, { ...before, monitorIds: [...new Set(added)] });
+    }
+  }
 }
 
 /** The fields of a request that the response shows as they are. */

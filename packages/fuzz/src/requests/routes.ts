@@ -62,6 +62,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`PATCH ${D}/maintenance-windows/:id`]: frequent,
   [`POST ${D}/maintenance-windows/preview`]: mayFail,
   [`POST ${D}/invitations/accept`]: mayFail,
+  [`POST ${D}/invitations/check`]: mayFail,
   // Their examples and patterns look like secrets.
   'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
   'GET /schemas/tocsin.json': { ...rare, showsSecret: true },

@@ -137,6 +137,7 @@ const OPEN_ROUTES = new Set([
   'GET /readyz',
   'GET /metrics',
   'GET /api/dashboard/sign-in-methods',
+  'POST /api/dashboard/invitations/check',
   'POST /api/dashboard/invitations/accept',
 ]);
 

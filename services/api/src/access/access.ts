@@ -4,11 +4,12 @@ import type { Access, Route } from '@tocsin/contracts/routes/route';
 import { hashToken } from '@tocsin/core/secrets/tokens';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
 import type { RequestHandler } from 'express';
-import { rateLimit } from 'express-rate-limit';
+import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
 import { keepPrivate } from '../http/headers.ts';
+import { isTrustedOrigin, trustedOrigins, untrustedOrigin } from './origins.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -20,12 +21,14 @@ export function createGuards(context: ApiContext): Guards {
   const { rateLimitPerMinute, publicUrl } = context.settings;
   const limit = rateLimitPerMinute > 0 ? [limitRate(rateLimitPerMinute)] : [];
   const forKeys = [authenticateKey(context), keepPrivate, ...limit];
-  const forBrowsers = [keepPrivate, requireTrustedOrigin(new URL(publicUrl).origin)];
+  const forBrowsers = [keepPrivate, requireTrustedOrigin(publicUrl)];
+  const forAnyone = [...forBrowsers, ...limit];
   const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
   return (path, access) => {
     if (access === 'key' || access === 'write key') return forKeys;
     if (access === 'member' || access === 'owner') return forUsers;
-    return /^\/api\/(?:auth|dashboard)(?:\/|$)/.test(path) ? forBrowsers : [];
+    if (/^\/api\/dashboard(?:\/|$)/.test(path)) return forAnyone;
+    return /^\/api\/auth(?:\/|$)/.test(path) ? forBrowsers : [];
   };
 }
 
@@ -76,25 +79,24 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
 }
 
 /**
- * Refuses a changing request with a cookie unless it has our `Origin`, or `Sec-Fetch-Site: same-origin`: another site could have made the
- * browser send it. The `SameSite` of the cookie is the second line of defence.
+ * Refuses a changing request with another `Origin` than ours, and one with a cookie that has neither our `Origin` nor
+ * `Sec-Fetch-Site: same-origin`: another site could have made the browser send it. The `SameSite` of the cookie is the second line of
+ * defence.
  */
-function requireTrustedOrigin(trusted: string): RequestHandler {
+function requireTrustedOrigin(publicUrl: string): RequestHandler {
+  const trusted = trustedOrigins(publicUrl);
   return function checkOrigin(req, _res, next) {
     const origin = req.get('origin');
-    const isOurs = origin === undefined ? req.get('sec-fetch-site') === 'same-origin' : origin === trusted;
-    const changesAsUser = !SAFE_METHODS.has(req.method) && req.headers.cookie !== undefined;
-    if (changesAsUser && !isOurs) {
-      throw new AppError(
-        'untrusted_origin',
-        `Send the Origin of the dashboard, ${trusted}, with this request.`,
-      );
-    }
+    const isOurs =
+      origin === undefined
+        ? req.headers.cookie === undefined || req.get('sec-fetch-site') === 'same-origin'
+        : isTrustedOrigin(req, origin, trusted);
+    if (!SAFE_METHODS.has(req.method) && !isOurs) throw untrustedOrigin(origin, trusted[0]);
     next();
   };
 }
 
-/** Limits the requests per minute of each API key or session, counted in this process. If the limiter fails, requests pass. */
+/** Limits the requests per minute of each API key, session or anonymous address, counted in this process. If the limiter fails, requests pass. */
 function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,
@@ -102,10 +104,14 @@ function limitRate(perMinute: number): RequestHandler {
     standardHeaders: 'draft-8',
     legacyHeaders: false,
     passOnStoreError: true,
-    keyGenerator: (_req, res) => callerOf(res).apiKeyId ?? callerOf(res).sessionId ?? '',
+    keyGenerator: (req, res) => {
+      const { caller } = stateOf(res);
+      return caller?.apiKeyId ?? caller?.sessionId ?? ipKeyGenerator(req.ip ?? '');
+    },
     handler: (_req, res, next) => {
       const retryAfter = String(res.getHeader('Retry-After') ?? 60);
-      const who = callerOf(res).apiKeyId === null ? 'session' : 'API key';
+      const { caller } = stateOf(res);
+      const who = caller === undefined ? 'address' : caller.apiKeyId === null ? 'session' : 'API key';
       const detail = `This ${who} may send ${perMinute} requests a minute. Try again in ${retryAfter} s.`;
       next(new AppError('rate_limited', detail));
     },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type TestAgent from 'supertest/lib/agent.js';
+import { trustedOrigins } from './origins.ts';
 import { validatedAgent } from '../testing/validated-agent.ts';
 import { newSignedInUser, PASSWORD, type TestUser } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
@@ -28,6 +29,14 @@ describe('a request with a cookie that changes something', () => {
     [{ 'Sec-Fetch-Site': 'same-site' }, 403],
     [{ 'Sec-Fetch-Site': 'none' }, 403],
     [{ Referer: `${ORIGIN}/monitors` }, 403],
+    [{ Origin: 'http://127.0.0.1:3000', Host: '127.0.0.1:3000' }, 201],
+    [{ Origin: 'http://[::1]:3000', Host: '[::1]:3000' }, 201],
+    // Another program may listen at the same port of another loopback address.
+    [{ Origin: 'http://127.0.0.1:3000', Host: 'localhost:3000' }, 403],
+    [{ Origin: 'http://127.0.0.1:3001', Host: '127.0.0.1:3001' }, 403],
+    [{ Origin: 'https://127.0.0.1:3000', Host: '127.0.0.1:3000' }, 403],
+    // A name that an attacker points to this machine.
+    [{ Origin: 'http://evil.example:3000', Host: 'evil.example:3000' }, 403],
   ])('%j: %d', async (headers, status) => {
     const response = await http().post(MONITORS).set('Cookie', user.cookie).set(headers).send(MONITOR);
     expect(response.status).toBe(status);
@@ -51,6 +60,17 @@ describe('a request with a cookie that changes something', () => {
   });
 });
 
+test.each([
+  ['http://localhost:3000', ['http://127.0.0.1:3000', 'http://[::1]:3000']],
+  ['http://127.0.0.1', ['http://localhost', 'http://[::1]']],
+  ['http://tocsin.localhost', ['http://localhost', 'http://127.0.0.1', 'http://[::1]']],
+  ['https://tocsin.example.com', []],
+  ['http://192.168.1.5:3000', []],
+  ['http://localhost.example.com', []],
+])('%s also trusts %j', (publicUrl, aliases) => {
+  expect(trustedOrigins(publicUrl)).toEqual([publicUrl, ...aliases]);
+});
+
 describe('better-auth', () => {
   test.each([
     [{ Origin: 'https://evil.example' }, 403],
@@ -58,6 +78,27 @@ describe('better-auth', () => {
   ])('signs in from %j: %d', async (headers, status) => {
     const body = { email: user.email, password: PASSWORD };
     expect((await http().post('/api/auth/sign-in/email').set(headers).send(body)).status).toBe(status);
+  });
+
+  test('signs in at another loopback address of its own port', async () => {
+    const response = await http()
+      .post('/api/auth/sign-in/email')
+      .set({ Origin: 'http://127.0.0.1:3000', Host: '127.0.0.1:3000' })
+      .send({ email: user.email, password: PASSWORD });
+    expect([response.status, response.headers['set-cookie']]).toEqual([200, expect.anything()]);
+  });
+
+  test('at another address, a problem names the origin and the setting', async () => {
+    const response = await http()
+      .post('/api/auth/sign-in/email')
+      .set({ Origin: 'http://192.168.1.5:3000', Host: '192.168.1.5:3000' })
+      .send({ email: user.email, password: PASSWORD });
+    expect([response.status, response.type]).toEqual([403, 'application/problem+json']);
+    expect(response.body).toMatchObject({
+      type: 'urn:tocsin:problem:untrusted-origin',
+      detail:
+        'This request comes from http://192.168.1.5:3000, and PUBLIC_URL is http://localhost:3000. Open the dashboard at http://localhost:3000, or set PUBLIC_URL to http://192.168.1.5:3000 and restart Tocsin.',
+    });
   });
 
   test.each([

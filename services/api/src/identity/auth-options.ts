@@ -7,6 +7,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
 import { createAuthMiddleware } from 'better-auth/api';
 import type { BetterAuthOptions } from 'better-auth/minimal';
+import { trustedOrigins } from '../access/origins.ts';
 import { CLIENT_IP_HEADER, REQUEST_ID_HEADER } from './auth-request.ts';
 
 /**
@@ -42,7 +43,7 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
     baseURL: origin,
     basePath: '/api/auth',
     secret: settings.secret,
-    trustedOrigins: [origin],
+    trustedOrigins: [...trustedOrigins(publicUrl)],
     telemetry: { enabled: false },
     database: drizzleAdapter(db, {
       provider: 'pg',

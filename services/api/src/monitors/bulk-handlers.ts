@@ -1,5 +1,6 @@
 import { bulkMonitorRoutes } from '@tocsin/contracts/monitors/bulk-routes';
 import { phaseMs } from '@tocsin/core/schedule/slots';
+import { addMonitorsToChannel } from '@tocsin/db/channels/write-channels';
 import { listMonitorLatencies } from '@tocsin/db/check-rollups/monitor-latencies';
 import { readClock } from '@tocsin/db/database/sql';
 import { deleteMonitors, editMonitorLabels, listCheckable } from '@tocsin/db/monitors/bulk-writes';
@@ -25,6 +26,9 @@ export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
   },
   deleteMonitors: async ({ caller, body }) => ({
     deletedIds: await deleteMonitors(context.db, caller, body.monitorIds),
+  }),
+  addMonitorsToChannel: async ({ caller, id, body }) => ({
+    added: await addMonitorsToChannel(context.db, caller, id, body.monitorIds),
   }),
   checkMonitors: ({ caller, body }) => addChecks(context, caller.accountId, body.monitorIds),
 }));

@@ -74,9 +74,9 @@ describe('deleting monitors', () => {
     expect(ids(await listAll())).toEqual([kept.id]);
     expect(ids(await listAll(api.other.key))).toEqual([foreign.id]);
     const entries = await auditOf('monitor.deleted');
-    expect(entries.map(({ target, actor }) => [target.name, actor.type]).toSorted()).toEqual([
-      ['One', 'user'],
-      ['Two', 'user'],
+    expect(entries.map(({ target, actor }) => `${target.name} by a ${actor.type}`).toSorted()).toEqual([
+      'One by a user',
+      'Two by a user',
     ]);
     expect(await post('delete', { monitorIds })).toEqual({ deletedIds: [] });
   });
@@ -173,6 +173,29 @@ describe('editing labels', () => {
   });
 });
 
+describe('adding monitors to a channel', () => {
+  test('keeps those that it lists, also of concurrent requests, and records the change', async () => {
+    const monitors = [await newMonitor(api), await newMonitor(api), await newMonitor(api), await other()];
+    const [listed = '', first = '', second = '', foreign = ''] = monitors.map(({ id }) => id);
+    const fields = { name: 'Team', url: 'https://hooks.invalid/team', monitorIds: [listed] };
+    const created = await member.post('/api/dashboard/channels').send(fields);
+    const { id } = (created.body as { channel: { id: string } }).channel;
+    const add = async (...monitorIds: string[]): Promise<number> => {
+      const response = await member.post(`/api/dashboard/channels/${id}/monitors`).send({ monitorIds });
+      expect(response.status).toBe(200);
+      return (response.body as { added: number }).added;
+    };
+    expect(await Promise.all([add(listed, first, foreign, randomUUID()), add(second)])).toEqual([1, 1]);
+    expect(await add(first, second)).toBe(0);
+    const { body } = await member.get(`/api/dashboard/channels/${id}`);
+    const { monitorIds } = (body as { channel: { monitorIds: string[] } }).channel;
+    expect(monitorIds.toSorted()).toEqual([listed, first, second].toSorted());
+    expect(
+      (await auditOf('channel.updated')).map(({ changes }) => changes.map(({ field }) => field)),
+    ).toEqual([['monitorIds'], ['monitorIds']]);
+  });
+});
+
 describe('checking monitors', () => {
   interface Added {
     readonly region: string;
@@ -195,12 +218,8 @@ describe('checking monitors', () => {
     const monitorIds = [one.id, two.id, foreign.id, randomUUID()];
     expect(await post('check', { monitorIds })).toEqual({ monitors: 2, withinSeconds: 4 });
     const added = [...(await rechecks('eu')), ...(await rechecks('us'))];
-    expect(added.map(({ region, monitorId }) => [region, monitorId]).toSorted()).toEqual(
-      [
-        ['eu', one.id],
-        ['eu', two.id],
-        ['us', one.id],
-      ].toSorted(),
+    expect(added.map(({ region, monitorId }) => `${region} ${monitorId}`).toSorted()).toEqual(
+      [`eu ${one.id}`, `eu ${two.id}`, `us ${one.id}`].toSorted(),
     );
     for (const { monitorId, slot } of added) expect(slot % 2_000).toBe(phaseMs(monitorId, 2_000));
     expect(await rechecks('default')).toEqual([]);

@@ -102,8 +102,10 @@ function fieldParameters(
 }
 
 function successResponse(route: Route, schemas: SchemaBook): JsonObject {
-  const { response, responseExample, responseHeaders = [], messages = {}, access } = route;
-  const limited = access === 'anyone' ? [] : (['RateLimit', 'RateLimit-Policy'] as const);
+  const { response, responseExample, responseHeaders = [], messages = {} } = route;
+  const limited = errorsOf(route).includes('rate_limited')
+    ? (['RateLimit', 'RateLimit-Policy'] as const)
+    : [];
   const status = statusOf(route);
   const events = Object.entries(messages).map(([event, schema]) => [event, schemas.write(schema, 'output')]);
   const isText = typeof response === 'string';

@@ -1,6 +1,7 @@
 import { peopleRoutes } from '@tocsin/contracts/people/routes';
 import {
   acceptInvitation,
+  checkInvitation,
   createInvitation,
   deleteInvitation,
   findOpenInvitation,
@@ -31,6 +32,7 @@ export const peopleApi = implement(peopleRoutes, (context) => {
       return { body: { invitation, token, url }, headers: { Location: location(invitation.id) } };
     },
     deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller, id),
+    checkInvitation: async ({ body }) => ({ invitation: await checkInvitation(db, body.token) }),
     acceptInvitation: async ({ body: { token, name, email = null, password }, req, res }) => {
       // Hashing is slow on purpose: an invalid token must not cause it.
       await findOpenInvitation(db, token);

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Invitation } from '@tocsin/contracts/people/user';
+import { createInvitation } from '@tocsin/db/users/invitations';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import type TestAgent from 'supertest/lib/agent.js';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
@@ -72,6 +74,44 @@ describe('inviting', () => {
     expect((await owner.post(INVITATIONS).send({ role: 'member', email: othersUser.email })).status).toBe(
       201,
     );
+  });
+});
+
+describe('checking', () => {
+  const check = (token: string): ReturnType<TestAgent['post']> =>
+    browser(api).post(`${INVITATIONS}/check`).send({ token });
+
+  test('tells whether an invitation can be accepted, and whose it is', async () => {
+    const { token, invitation } = await invite({ role: 'member', email: newEmail() });
+    const { email, expiresAt } = invitation;
+    // Checking does not use it up.
+    for (const response of [await check(token), await check(token)])
+      expect([response.status, response.body]).toEqual([200, { invitation: { email, expiresAt } }]);
+    await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token });
+    expect((await check(token)).status).toBe(410);
+    expect((await check('unknown')).status).toBe(404);
+  });
+
+  test('a setup link is gone once there is a user', async () => {
+    const { token } = await createInvitation(api.database.db, systemActor(api.account.id), {
+      role: 'owner',
+      email: null,
+    });
+    expect((await check(token)).status).toBe(410);
+  });
+
+  test('has a rate limit for each address', async () => {
+    const limited = await openTestApi({ settings: { rateLimitPerMinute: 3 } });
+    try {
+      const statuses = [];
+      for (let index = 0; index < 4; index += 1)
+        statuses.push((await browser(limited).post(`${INVITATIONS}/check`).send({ token: 'guess' })).status);
+      expect(statuses).toEqual([404, 404, 404, 429]);
+    } finally {
+      await limited.close();
+    }
   });
 });
 

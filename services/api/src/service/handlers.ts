@@ -2,6 +2,7 @@ import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-fi
 import { serviceRoutes } from '@tocsin/contracts/service/routes';
 import { createHealthHandler } from '@tocsin/runtime/health';
 import type { Request, Response } from 'express';
+import { trustedOrigins } from '../access/origins.ts';
 import { type Handlers, implement, SENT } from '../http/implement.ts';
 import { publicDocument } from '../http/public-document.ts';
 import { buildDocument } from '../openapi/document.ts';
@@ -26,6 +27,7 @@ export const serviceApi = implement(serviceRoutes, (context): Handlers<typeof se
     getOpenApi: documentHandler(() => buildDocument(settings.publicUrl)),
     getFileSchema: documentHandler(monitorFileJsonSchema),
     listSignInMethods: () => ({
+      origins: [...trustedOrigins(settings.publicUrl)],
       methods: identity.hasSingleSignOn ? ['password', 'oidc'] : ['password'],
     }),
     getHealth: sendHealth('/healthz'),

@@ -192,6 +192,10 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`DELETE ${D}/invitations/:id`]: { kind: 'invitation' },
   ...channelRows('/api/cli/channels'),
   ...channelRows(`${D}/channels`),
+  [`POST ${D}/channels/:id/monitors`]: {
+    kind: 'channel',
+    body: ({ id }) => ({ monitorIds: [id] }),
+  },
   [`PATCH ${D}/monitors/:id/channels`]: { kind: 'monitor', body: () => ({ add: [], remove: [] }) },
   [`GET ${D}/channels/:id/secret`]: { kind: 'channel' },
   [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel' },

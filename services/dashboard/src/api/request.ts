@@ -1,6 +1,7 @@
 import { type FieldError, type Problem, problemSchema } from '@tocsin/contracts/errors';
 import { type ClientRequest, createClient } from '@tocsin/contracts/routes/client';
 import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
+import { sessionGate } from './session-gate.ts';
 
 /** A problem response of the API (RFC 9457), or a request without a response. */
 export class ApiError extends Error {
@@ -45,22 +46,17 @@ export function isAboutFields(error: unknown): boolean {
 export const api = createClient<DashboardRoutes>(send);
 
 async function send(request: ClientRequest): Promise<unknown> {
+  const { path } = request;
+  if (!(await sessionGate.pass(path))) throw new ApiError(SIGNED_OUT);
   const response = await fetchResponse(request);
+  if (response.status === 401 && (await sessionGate.end(path))) return send(request);
   if (response.status === 204) return undefined;
   const text = await response.text();
   if (!response.ok) throw toApiError(response, text);
-  const body: unknown = JSON.parse(text);
-  const etag = response.headers.get('ETag');
-  if (etag !== null && typeof body === 'object' && body !== null) etags.set(body, etag);
-  return body;
+  return JSON.parse(text) as unknown;
 }
 
-const etags = new WeakMap<object, string>();
-
-/** The `ETag` of a response of `api`, for `If-Match`; null if it has none. */
-export function etagOf(response: object): string | null {
-  return etags.get(response) ?? null;
-}
+const SIGNED_OUT = { status: 401, title: 'Not signed in', detail: 'Your session has ended. Sign in.' };
 
 async function fetchResponse({ method, path, body, headers, signal }: ClientRequest): Promise<Response> {
   try {

@@ -1,16 +1,18 @@
-import type { QueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQuery } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent as lazy,
+  lazyRouteComponent,
   Outlet,
   redirect,
   type RouteComponent,
 } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { z } from 'zod';
 import { isStatus } from '../api/request.ts';
 import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
+import { loadPage } from '../components/page-load.tsx';
 import { monitorsSearchSchema, textParameter } from '../monitors/monitors-search.ts';
 import { historySearchSchema } from '../monitors/show/history/history-search.ts';
 import { reportSearchSchema, withPeriod } from '../reports/report-period.ts';
@@ -19,14 +21,34 @@ import { Shell } from './shell.tsx';
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()({
   component: Outlet,
-  notFoundComponent: NotFoundPage,
+  notFoundComponent: UnknownPage,
 });
+
+/** The component of a page, loaded when the page is first opened. */
+function lazy<const Name extends string, Module extends Readonly<Record<Name, RouteComponent>>>(
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  return lazyRouteComponent<Module, Name>(() => loadPage(load), name);
+}
+
+/** A path without a page. It has the shell if somebody is signed in. */
+function UnknownPage(): ReactNode {
+  const { isPending, data } = useQuery(meQuery);
+  if (isPending) return <PendingPage />;
+  if (data === undefined) return <NotFoundPage />;
+  return (
+    <Shell>
+      <NotFoundPage />
+    </Shell>
+  );
+}
 
 /** The pages that need a session. */
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
-  component: Shell,
+  component: () => <Shell />,
   beforeLoad: async ({ context, location }) => {
     try {
       await context.queryClient.ensureQueryData(meQuery);
@@ -48,17 +70,22 @@ const signIn = createRoute({
   }),
   component: lazy(() => import('../session/sign-in-page.tsx'), 'SignInPage'),
 });
+const signedInElsewhere = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in/done',
+  component: lazy(() => import('../session/sign-in-page.tsx'), 'SignedInPage'),
+});
 const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   validateSearch: tokenSearch,
-  component: lazy(() => import('../session/sign-in-page.tsx'), 'SetUpPage'),
+  component: lazy(() => import('../session/join-pages.tsx'), 'SetUpPage'),
 });
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
   validateSearch: tokenSearch,
-  component: lazy(() => import('../session/sign-in-page.tsx'), 'InvitationPage'),
+  component: lazy(() => import('../session/join-pages.tsx'), 'InvitationPage'),
 });
 const monitors = createRoute({
   getParentRoute: () => signedIn,
@@ -125,6 +152,7 @@ const newMonitor = createRoute({
 
 const routeTree = root.addChildren([
   signIn,
+  signedInElsewhere,
   setUp,
   invitation,
   signedIn.addChildren([

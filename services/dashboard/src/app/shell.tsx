@@ -34,10 +34,15 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
+import { InShell } from '../components/load-states.tsx';
 import { useOpenIncidentCount } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
 import { IsolatedRegionsBanner } from '../regions/isolated-regions-banner.tsx';
+import { SessionGuard } from '../session/session-guard.tsx';
+import { StatusInTab } from './status-in-tab.tsx';
+import { StatusNotifications } from '../notifications/status-notifications.tsx';
+import { PaletteButton } from '../palette/palette-button.tsx';
 import { useMe } from '../session/session.ts';
 import classes from './shell.module.css';
 
@@ -59,11 +64,14 @@ const COLOR_SCHEMES = [
   { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ] as const;
 
-/** The frame around every page of a signed-in user. */
-export function Shell(): ReactNode {
+/** The frame around every page of a signed-in user. @param props.children in place of the page of the route */
+export function Shell({ children }: { readonly children?: ReactNode }): ReactNode {
   const [opened, { toggle, close }] = useDisclosure();
   return (
     <LiveProvider>
+      <SessionGuard />
+      <StatusInTab />
+      <StatusNotifications />
       <a className={classes['skip']} href="#main">
         Skip to content
       </a>
@@ -91,6 +99,7 @@ export function Shell(): ReactNode {
               </Link>
             </Group>
             <Group gap="xs" wrap="nowrap">
+              <PaletteButton pages={usePages()} onSignOut={useSignOut()} />
               <LiveState />
               <AccountMenu />
             </Group>
@@ -104,18 +113,33 @@ export function Shell(): ReactNode {
         <AppShell.Main id="main" tabIndex={-1}>
           <NotLiveBanner />
           <IsolatedRegionsBanner />
-          <Outlet />
+          <InShell value>{children ?? <Outlet />}</InShell>
         </AppShell.Main>
       </AppShell>
     </LiveProvider>
   );
 }
 
+/** The pages that the user may open. */
+function usePages(): readonly (typeof PAGES)[number][] {
+  const { user } = useMe();
+  return PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
+}
+
+function useSignOut(): () => void {
+  const { mutate } = useMutation({
+    mutationFn: () => api('POST /api/auth/sign-out'),
+    // A page load removes all data of the session from memory.
+    onSuccess: () => window.location.assign('/sign-in'),
+    onError: showError,
+  });
+  return () => mutate();
+}
+
 function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const { user } = useMe();
   const openIncidents = useOpenIncidentCount();
-  const pages = PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
+  const pages = usePages();
   return (
     <>
       {pages.map(({ to, label, icon: Icon }) => (
@@ -151,12 +175,7 @@ function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
 function AccountMenu(): ReactNode {
   const { user } = useMe();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const { mutate } = useMutation({
-    mutationFn: () => api('POST /api/auth/sign-out'),
-    // A page load removes all data of the session from memory.
-    onSuccess: () => window.location.assign('/sign-in'),
-    onError: showError,
-  });
+  const signOut = useSignOut();
   return (
     <Menu width={240} position="bottom-end">
       <Menu.Target>
@@ -189,7 +208,7 @@ function AccountMenu(): ReactNode {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item onClick={() => mutate()} leftSection={<IconLogout size={16} aria-hidden />}>
+        <Menu.Item onClick={signOut} leftSection={<IconLogout size={16} aria-hidden />}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

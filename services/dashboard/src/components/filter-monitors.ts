@@ -1,12 +1,9 @@
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 
-/** Whether a text has every word of a search, ignoring case. An empty search matches every text. */
-export function matchesSearch(text: string, search: string): boolean {
-  const lower = text.toLowerCase();
-  return search
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => lower.includes(word));
+/** @returns whether a text in lower case has every word of a search. An empty search matches every text. */
+export function searchMatcher(search: string): (lowerText: string) => boolean {
+  const words = search.toLowerCase().split(/\s+/);
+  return (lowerText) => words.every((word) => lowerText.includes(word));
 }
 
 /** The monitors whose name or URL matches the search. */
@@ -14,7 +11,8 @@ export function filterMonitors<Choice extends Pick<MonitorOverview, 'name' | 'ur
   monitors: readonly Choice[],
   search: string,
 ): readonly Choice[] {
-  return monitors.filter(({ name, url }) => matchesSearch(`${name} ${url}`, search));
+  const matches = searchMatcher(search);
+  return monitors.filter(({ name, url }) => matches(`${name} ${url}`.toLowerCase()));
 }
 
 /** Sorts by name, with the monitors of `first` before the others. */

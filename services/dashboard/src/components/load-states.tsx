@@ -1,11 +1,13 @@
-import { Alert, Button, Center, Code, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Alert, Box, Button, Center, Code, Group, Loader, Skeleton, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react';
 import type { QueryObserverBaseResult, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { createContext, type ReactNode, use, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, describeError } from '../api/request.ts';
-import { Quiet, Time } from './text.tsx';
+import { PageLoadError, PageLoadFailure } from './page-load.tsx';
+import { PageHeader } from './page.tsx';
+import { Quiet, TextLink, Time } from './text.tsx';
 
 /** Shown while a page loads, if that takes more than a moment. */
 export function PendingPage(): ReactNode {
@@ -16,33 +18,57 @@ export function PendingPage(): ReactNode {
   );
 }
 
+/** Whether a page is inside of the shell, which has the landmarks. */
+export const InShell = createContext(false);
+
+/** The landmarks of a page that may be shown without the shell. */
+function Landmarks({ children }: { readonly children: ReactNode }): ReactNode {
+  if (use(InShell)) return children;
+  return (
+    <>
+      <Box component="header" p="md">
+        <TextLink to="/">Tocsin</TextLink>
+      </Box>
+      <Box component="main" p="md">
+        {children}
+      </Box>
+    </>
+  );
+}
+
 /** A page that failed to load or to render. */
 export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
   const router = useRouter();
   return (
-    <Stack maw={640} mx="auto" p="md">
-      <ErrorNotice error={error} />
-      <Group>
-        <Button onClick={() => void router.invalidate()}>Try again</Button>
-        <Button component={Link} to="/" variant="default">
-          All monitors
-        </Button>
-      </Group>
-    </Stack>
+    <Landmarks>
+      <PageHeader title="This page could not be opened" />
+      <Stack maw={640} align="flex-start">
+        {error instanceof PageLoadError ? (
+          <PageLoadFailure />
+        ) : (
+          <>
+            <ErrorNotice error={error} />
+            <Group>
+              <Button onClick={() => void router.invalidate()}>Try again</Button>
+              <Button component={Link} to="/" variant="default">
+                All monitors
+              </Button>
+            </Group>
+          </>
+        )}
+      </Stack>
+    </Landmarks>
   );
 }
 
 export function NotFoundPage(): ReactNode {
   return (
-    <Stack align="center" p="xl" gap="sm">
-      <Title order={1}>Not found</Title>
-      <Quiet size="md" ta="center">
-        This page does not exist, or it belongs to another account.
-      </Quiet>
+    <Landmarks>
+      <PageHeader title="Not found" hint="This page does not exist, or it belongs to another account." />
       <Button component={Link} to="/">
         All monitors
       </Button>
-    </Stack>
+    </Landmarks>
   );
 }
 

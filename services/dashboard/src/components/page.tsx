@@ -1,8 +1,8 @@
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useDocumentTitle } from '@mantine/hooks';
 import type { Icon } from '@tabler/icons-react';
 import type { RouterEvents } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
+import { usePageTitle } from './page-title.ts';
 import classes from './page.module.css';
 
 /**
@@ -53,7 +53,7 @@ interface PageHeaderProps {
 
 /** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
-  useDocumentTitle(`${title} · Tocsin`);
+  usePageTitle(title);
   // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus.
   useEffect(() => {
     if (document.activeElement?.tagName === 'MAIN') focusHeading();

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Stack } from '@mantine/core';
 import { IconCode } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { isAboutFields } from '../api/request.ts';
 import { ConfirmDialog } from './dialogs.tsx';
 import type { ApiForm } from './form.ts';
@@ -30,17 +30,21 @@ export interface SaveFormProps<Values extends Record<string, unknown>> {
 export function SaveForm<Values extends Record<string, unknown>>(props: SaveFormProps<Values>): ReactNode {
   const { form, action, save, onCancel, layout = 'page', children } = props;
   const id = useId();
-  const focusError = (): void => {
+  // An error may name a field that the form does not show.
+  const [isUnplaced, setUnplaced] = useState(false);
+  const focusField = (): void => {
     // After the errors have rendered.
-    setTimeout(() =>
-      document.getElementById(id)?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
+    setTimeout(() => {
+      const field = document.getElementById(id)?.querySelector<HTMLElement>('[aria-invalid="true"]');
+      field?.focus();
+      setUnplaced(!field);
+    });
   };
-  const { mutate, error, isPending, status } = useMutation({
+  const { mutate, error, isPending, status, submittedAt } = useMutation({
     // Values and results may be secrets, so the cache of mutations gets neither.
     mutationFn: async () => void (await save(form.getValues())),
     onError: (failure) => {
-      if (form.applyErrors(failure)) focusError();
+      if (form.applyErrors(failure)) focusField();
     },
   });
   const submit = (
@@ -62,13 +66,17 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
       onSubmit={(event) => {
         // React passes the event on to a form around a dialog with this one.
         event.stopPropagation();
-        form.onSubmit(() => mutate(), focusError)(event);
+        form.onSubmit(() => mutate(), focusField)(event);
       }}
     >
       {isPage && <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />}
       <Stack>
         {children}
-        {error !== null && !isAboutFields(error) && <ErrorNotice error={error} />}
+        {error !== null && (isUnplaced || !isAboutFields(error)) && (
+          <InView key={submittedAt}>
+            <ErrorNotice error={error} />
+          </InView>
+        )}
         <Group
           className={classes['buttons'] ?? ''}
           justify={layout === 'dialog' ? 'flex-end' : 'flex-start'}
@@ -78,6 +86,20 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
         </Group>
       </Stack>
     </form>
+  );
+}
+
+/** Scrolls to its content and focuses it: in a long form, an error may be far from the button. */
+function InView({ children }: { readonly children: ReactNode }): ReactNode {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.scrollIntoView({ block: 'center' });
+    box.current?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <div ref={box} tabIndex={-1}>
+      {children}
+    </div>
   );
 }
 

@@ -1,3 +1,4 @@
+import { Tooltip, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { ReactNode } from 'react';
@@ -9,7 +10,7 @@ interface LabelChipsProps {
   readonly labels: Labels;
   /** The filters of the list, to which a chip adds its label. */
   readonly search?: MonitorsSearch;
-  /** The others are counted. */
+  /** The others are counted, and shown on hover and focus. */
   readonly max?: number;
 }
 
@@ -18,6 +19,10 @@ const NO_SEARCH: MonitorsSearch = {};
 /** Labels as links to the monitors that have them. */
 export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: LabelChipsProps): ReactNode {
   const keys = Object.keys(labels).toSorted();
+  const rest = keys
+    .slice(max)
+    .map((key) => `${key}=${labels[key]}`)
+    .join(', ');
   return (
     <ul className={classes['chips']} aria-label="Labels">
       {keys.slice(0, max).map((key) => {
@@ -36,15 +41,13 @@ export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: Label
           </li>
         );
       })}
-      {keys.length > max && (
-        <li
-          className={classes['more']}
-          title={keys
-            .slice(max)
-            .map((key) => `${key}=${labels[key]}`)
-            .join(', ')}
-        >
-          +{keys.length - max}
+      {rest.length > 0 && (
+        <li className={classes['more']}>
+          <Tooltip label={rest} events={{ hover: true, focus: true, touch: true }}>
+            <UnstyledButton className={classes['count'] ?? ''} aria-label={`More labels: ${rest}`}>
+              +{keys.length - max}
+            </UnstyledButton>
+          </Tooltip>
         </li>
       )}
     </ul>

@@ -42,6 +42,9 @@ export class LiveStream {
   readonly #digestListeners = new Set<(digest: LiveDigest) => void>();
   readonly #stateListeners = new Set<() => void>();
 
+  /** Whether the stream is needed while the page is hidden. */
+  staysOpen = false;
+
   get state(): LiveStateName {
     return this.#state;
   }
@@ -202,13 +205,17 @@ const PAUSE_AFTER_MS = 60_000;
  * Closes the stream of a hidden page: over HTTP/1.1 all tabs of a browser share six connections to a server.
  * @returns a function that stops it
  */
-export function pauseWhileHidden(stream: Pick<LiveStream, 'open' | 'pause'>, page: Document): () => void {
+export function pauseWhileHidden(
+  stream: Pick<LiveStream, 'open' | 'pause' | 'staysOpen'>,
+  page: Document,
+): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isPaused = false;
   const onChange = (): void => {
     clearTimeout(timer);
     if (page.visibilityState === 'hidden') {
       timer = setTimeout(() => {
+        if (stream.staysOpen) return;
         isPaused = true;
         stream.pause();
       }, PAUSE_AFTER_MS);

@@ -33,6 +33,15 @@ export const monitorsQuery = queryOptions({
   staleTime: Infinity,
 });
 
+/** The latency of all monitors over the last full hours. */
+export const latenciesQuery = queryOptions({
+  queryKey: ['monitor-latencies'],
+  queryFn: async ({ signal }) => (await api('GET /api/dashboard/monitors/latencies', { signal })).latencies,
+  // A new hour is rolled up about every hour.
+  staleTime: 10 * 60_000,
+  refetchInterval: refreshEvery(10 * 60_000),
+});
+
 /** Puts a monitor that was just created or updated into the cached list. */
 export function putInList(queryClient: QueryClient, saved: Monitor): void {
   queryClient.setQueryData(monitorsQuery.queryKey, (monitors) => {

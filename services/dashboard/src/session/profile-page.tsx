@@ -13,6 +13,7 @@ import { DataTable } from '../components/data-table.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time } from '../components/text.tsx';
+import { NotificationSettings } from '../notifications/notification-settings.tsx';
 import { browserName, currentSessionQuery, sessionsQuery } from './session.ts';
 
 export function ProfilePage(): ReactNode {
@@ -21,6 +22,9 @@ export function ProfilePage(): ReactNode {
       <PageHeader title="Profile and sessions" />
       <Stack>
         <Sessions />
+        <Box maw={480}>
+          <NotificationSettings />
+        </Box>
         <Box maw={480}>
           <ChangePassword />
         </Box>

@@ -1,99 +1,163 @@
 import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { matchesSearch } from '../../components/filter-monitors.ts';
+import { searchMatcher } from '../../components/filter-monitors.ts';
+import { keysOf } from '../../labels/label-text.ts';
 import { readSelector } from '../../labels/selector-text.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
-
-/** Most urgent first. */
-export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
+import { type Latencies, NAMES, sortByName, sortMonitors, STATUS_ORDER } from './sort-monitors.ts';
 
 export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
 
-export interface Arrangement {
-  /** The monitors to show, in order. */
+/** The monitors with one value of a label. */
+export interface MonitorGroup {
+  /** Null: the monitors without the label. */
+  readonly value: string | null;
+  /** In the order of the list. */
   readonly ids: readonly string[];
-  /** Of the monitors that match the search and the region. */
   readonly counts: StatusCounts;
-  /** Of all monitors. */
-  readonly totals: StatusCounts;
-  /** Of all monitors, sorted. */
-  readonly regions: readonly string[];
-  /** Whether any monitor has labels. */
-  readonly hasLabels: boolean;
 }
 
-/** The latency in milliseconds of each monitor's latest check with a response. */
-export type Latencies = ReadonlyMap<string, number>;
+/** Of all monitors. */
+interface Summary {
+  readonly totals: StatusCounts;
+  /** Sorted. */
+  readonly regions: readonly string[];
+  /** The keys of the labels, sorted. */
+  readonly labelKeys: readonly string[];
+}
 
-const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+export interface Arrangement extends Summary {
+  /** The monitors to show, in order. */
+  readonly ids: readonly string[];
+  /** The same monitors, the worst group first; null if they are not grouped. */
+  readonly groups: readonly MonitorGroup[] | null;
+  /** Of the monitors that match all filters except the status. */
+  readonly counts: StatusCounts;
+}
+
+/** What the arrangement depends on besides the monitors and the search. */
+export interface ListFacts {
+  readonly latencies: Latencies;
+  /** The regions that no checker serves. */
+  readonly unserved: readonly string[];
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+export type Arranger = (
+  monitors: readonly MonitorOverview[],
+  search: MonitorsSearch,
+  facts: ListFacts,
+) => Arrangement;
 
 /**
- * Returns a function that filters and sorts the list. It starts from its last order: comparing names is slow, and checks do not change it.
+ * Returns a function that filters, sorts and groups the list. It starts from its last order: comparing names is slow, and checks do not
+ * change it.
  * @param defaultRegion the region of monitors without regions
  */
-export function createArranger(
-  defaultRegion: string,
-): (monitors: readonly MonitorOverview[], search: MonitorsSearch, latencies: Latencies) => Arrangement {
-  let lastOrder: readonly string[] = [];
-  return (monitors, search, latencies) => {
-    const byId = new Map(monitors.map((monitor) => [monitor.id, monitor]));
-    const byName = [...new Set([...lastOrder, ...byId.keys()])].flatMap((id) => byId.get(id) ?? []);
-    byName.sort((one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id));
-    lastOrder = byName.map(({ id }) => id);
-    return arrange(byName, search, latencies, defaultRegion);
+export function createArranger(defaultRegion: string): Arranger {
+  let last: readonly MonitorOverview[] = [];
+  let byName: readonly MonitorOverview[] = [];
+  let summary = summarize([], defaultRegion);
+  return (monitors, search, facts) => {
+    if (monitors !== last) {
+      byName = sortByName(monitors, byName);
+      summary = summarize(monitors, defaultRegion);
+      last = monitors;
+    }
+    return { ...summary, ...arrange(byName, search, facts, defaultRegion) };
   };
 }
 
 /** @param monitors sorted by name, which every order keeps among equals */
 function arrange(
   monitors: readonly MonitorOverview[],
-  { q = '', status, region, selector: selectorText = '', order = 'status' }: MonitorsSearch,
-  latencies: Latencies,
+  search: MonitorsSearch,
+  facts: ListFacts,
   defaultRegion: string,
-): Arrangement {
-  // An invalid selector filters nothing. The field says what is wrong.
-  const { selector } = readSelector(selectorText);
-  const matching = monitors.filter(
-    (monitor) =>
-      (selector === null || matchesSelector(selector, monitor.labels)) &&
-      (region === undefined || regionsOf(monitor, defaultRegion).includes(region)) &&
-      (q === '' || matchesSearch(searchTextOf(monitor), q)),
-  );
+): Omit<Arrangement, keyof Summary> {
+  const { status, group } = search;
+  const matching = filter(monitors, search, facts, defaultRegion);
   const shown = status === undefined ? matching : matching.filter((monitor) => monitor.status === status);
+  const sorted = sortMonitors(shown, search, facts.latencies);
   return {
-    ids: sort(shown, order, latencies).map(({ id }) => id),
+    ids: sorted.map(({ id }) => id),
+    groups: group === undefined || group === '' ? null : groupByLabel(sorted, group),
     counts: countByStatus(matching),
-    totals: countByStatus(monitors),
-    regions: [...new Set(monitors.flatMap((monitor) => regionsOf(monitor, defaultRegion)))].toSorted(),
-    hasLabels: monitors.some(({ labels }) => Object.keys(labels).length > 0),
   };
 }
 
-function sort(
-  byName: readonly MonitorOverview[],
-  order: NonNullable<MonitorsSearch['order']>,
-  latencies: Latencies,
+function summarize(monitors: readonly MonitorOverview[], defaultRegion: string): Summary {
+  return {
+    totals: countByStatus(monitors),
+    regions: [...new Set(monitors.flatMap((monitor) => regionsOf(monitor, defaultRegion)))].toSorted(),
+    labelKeys: keysOf(monitors),
+  };
+}
+
+function filter(
+  monitors: readonly MonitorOverview[],
+  { q = '', region, show, selector: selectorText = '' }: MonitorsSearch,
+  { unserved, now }: ListFacts,
+  defaultRegion: string,
 ): readonly MonitorOverview[] {
-  switch (order) {
-    case 'name':
-      return byName;
-    case 'newest':
-      // Ids sort by creation.
-      return byName.toSorted((one, other) => compareText(other.id, one.id));
-    case 'latency': {
-      const of = ({ id }: MonitorOverview): number => latencies.get(id) ?? -1;
-      return byName.toSorted((one, other) => of(other) - of(one));
-    }
-    case 'status':
-      return STATUS_ORDER.flatMap((status) => {
-        const same = byName.filter((monitor) => monitor.status === status);
-        // The latest outage comes first.
-        return status === 'DOWN'
-          ? same.sort((one, other) => compareText(other.statusSince, one.statusSince))
-          : same;
-      });
+  // An invalid selector filters nothing. The field says what is wrong.
+  const { selector } = readSelector(selectorText);
+  const matches = searchMatcher(q);
+  const expiresBefore = new Date(now + EXPIRING_MS).toISOString();
+  const isWanted = {
+    unacknowledged: ({ incident }: MonitorOverview) => incident !== null && incident.acknowledgedAt === null,
+    expiring: ({ certificateExpiresAt }: MonitorOverview) =>
+      certificateExpiresAt !== null && certificateExpiresAt < expiresBefore,
+    unchecked: (monitor: MonitorOverview) =>
+      regionsOf(monitor, defaultRegion).some((code) => unserved.includes(code)),
+  };
+  return monitors.filter(
+    (monitor) =>
+      (selector === null || matchesSelector(selector, monitor.labels)) &&
+      (region === undefined || regionsOf(monitor, defaultRegion).includes(region)) &&
+      (show === undefined || isWanted[show](monitor)) &&
+      (q === '' || matches(searchTextOf(monitor))),
+  );
+}
+
+const EXPIRING_MS = 30 * 24 * 60 * 60 * 1_000;
+
+/** Groups monitors by a label, keeping their order. The group with the most urgent status comes first. */
+function groupByLabel(monitors: readonly MonitorOverview[], key: string): readonly MonitorGroup[] {
+  const members = new Map<string | null, MonitorOverview[]>();
+  for (const monitor of monitors) {
+    const value = Object.hasOwn(monitor.labels, key) ? (monitor.labels[key] ?? null) : null;
+    const known = members.get(value);
+    if (known === undefined) members.set(value, [monitor]);
+    else known.push(monitor);
   }
+  const groups = [...members].map(([value, own]) => {
+    return { value, ids: own.map(({ id }) => id), counts: countByStatus(own) };
+  });
+  return groups.sort(compareGroups);
+}
+
+function compareGroups(one: MonitorGroup, other: MonitorGroup): number {
+  for (const status of STATUS_ORDER) {
+    const difference = other.counts[status] - one.counts[status];
+    if (difference !== 0 && status !== 'UP') return difference;
+  }
+  if (one.value === null || other.value === null) return one.value === null ? 1 : -1;
+  return NAMES.compare(one.value, other.value);
+}
+
+/** A row of the list: a group, or the id of a monitor. */
+export type ListRow = MonitorGroup | string;
+
+/** The rows of a list. @param collapsed the values of groups whose monitors are hidden */
+export function listRows(
+  { ids, groups }: Pick<Arrangement, 'ids' | 'groups'>,
+  collapsed: ReadonlySet<string | null>,
+): readonly ListRow[] {
+  if (groups === null) return ids;
+  return groups.flatMap((group) => (collapsed.has(group.value) ? [group] : [group, ...group.ids]));
 }
 
 /** The regions that check a monitor. */
@@ -104,19 +168,20 @@ export function regionsOf(
   return regions.length === 0 ? [defaultRegion] : regions;
 }
 
-function searchTextOf({ name, url, externalId, source }: MonitorOverview): string {
-  return [name, url, externalId, source].join('\n');
+const searchTexts = new WeakMap<MonitorOverview, string>();
+
+/** In lower case. Kept, because every keystroke needs it. */
+function searchTextOf(monitor: MonitorOverview): string {
+  const { name, url, externalId, source } = monitor;
+  const text = searchTexts.get(monitor) ?? [name, url, externalId, source].join('\n').toLowerCase();
+  searchTexts.set(monitor, text);
+  return text;
 }
 
 function countByStatus(monitors: readonly MonitorOverview[]): StatusCounts {
   const counts = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
   for (const { status } of monitors) counts[status] += 1;
   return counts;
-}
-
-function compareText(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
 }
 
 /** Formats as "3 down, 1 pending, 4,990 up", without statuses that no monitor has. */

@@ -1,11 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import type { MonitorLatency } from '@tocsin/contracts/monitors/bulk-routes';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
-import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { useLiveStream } from '../../live/live-provider.tsx';
-import { loadRecentChecks, monitorsQuery } from '../queries.ts';
-import type { Latencies } from './arrange-monitors.ts';
-import { addLatencies, loadLatencies } from './recent-checks.ts';
+import { type RefCallback, type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import { latenciesQuery, monitorsQuery } from '../queries.ts';
+import type { Latencies } from './sort-monitors.ts';
 
 const monitorsById = new WeakMap<readonly MonitorOverview[], ReadonlyMap<string, MonitorOverview>>();
 
@@ -22,42 +21,27 @@ function indexById(monitors: readonly MonitorOverview[]): ReadonlyMap<string, Mo
   return index;
 }
 
-/** Sorting by latency after every check would keep rows moving, so the list is sorted only this often. */
-const PUBLISH_EVERY_MS = 10_000;
+const toLatencies = (list: readonly MonitorLatency[]): Latencies =>
+  new Map(list.map(({ monitorId, p95, p99 }) => [monitorId, { p95, p99 }]));
 const NO_LATENCIES: Latencies = new Map();
 
-/** The latencies of all monitors. They are loaded and kept only while `enabled`. */
+/** The latencies of all monitors. They are loaded only while `enabled`. */
 export function useLatencies(enabled: boolean): Latencies {
-  const stream = useLiveStream();
-  const queryClient = useQueryClient();
-  const [latencies, setLatencies] = useState(NO_LATENCIES);
-  useEffect(() => {
-    if (!enabled) return undefined;
-    const latest = new Map<string, number>();
-    const controller = new AbortController();
-    const { signal } = controller;
-    const publish = (): void => {
-      if (!signal.aborted) setLatencies(new Map(latest));
-    };
-    const load = async (): Promise<void> => {
-      const monitors = await queryClient.ensureQueryData(monitorsQuery);
-      const ids = monitors.map(({ id }) => id);
-      await loadLatencies(latest, ids, loadRecentChecks, signal);
-    };
-    const unsubscribe = stream.onBatch(({ checks }) => addLatencies(latest, checks));
-    const timer = setInterval(publish, PUBLISH_EVERY_MS);
-    // After an error the live stream delivers the rest.
-    void load()
-      .catch(() => undefined)
-      .finally(publish);
-    return () => {
-      controller.abort();
-      unsubscribe();
-      clearInterval(timer);
-      setLatencies(NO_LATENCIES);
-    };
-  }, [enabled, stream, queryClient]);
-  return latencies;
+  return useQuery({ ...latenciesQuery, select: toLatencies, enabled }).data ?? NO_LATENCIES;
+}
+
+/** The width of an element in pixels; null before it is measured. */
+export function useWidth(): readonly [ref: RefCallback<HTMLElement>, width: number | null] {
+  const [width, setWidth] = useState<number | null>(null);
+  const ref = useCallback((element: HTMLElement | null) => {
+    if (element === null) return undefined;
+    const measure = (): void => setWidth(element.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
 }
 
 /** Rows beyond the screen, for the Tab key and fast scrolling. */
@@ -75,9 +59,9 @@ interface VirtualRows {
 
 /**
  * The rows of a long list that are on screen while the window scrolls.
- * @param rowHeight in pixels, the same for all rows
+ * @param heightOf the height of a row in pixels; a new function measures all rows anew
  */
-export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
+export function useVirtualRows(count: number, heightOf: (index: number) => number): VirtualRows {
   const containerRef = useRef<HTMLTableElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   // Content above the list may change its height, and with it that of the body.
@@ -92,17 +76,17 @@ export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   // oxlint-disable-next-line react/incompatible-library -- its values are read on every render
   const virtualizer = useWindowVirtualizer({
     count,
-    estimateSize: () => rowHeight,
+    estimateSize: heightOf,
     overscan: OVERSCAN,
     scrollMargin,
   });
-  const indexes = virtualizer.getVirtualItems().map(({ index }) => index);
-  const first = indexes[0] ?? 0;
-  const last = indexes.at(-1) ?? -1;
+  // The virtualizer keeps the heights that it has measured.
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, heightOf]);
+  const items = virtualizer.getVirtualItems();
   return {
     containerRef,
-    indexes,
-    before: first * rowHeight,
-    after: Math.max(0, count - 1 - last) * rowHeight,
+    indexes: items.map(({ index }) => index),
+    before: (items[0]?.start ?? scrollMargin) - scrollMargin,
+    after: Math.max(0, virtualizer.getTotalSize() + scrollMargin - (items.at(-1)?.end ?? 0)),
   };
 }

@@ -1,53 +1,58 @@
-import { VisuallyHidden } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import { memo, type ReactNode } from 'react';
-import { describeCause, formatLatency } from '../../components/format.ts';
-import { StatusBadge, Time } from '../../components/text.tsx';
-import { LabelChips } from '../../labels/label-chips.tsx';
+import { UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { IconArrowDown, IconArrowUp, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
+import { type ReactNode, useCallback } from 'react';
+import { StatusBadge } from '../../components/text.tsx';
+import { useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
-import { regionsOf } from './arrange-monitors.ts';
-import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';
-import { useMonitor, useVirtualRows } from './list-hooks.ts';
+import type { ListRow, MonitorGroup } from './arrange-monitors.ts';
+import { type Column, type ColumnLook, COLUMNS, columnWidth, type FittingColumns } from './columns.ts';
+import { useVirtualRows } from './list-hooks.ts';
+import { MonitorRow, type MonitorRowProps } from './monitor-row.tsx';
 import classes from './monitor-table.module.css';
-import { latestLatency } from './recent-checks.ts';
+import { type Latencies, STATUS_ORDER } from './sort-monitors.ts';
 
 /** In pixels, without and with a line of labels. Must match monitor-table.module.css. */
 export const ROW_HEIGHTS = { desktop: [60, 80], phone: [72, 102] } as const;
-const MAX_LABELS = 2;
+const GROUP_HEIGHT = 44;
 
-const COLUMNS = [
-  { key: 'status', label: 'Status' },
-  { key: 'name', label: 'Monitor' },
-  { key: 'checks', label: 'Latest checks' },
-  { key: 'latency', label: 'Latency' },
-  { key: 'regions', label: 'Regions' },
-  { key: 'checked', label: 'Last check' },
-] as const;
-
-interface MonitorTableProps {
-  readonly ids: readonly string[];
+interface MonitorTableProps extends FittingColumns {
+  readonly rows: readonly ListRow[];
   readonly rowHeight: number;
   /** Whether each row has a line for labels. */
   readonly hasLabels: boolean;
+  readonly latencies: Latencies;
   readonly search: MonitorsSearch;
+  readonly onOrder: (order: Pick<MonitorsSearch, 'order' | 'reverse'>) => void;
+  /** The groups whose monitors are hidden, by their values. */
+  readonly collapsed: ReadonlySet<string | null>;
+  readonly onCollapse: (value: string | null) => void;
   /** Null: the rows have no checkboxes. */
   readonly selected: ReadonlySet<string> | null;
   /** Must not change. */
-  readonly onSelect: (id: string, isSelected: boolean) => void;
+  readonly onSelect: MonitorRowProps['onSelect'];
 }
 
 /** The list; on a phone, each row becomes two lines. Only the rows on screen are in the document. */
 export function MonitorTable(props: MonitorTableProps): ReactNode {
-  const { ids, rowHeight, hasLabels, search, selected, onSelect } = props;
+  const { rows, rowHeight, hasLabels, columns, isCompact, latencies, search, onOrder } = props;
+  const { collapsed, onCollapse, selected, onSelect } = props;
   const defaultRegion = useDefaultRegion();
-  const { containerRef, indexes, before, after } = useVirtualRows(ids.length, rowHeight);
+  const unserved = useUnservedRegions();
+  const groupedRows = search.group === undefined ? null : rows;
+  const heightOf = useCallback(
+    (index: number) => (typeof groupedRows?.[index] === 'object' ? GROUP_HEIGHT : rowHeight),
+    [groupedRows, rowHeight],
+  );
+  const { containerRef, indexes, before, after } = useVirtualRows(rows.length, heightOf);
+  const span = columns.length + (selected === null ? 0 : 1);
   return (
     <table
       ref={containerRef}
       className={classes['table']}
-      aria-rowcount={ids.length + 1}
+      aria-rowcount={rows.length + 1}
       data-labels={hasLabels}
+      data-compact={isCompact}
       data-selecting={selected !== null}
     >
       <caption className={classes['caption']}>Monitors</caption>
@@ -58,126 +63,140 @@ export function MonitorTable(props: MonitorTableProps): ReactNode {
               <VisuallyHidden>Selected</VisuallyHidden>
             </th>
           )}
-          {COLUMNS.map(({ key, label }) => (
-            <th key={key} scope="col" className={classes[key]}>
-              {label}
-            </th>
+          {columns.map((column) => (
+            <Header key={column} column={column} isCompact={isCompact} search={search} onOrder={onOrder} />
           ))}
         </tr>
       </thead>
       <tbody>
-        <Gap height={before} />
+        <Gap height={before} span={span} />
         {indexes.map((index) => {
-          const id = ids[index];
-          return id === undefined ? null : (
+          const row = rows[index];
+          if (row === undefined) return null;
+          if (typeof row === 'object')
+            return (
+              <GroupRow
+                key={`group ${row.value}`}
+                group={row}
+                label={search.group ?? ''}
+                index={index}
+                span={span}
+                isCollapsed={collapsed.has(row.value)}
+                onCollapse={onCollapse}
+              />
+            );
+          return (
             <MonitorRow
-              key={id}
-              id={id}
+              key={row}
+              id={row}
               index={index}
+              columns={columns}
+              p95={latencies.get(row)?.p95 ?? null}
+              p99={latencies.get(row)?.p99 ?? null}
+              showsLabels={hasLabels}
               defaultRegion={defaultRegion}
+              unserved={unserved}
               search={search}
-              isSelected={selected && selected.has(id)}
+              isSelected={selected && selected.has(row)}
               onSelect={onSelect}
             />
           );
         })}
-        <Gap height={after} />
+        <Gap height={after} span={span} />
       </tbody>
     </table>
   );
 }
 
-function Gap({ height }: { readonly height: number }): ReactNode {
+function Gap({ height, span }: { readonly height: number; readonly span: number }): ReactNode {
   if (height === 0) return null;
   return (
     <tr aria-hidden className={classes['gap']}>
       {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label -- it is empty and hidden */}
-      <td colSpan={COLUMNS.length + 1} style={{ height }} />
+      <td colSpan={span} style={{ height }} />
     </tr>
   );
 }
 
-interface MonitorRowProps {
-  readonly id: string;
-  readonly index: number;
-  readonly defaultRegion: string;
-  readonly search: MonitorsSearch;
-  /** Null: the row has no checkbox. */
-  readonly isSelected: boolean | null;
-  readonly onSelect: MonitorTableProps['onSelect'];
+/** The columns whose largest value comes first, unless the order is reversed. */
+const LARGEST_FIRST: ReadonlySet<Column> = new Set(['p95', 'p99']);
+
+interface HeaderProps extends Pick<MonitorTableProps, 'search' | 'onOrder' | 'isCompact'> {
+  readonly column: Column;
 }
 
-const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
-  const { id, index, defaultRegion, search, isSelected, onSelect } = props;
-  const monitor = useMonitor(id);
-  if (monitor === undefined) return null;
-  const { name, url, status, statusSince, lastCheckedAt, labels, errorDetail } = monitor;
-  const cause = status === 'DOWN' && errorDetail !== null ? describeCause(null, errorDetail) : null;
-  const regions = regionsOf(monitor, defaultRegion);
+/** The title of a column. A click sorts by it, another one reverses the order. */
+function Header({ column, isCompact, search, onOrder }: HeaderProps): ReactNode {
+  const { label, hint, order }: ColumnLook = COLUMNS[column];
+  const isSorted = order !== undefined && order === (search.order ?? 'status');
+  const reverse = search.reverse === true;
+  const isDescending = LARGEST_FIRST.has(column) !== reverse;
+  const Icon = isDescending ? IconArrowDown : IconArrowUp;
   return (
-    <tr aria-rowindex={index + 2} className={classes['row']} data-status={status}>
-      {isSelected !== null && (
-        <td className={classes['select']}>
-          <input
-            type="checkbox"
-            aria-label={`Select ${name}`}
-            checked={isSelected}
-            onChange={(event) => onSelect(id, event.currentTarget.checked)}
-          />
-        </td>
-      )}
-      <td className={classes['status']}>
-        <StatusBadge status={status} />
-        <div className={classes['quiet']}>
-          <Time value={statusSince} as="for" />
-        </div>
-      </td>
-      <th scope="row" className={classes['name']}>
-        <Link
-          to="/monitors/$monitorId"
-          params={{ monitorId: id }}
-          className={classes['link']}
-          title={[name, url, ...(cause === null ? [] : [cause])].join(' · ')}
+    <th
+      scope="col"
+      style={{ width: column === 'name' ? undefined : columnWidth(column, isCompact) }}
+      title={hint}
+      aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
+    >
+      {order === undefined ? (
+        label
+      ) : (
+        <UnstyledButton
+          className={classes['sort'] ?? ''}
+          onClick={() =>
+            onOrder({
+              order: order === 'status' ? undefined : order,
+              reverse: isSorted && !reverse ? true : undefined,
+            })
+          }
         >
-          {name}
-        </Link>
-        {cause === null ? (
-          <div className={classes['quiet']}>{url}</div>
-        ) : (
-          <div className={classes['cause']}>{cause}</div>
-        )}
-        {Object.keys(labels).length > 0 && (
-          <div className={classes['labels']}>
-            <LabelChips labels={labels} search={search} max={MAX_LABELS} />
-          </div>
-        )}
+          {label}
+          {isSorted && <Icon size={13} aria-hidden />}
+        </UnstyledButton>
+      )}
+    </th>
+  );
+}
+
+interface GroupRowProps extends Pick<MonitorTableProps, 'onCollapse'> {
+  readonly group: MonitorGroup;
+  /** The key of the label. */
+  readonly label: string;
+  readonly index: number;
+  readonly span: number;
+  readonly isCollapsed: boolean;
+}
+
+function GroupRow({ group, label, index, span, isCollapsed, onCollapse }: GroupRowProps): ReactNode {
+  const { value, ids, counts } = group;
+  const Icon = isCollapsed ? IconChevronRight : IconChevronDown;
+  return (
+    <tr aria-rowindex={index + 2} className={classes['group']}>
+      <th scope="rowgroup" colSpan={span}>
+        <UnstyledButton
+          className={classes['toggle'] ?? ''}
+          aria-expanded={!isCollapsed}
+          onClick={() => onCollapse(value)}
+        >
+          <Icon size={16} aria-hidden />
+          <span className={classes['value']}>{describeGroup(label, value)}</span>
+          <span className={classes['total']}>{ids.length.toLocaleString()}</span>
+          <span className={classes['counts']}>
+            {STATUS_ORDER.filter((status) => counts[status] > 0).map((status) => (
+              <span key={status} className={classes['count']}>
+                <StatusBadge status={status} /> {counts[status].toLocaleString()}
+              </span>
+            ))}
+          </span>
+        </UnstyledButton>
       </th>
-      <CheckCells id={id} />
-      <td className={classes['regions']} title={regions.join(', ')}>
-        {regions[0]}
-        {regions.length > 1 && ` +${regions.length - 1}`}
-      </td>
-      <td className={classes['checked']}>
-        {lastCheckedAt === null ? 'Never' : <Time value={lastCheckedAt} as="ago" />}
-      </td>
     </tr>
   );
-});
+}
 
-function CheckCells({ id }: { readonly id: string }): ReactNode {
-  const checks = useRecentChecks(id);
-  const latency = latestLatency(checks ?? []);
-  return (
-    <>
-      <td className={classes['checks']}>
-        <CheckBars checks={checks} />
-      </td>
-      <td className={classes['latency']}>
-        <div className={classes['latencies']}>
-          <LatencySparkline checks={checks} />
-          <span className={classes['figure']}>{latency === null ? '–' : formatLatency(latency)}</span>
-        </div>
-      </td>
-    </>
-  );
+/** Such as `team=checkout`. */
+function describeGroup(label: string, value: string | null): string {
+  if (value === null) return `No ${label} label`;
+  return value === '' ? label : `${label}=${value}`;
 }

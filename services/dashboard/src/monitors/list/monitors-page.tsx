@@ -7,37 +7,44 @@ import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from '
 import { refreshEvery } from '../../api/query-client.ts';
 import { Loaded } from '../../components/load-states.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
+import { useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
-import type { MonitorsSearch } from '../monitors-search.ts';
+import { type MonitorsSearch, withoutFilters } from '../monitors-search.ts';
 import { monitorsQuery } from '../queries.ts';
-import { type Arrangement, createArranger, describeTotals } from './arrange-monitors.ts';
-import { useLatencies } from './list-hooks.ts';
+import { type Arrangement, createArranger, describeTotals, listRows } from './arrange-monitors.ts';
+import { type ColumnChoice, fitColumns, phoneColumns, readColumns } from './columns.ts';
+import { useLatencies, useWidth } from './list-hooks.ts';
 import { MonitorTable, ROW_HEIGHTS } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
+import type { Latencies } from './sort-monitors.ts';
 
 /** Loaded separately, because most accounts have monitors. */
 const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
 /** Loaded when the user begins to select. */
-const BulkLabels = lazy(async () => ({ default: (await import('./bulk-labels.tsx')).BulkLabels }));
+const BulkBar = lazy(async () => ({ default: (await import('./bulk/bulk-bar.tsx')).BulkBar }));
 
 const route = getRouteApi('/signed-in/');
-/** For changes that the live stream does not deliver: new names and deleted monitors. */
+/** For changes that the live stream does not deliver. */
 const REFRESH_EVERY_MS = 5 * 60_000;
 const PHONE = '(max-width: 48em)';
 
 export function MonitorsPage(): ReactNode {
   const search = route.useSearch();
   const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
-  const latencies = useLatencies(search.order === 'latency');
+  const choices = useMemo(() => readColumns(search), [search]);
+  const latencies = useLatencies(choices.includes('p95') || choices.includes('p99'));
+  const unserved = useUnservedRegions();
   const defaultRegion = useDefaultRegion();
   const arrange = useMemo(() => createArranger(defaultRegion), [defaultRegion]);
   const query = useQuery({
     ...monitorsQuery,
     refetchInterval: refreshEvery(REFRESH_EVERY_MS),
-    select: (monitors) => arrange(monitors, search, latencies),
+    select: (monitors) => arrange(monitors, search, { latencies, unserved, now: Date.now() }),
   });
+  const hasLabels = choices.includes('labels') && (query.data?.labelKeys.length ?? 0) > 0;
   const [plain, labeled] = ROW_HEIGHTS[isPhone ? 'phone' : 'desktop'];
-  const rowHeight = query.data?.hasLabels === true ? labeled : plain;
+  const rowHeight = hasLabels ? labeled : plain;
+  const look = { choices, hasLabels, rowHeight, latencies, isPhone };
   return (
     <>
       <PageHeader
@@ -50,7 +57,7 @@ export function MonitorsPage(): ReactNode {
         }
       />
       <Loaded query={query} pending={<ListSkeleton rowHeight={rowHeight} />}>
-        {(arrangement) => <MonitorList arrangement={arrangement} search={search} rowHeight={rowHeight} />}
+        {(arrangement) => <MonitorList arrangement={arrangement} search={search} look={look} />}
       </Loaded>
     </>
   );
@@ -59,23 +66,27 @@ export function MonitorsPage(): ReactNode {
 interface MonitorListProps {
   readonly arrangement: Arrangement;
   readonly search: MonitorsSearch;
-  readonly rowHeight: number;
+  readonly look: {
+    readonly choices: readonly ColumnChoice[];
+    readonly hasLabels: boolean;
+    readonly rowHeight: number;
+    readonly latencies: Latencies;
+    readonly isPhone: boolean;
+  };
 }
 
-function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): ReactNode {
+function MonitorList({ arrangement, search, look }: MonitorListProps): ReactNode {
   const navigate = route.useNavigate();
-  const { ids, totals, hasLabels } = arrangement;
-  /** Null: the user is not selecting monitors. */
-  const [selected, setSelected] = useState<ReadonlySet<string> | null>(null);
-  const select = useCallback(
-    (id: string, isSelected: boolean) =>
-      setSelected((before) => {
-        const after = new Set(before);
-        if (isSelected) after.add(id);
-        else after.delete(id);
-        return after;
-      }),
-    [],
+  const { ids, totals } = arrangement;
+  const { selected, setSelected, select } = useSelection();
+  const [collapsed, setCollapsed] = useState<ReadonlySet<string | null>>(new Set());
+  const [tableRef, width] = useWidth();
+  const { order = 'status' } = search;
+  const { choices, isPhone, ...rest } = look;
+  const rows = useMemo(() => listRows(arrangement, collapsed), [arrangement, collapsed]);
+  const fitting = useMemo(
+    () => (isPhone ? phoneColumns(order) : fitColumns(choices, order, width ?? Infinity)),
+    [isPhone, choices, order, width],
   );
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
   if (all === 0)
@@ -84,20 +95,22 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
         <NoMonitorsYet />
       </Suspense>
     );
+  const change = (changed: MonitorsSearch): void =>
+    void navigate({ search: (before) => ({ ...before, ...changed }), replace: true });
   return (
     <>
       <MonitorsToolbar
         arrangement={arrangement}
         search={search}
-        onChange={(change) =>
-          void navigate({ search: (before) => ({ ...before, ...change }), replace: true })
-        }
+        onChange={change}
         isSelecting={selected !== null}
         onSelecting={() => setSelected(selected === null ? new Set() : null)}
+        collapsed={collapsed}
+        onCollapsed={setCollapsed}
       />
       {selected !== null && (
         <Suspense>
-          <BulkLabels shownIds={ids} selected={selected} onChange={setSelected} />
+          <BulkBar shownIds={ids} selected={selected} onChange={setSelected} />
         </Suspense>
       )}
       <VisuallyHidden role="status">
@@ -110,7 +123,7 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
           action={
             <Button
               variant="default"
-              onClick={() => void navigate({ search: { order: search.order }, replace: true })}
+              onClick={() => void navigate({ search: withoutFilters(search), replace: true })}
             >
               Clear filters
             </Button>
@@ -119,19 +132,50 @@ function MonitorList({ arrangement, search, rowHeight }: MonitorListProps): Reac
           No monitor matches all filters.
         </EmptyState>
       ) : (
-        // The virtualizer keeps the heights that it has measured.
-        <MonitorTable
-          key={rowHeight}
-          ids={ids}
-          rowHeight={rowHeight}
-          hasLabels={hasLabels}
-          search={search}
-          selected={selected}
-          onSelect={select}
-        />
+        <div ref={tableRef}>
+          <MonitorTable
+            rows={rows}
+            {...rest}
+            {...fitting}
+            search={search}
+            onOrder={change}
+            collapsed={collapsed}
+            onCollapse={(value) => setCollapsed(toggle(collapsed, value))}
+            selected={selected}
+            onSelect={select}
+          />
+        </div>
       )}
     </>
   );
+}
+
+function toggle<Value>(values: ReadonlySet<Value>, value: Value): ReadonlySet<Value> {
+  const others = [...values].filter((other) => other !== value);
+  return new Set(values.has(value) ? others : [...others, value]);
+}
+
+interface Selection {
+  /** Null: the user is not selecting monitors. */
+  readonly selected: ReadonlySet<string> | null;
+  readonly setSelected: (selected: ReadonlySet<string> | null) => void;
+  /** Never changes. */
+  readonly select: (id: string, isSelected: boolean) => void;
+}
+
+function useSelection(): Selection {
+  const [selected, setSelected] = useState<ReadonlySet<string> | null>(null);
+  const select = useCallback(
+    (id: string, isSelected: boolean) =>
+      setSelected((before) => {
+        const after = new Set(before);
+        if (isSelected) after.add(id);
+        else after.delete(id);
+        return after;
+      }),
+    [],
+  );
+  return { selected, setSelected, select };
 }
 
 /** As tall as the list. */

@@ -1,44 +1,75 @@
-import { Button, CloseButton, Group, NativeSelect, Stack, TextInput, UnstyledButton } from '@mantine/core';
-import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
-import { IconSearch } from '@tabler/icons-react';
-import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import {
+  Button,
+  CloseButton,
+  Group,
+  Kbd,
+  NativeSelect,
+  Popover,
+  Skeleton,
+  Stack,
+  TextInput,
+  UnstyledButton,
+} from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { type Icon, IconAdjustmentsHorizontal, IconBookmark, IconSearch, IconX } from '@tabler/icons-react';
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
+import { isSlash, useShortcut } from '../../components/shortcuts.ts';
 import { StatusBadge } from '../../components/text.tsx';
 import { readSelector } from '../../labels/selector-text.ts';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
-import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
-import { type Arrangement, STATUS_ORDER, type StatusCounts } from './arrange-monitors.ts';
+import {
+  type MONITOR_FILTERS,
+  MONITOR_ORDERS,
+  type MonitorOrder,
+  type MonitorsSearch,
+} from '../monitors-search.ts';
+import type { Arrangement, StatusCounts } from './arrange-monitors.ts';
 import classes from './monitors-toolbar.module.css';
+import { STATUS_ORDER } from './sort-monitors.ts';
+
+const DisplayPanel = lazy(async () => ({ default: (await import('./display-panel.tsx')).DisplayPanel }));
+const ViewsPanel = lazy(async () => ({ default: (await import('./views-panel.tsx')).ViewsPanel }));
 
 const SEARCH_AFTER_MS = 150;
 const ORDER_LABELS = {
   status: 'Down first',
   name: 'By name',
   latency: 'Slowest first',
+  p99: 'Slowest p99 first',
+  certificate: 'Certificate expiry',
+  checked: 'Last check, oldest first',
   newest: 'Newest first',
-} as const satisfies Record<(typeof MONITOR_ORDERS)[number], string>;
+} as const satisfies Record<MonitorOrder, string>;
+const FILTER_LABELS = {
+  unacknowledged: 'Not acknowledged',
+  expiring: 'Certificate expires in 30 days',
+  unchecked: 'Not checked',
+} as const satisfies Record<(typeof MONITOR_FILTERS)[number], string>;
 
-interface MonitorsToolbarProps {
+export interface MonitorsToolbarProps {
   readonly arrangement: Arrangement;
   readonly search: MonitorsSearch;
   readonly onChange: (change: MonitorsSearch) => void;
   /** Whether monitors are being selected. */
   readonly isSelecting: boolean;
   readonly onSelecting: () => void;
+  /** The groups whose monitors are hidden. */
+  readonly collapsed: ReadonlySet<string | null>;
+  readonly onCollapsed: (values: ReadonlySet<string | null>) => void;
 }
 
 /** Search, filters and order of the list. */
 export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
   const { arrangement, search, onChange, isSelecting, onSelecting } = props;
-  const { counts, regions, hasLabels } = arrangement;
+  const { counts, regions, labelKeys } = arrangement;
   const defaultRegion = useDefaultRegion();
   const regionChoices = [...new Set([...regions, ...(search.region === undefined ? [] : [search.region])])];
   return (
     <Stack gap="sm" mb="md">
       <Group gap="xs">
         <SearchField value={search.q ?? ''} onChange={(q) => onChange({ q: q === '' ? undefined : q })} />
-        {(hasLabels || search.selector !== undefined) && (
+        {(labelKeys.length > 0 || search.selector !== undefined) && (
           <SelectorField
             value={search.selector ?? ''}
             onChange={(selector) => onChange({ selector: selector === '' ? undefined : selector })}
@@ -66,16 +97,69 @@ export function MonitorsToolbar(props: MonitorsToolbarProps): ReactNode {
           className={classes['choice'] ?? ''}
           value={search.order ?? 'status'}
           onChange={({ currentTarget: { value } }) =>
-            onChange({ order: MONITOR_ORDERS.find((order) => order === value && order !== 'status') })
+            onChange({
+              order: MONITOR_ORDERS.find((order) => order === value && order !== 'status'),
+              reverse: undefined,
+            })
           }
           data={MONITOR_ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         />
-        <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
-          {isSelecting ? 'Done' : 'Select'}
-        </Button>
       </Group>
-      <StatusFilter counts={counts} value={search.status} onChange={(status) => onChange({ status })} />
+      <Group gap="sm" justify="space-between">
+        <StatusFilter counts={counts} search={search} onChange={onChange} />
+        <Group gap="xs">
+          <LazyPopover label="Views" icon={IconBookmark}>
+            {(close) => <ViewsPanel search={search} onChoose={close} />}
+          </LazyPopover>
+          <LazyPopover label="Display" icon={IconAdjustmentsHorizontal}>
+            {() => <DisplayPanel {...props} />}
+          </LazyPopover>
+          <Button variant="default" px="sm" aria-pressed={isSelecting} onClick={onSelecting}>
+            {isSelecting ? 'Done' : 'Select'}
+          </Button>
+        </Group>
+      </Group>
     </Stack>
+  );
+}
+
+interface LazyPopoverProps {
+  readonly label: string;
+  readonly icon: Icon;
+  /** Loaded when it is first opened. */
+  readonly children: (close: () => void) => ReactNode;
+}
+
+/** A button that opens a panel. */
+function LazyPopover({ label, icon: Icon, children }: LazyPopoverProps): ReactNode {
+  const [opened, setOpened] = useState(false);
+  return (
+    <Popover
+      opened={opened}
+      onChange={setOpened}
+      position="bottom-end"
+      shadow="md"
+      trapFocus
+      returnFocus
+      withinPortal={false}
+    >
+      <Popover.Target>
+        <Button
+          variant="default"
+          px="sm"
+          leftSection={<Icon size={16} aria-hidden />}
+          aria-haspopup="dialog"
+          onClick={() => setOpened(!opened)}
+        >
+          {label}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={label} className={classes['panel'] ?? ''}>
+        {opened && (
+          <Suspense fallback={<Skeleton height={160} />}>{children(() => setOpened(false))}</Suspense>
+        )}
+      </Popover.Dropdown>
+    </Popover>
   );
 }
 
@@ -114,7 +198,7 @@ interface SearchFieldProps {
 function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const { text, type } = useTypedText(value, onChange);
-  useHotkeys([['/', () => input.current?.focus()]]);
+  useShortcut(isSlash, () => input.current?.focus());
   return (
     <TextInput
       ref={input}
@@ -124,7 +208,15 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
       placeholder="Search by name, URL, external ID or source"
       aria-keyshortcuts="/"
       leftSection={<IconSearch size={16} aria-hidden />}
-      rightSection={text !== '' && <CloseButton aria-label="Clear search" onClick={() => type('')} />}
+      rightSection={
+        text === '' ? (
+          <Kbd size="xs" visibleFrom="sm" aria-hidden>
+            /
+          </Kbd>
+        ) : (
+          <CloseButton aria-label="Clear search" onClick={() => type('')} />
+        )
+      }
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
     />
@@ -152,16 +244,15 @@ function SelectorField({ value, onChange }: SearchFieldProps): ReactNode {
 
 interface StatusFilterProps {
   readonly counts: StatusCounts;
-  /** Undefined shows all. */
-  readonly value: MonitorStatus | undefined;
-  readonly onChange: (status: MonitorStatus | undefined) => void;
+  readonly search: MonitorsSearch;
+  readonly onChange: (change: MonitorsSearch) => void;
 }
 
-function StatusFilter({ counts, value, onChange }: StatusFilterProps): ReactNode {
+function StatusFilter({ counts, search: { status: value, show }, onChange }: StatusFilterProps): ReactNode {
   const all = STATUS_ORDER.reduce((sum, status) => sum + counts[status], 0);
   return (
     <div role="group" aria-label="Show by status" className={classes['group']}>
-      <Chip isSelected={value === undefined} count={all} onClick={() => onChange(undefined)}>
+      <Chip isSelected={value === undefined} count={all} onClick={() => onChange({ status: undefined })}>
         All
       </Chip>
       {STATUS_ORDER.map((status) => (
@@ -169,11 +260,20 @@ function StatusFilter({ counts, value, onChange }: StatusFilterProps): ReactNode
           key={status}
           isSelected={value === status}
           count={counts[status]}
-          onClick={() => onChange(value === status ? undefined : status)}
+          onClick={() => onChange({ status: value === status ? undefined : status })}
         >
           <StatusBadge status={status} />
         </Chip>
       ))}
+      {show !== undefined && (
+        <UnstyledButton
+          className={classes['chip'] ?? ''}
+          aria-pressed
+          onClick={() => onChange({ show: undefined })}
+        >
+          {FILTER_LABELS[show]} <IconX size={14} aria-hidden />
+        </UnstyledButton>
+      )}
     </div>
   );
 }

@@ -1,14 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import {
-  addLatencies,
   describeLatencies,
   describePassed,
   drawBars,
   DRAWING,
   drawSparkline,
   latestLatency,
-  loadLatencies,
   mergeChecks,
   type RecentCheck,
 } from './recent-checks.ts';
@@ -100,60 +97,4 @@ describe('drawSparkline', () => {
     expect(drawSparkline([])).toBe('');
     expect(drawSparkline([checkOf(1, failed)])).toBe('');
   });
-});
-
-type LiveCheck = Pick<Event, 'monitorId' | 'status' | 'latency' | 'url'> & Partial<Event>;
-const liveEvents = (checks: LiveCheck[]): Event[] => checks as Event[];
-const signal = new AbortController().signal;
-
-function recentOf(monitorId: string, latencies: number[]): RecentChecks {
-  const checks = latencies.map((latency) => ({
-    timestamp: '2026-03-01T12:00:00.000Z',
-    status: latency === 0 ? ('DOWN' as const) : ('UP' as const),
-    inconclusive: false,
-    latency,
-    region: 'default',
-  }));
-  return { monitorId, checks };
-}
-
-test('prefers live latencies to loaded ones and skips checks without a response', async () => {
-  const latencies = new Map<string, number>();
-  addLatencies(
-    latencies,
-    liveEvents([
-      { monitorId: 'a', status: 'UP', latency: 7, url: null },
-      { monitorId: 'b', status: 'UP', latency: 8, url: 'https://preview.example' },
-      { monitorId: 'b', status: 'DOWN', latency: 0, url: null },
-      { monitorId: 'b', ...inconclusive, url: null },
-    ]),
-  );
-  const requests: (readonly string[])[] = [];
-  await loadLatencies(
-    latencies,
-    ['a', 'b', 'c'],
-    async (ids) => {
-      requests.push(ids);
-      addLatencies(latencies, liveEvents([{ monitorId: 'c', status: 'UP', latency: 9, url: null }]));
-      return [recentOf('b', [1, 2, 0]), recentOf('c', [3])];
-    },
-    signal,
-  );
-  expect(requests).toEqual([['b', 'c']]);
-  expect(Object.fromEntries(latencies)).toEqual({ a: 7, b: 2, c: 9 });
-});
-
-test('loads 200 monitors with one request, and nothing after an abort', async () => {
-  const ids = Array.from({ length: 450 }, (_, index) => `m${index}`);
-  const sizes: number[] = [];
-  const stopped = new AbortController();
-  const load = async (batch: readonly string[]): Promise<RecentChecks[]> => {
-    sizes.push(batch.length);
-    if (sizes.length === 4) stopped.abort();
-    return [];
-  };
-  await loadLatencies(new Map(), ids, load, signal);
-  expect(sizes).toEqual([200, 200, 50]);
-  await loadLatencies(new Map(), ids, load, stopped.signal);
-  expect(sizes).toEqual([200, 200, 50, 200]);
 });

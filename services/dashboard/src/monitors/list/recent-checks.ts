@@ -1,5 +1,5 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
+import type { RecentChecks } from '@tocsin/contracts/monitors/events';
 import { formatCount, formatLatency } from '../../components/format.ts';
 
 export type RecentCheck = RecentChecks['checks'][number];
@@ -114,28 +114,4 @@ export function drawSparkline(checks: readonly RecentCheck[]): string {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-/** Adds the latencies of live checks. */
-export function addLatencies(latencies: Map<string, number>, events: readonly Event[]): void {
-  for (const event of events)
-    if (event.url === null && hasResponse(event)) latencies.set(event.monitorId, event.latency);
-}
-
-/** Loads the latencies that the live stream has not delivered. Rejects at the first failed request. */
-export async function loadLatencies(
-  latencies: Map<string, number>,
-  monitorIds: readonly string[],
-  load: (monitorIds: readonly string[]) => Promise<readonly RecentChecks[]>,
-  signal: AbortSignal,
-): Promise<void> {
-  const batchSize = LIMITS.recentChecks.monitors;
-  const unknown = monitorIds.filter((id) => !latencies.has(id));
-  for (let from = 0; from < unknown.length && !signal.aborted; from += batchSize) {
-    for (const { monitorId, checks } of await load(unknown.slice(from, from + batchSize))) {
-      const latest = checks.findLast(hasResponse);
-      // A live check is later than a loaded one.
-      if (latest !== undefined && !latencies.has(monitorId)) latencies.set(monitorId, latest.latency);
-    }
-  }
 }

@@ -1,0 +1,67 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTitlePrefix } from '../components/page-title.ts';
+import { openIncidentsQuery } from '../incidents/queries.ts';
+import { useLiveState } from '../live/live-provider.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+
+/** A restarted API is usually back before this. */
+const NOT_LIVE_AFTER_MS = 3_000;
+const MAX_SHOWN = 99;
+const RED = '#c92a2a';
+const GRAY = '#5c636a';
+
+/** Shows in the title and the icon of the tab how many monitors are down, or that the page is not live. */
+export function StatusInTab(): ReactNode {
+  const down = useDownCount();
+  const isNotLive = useIsNotLive();
+  useTitlePrefix(isNotLive ? '(not live) ' : down > 0 ? `(${down}) ` : '');
+  const icon = isNotLive
+    ? drawIcon(GRAY, '?')
+    : down > 0
+      ? drawIcon(RED, down > MAX_SHOWN ? '99+' : `${down}`)
+      : null;
+  useEffect(() => {
+    const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+    if (link !== null) link.href = icon ?? '/favicon.svg';
+    return () => {
+      if (link !== null) link.href = '/favicon.svg';
+    };
+  }, [icon]);
+  return null;
+}
+
+/** From the list if it is loaded and up to date, otherwise the number of open incidents. */
+function useDownCount(): number {
+  const queryClient = useQueryClient();
+  const list = useQuery({
+    ...monitorsQuery,
+    enabled: false,
+    select: (monitors) => monitors.filter(({ status }) => status === 'DOWN').length,
+    notifyOnChangeProps: ['data', 'isStale'],
+  });
+  const incidents = useQuery({ ...openIncidentsQuery, select: (open) => open.length });
+  const isOutdated = queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated !== false;
+  return (isOutdated ? undefined : list.data) ?? incidents.data ?? 0;
+}
+
+function useIsNotLive(): boolean {
+  const isLost = useLiveState() === 'lost';
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setTimeout(() => setLong(true), NOT_LIVE_AFTER_MS);
+    return () => {
+      clearTimeout(timer);
+      setLong(false);
+    };
+  }, [isLost]);
+  return isLost && isLong;
+}
+
+/** Not a file, because the server may be unreachable. */
+function drawIcon(color: string, text: string): string {
+  const size = [22, 22, 18, 14][text.length] ?? 14;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${color}"/><text x="16" y="17" font-family="sans-serif" font-size="${size}" font-weight="700" text-anchor="middle" dominant-baseline="central" fill="#fff">${text}</text></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}

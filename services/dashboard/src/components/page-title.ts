@@ -1,0 +1,23 @@
+import { useEffect } from 'react';
+
+const PRODUCT = 'Tocsin';
+const shown = { page: '', prefix: '' };
+
+function show(change: Partial<typeof shown>): void {
+  Object.assign(shown, change);
+  const name = shown.page === '' ? PRODUCT : `${shown.page} · ${PRODUCT}`;
+  document.title = `${shown.prefix}${name}`;
+}
+
+/** Names the page in the title of the document. */
+export function usePageTitle(page: string): void {
+  useEffect(() => show({ page }), [page]);
+}
+
+/** Shows the state of the monitors before the name of the page, such as `(3) `. */
+export function useTitlePrefix(prefix: string): void {
+  useEffect(() => {
+    show({ prefix });
+    return () => show({ prefix: '' });
+  }, [prefix]);
+}

@@ -1,0 +1,198 @@
+import { Button, Group, Modal, Paper, Text } from '@mantine/core';
+import {
+  type Icon,
+  IconCalendarPause,
+  IconRefresh,
+  IconTags,
+  IconTrash,
+  IconWebhook,
+} from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { LIMITS } from '@tocsin/contracts/limits';
+import { type ReactNode, useState } from 'react';
+import { showError } from '../../../api/mutations.ts';
+import { api } from '../../../api/request.ts';
+import { formatCount, formatNumber } from '../../../components/format.ts';
+import { Quiet } from '../../../components/text.tsx';
+import { monitorsQuery } from '../../queries.ts';
+import { AssignChannels } from './assign-channels.tsx';
+import classes from './bulk-bar.module.css';
+import { type BulkDialogProps, useBulkRun } from './bulk-run.tsx';
+import { DeleteMonitors } from './delete-monitors.tsx';
+import { EditLabels } from './edit-labels.tsx';
+
+interface BulkBarProps {
+  /** The monitors that the filters show. */
+  readonly shownIds: readonly string[];
+  readonly selected: ReadonlySet<string>;
+  /** @param selected null: the user is done */
+  readonly onChange: (selected: ReadonlySet<string> | null) => void;
+}
+
+const DIALOGS = {
+  labels: { title: 'Edit labels of', Content: EditLabels },
+  channels: { title: 'Assign channels to', Content: AssignChannels },
+} as const;
+
+/** The bar at the bottom of the screen while monitors are selected. */
+export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNode {
+  const [dialog, setDialog] = useState<keyof typeof DIALOGS | 'delete' | null>(null);
+  const [message, setMessage] = useState('');
+  const { data = [] } = useQuery(monitorsQuery);
+  // Monitors that somebody has deleted meanwhile are no longer selected.
+  const monitors = data.filter(({ id }) => selected.has(id));
+  const shown = shownIds.filter((id) => selected.has(id)).length;
+  const close = (): void => setDialog(null);
+  const finish = (): void => onChange(null);
+  return (
+    <>
+      <Paper role="region" aria-label="Selected monitors" shadow="md" className={classes['bar'] ?? ''}>
+        <div>
+          <Text size="sm" fw={600} role="status" className="tabular">
+            {formatCount(monitors.length, 'monitor')} selected
+            {shown < monitors.length && `, ${formatNumber(monitors.length - shown)} hidden by the filters`}
+          </Text>
+          <div role="status">{message !== '' && <Quiet>{message}</Quiet>}</div>
+          {monitors.length > LIMITS.maintenanceMonitors && (
+            <Quiet>
+              A maintenance window lists at most {formatNumber(LIMITS.maintenanceMonitors)} monitors. For
+              more, use a label selector.
+            </Quiet>
+          )}
+        </div>
+        <Group gap="xs">
+          <Button
+            size="xs"
+            variant="subtle"
+            disabled={shown === shownIds.length}
+            onClick={() => onChange(new Set([...selected, ...shownIds]))}
+          >
+            Select all {shownIds.length.toLocaleString()}
+          </Button>
+          <Button
+            size="xs"
+            variant="subtle"
+            color="gray"
+            disabled={monitors.length === 0}
+            onClick={() => onChange(new Set())}
+          >
+            Clear
+          </Button>
+          <Actions monitors={monitors} onOpen={setDialog} onMessage={setMessage} />
+        </Group>
+      </Paper>
+      {Object.entries(DIALOGS).map(([key, { title, Content }]) => (
+        <Modal
+          key={key}
+          opened={dialog === key}
+          onClose={close}
+          title={`${title} ${formatCount(monitors.length, 'monitor')}`}
+        >
+          <Content
+            monitors={monitors}
+            onRemaining={(ids) => onChange(new Set(ids))}
+            onDone={finish}
+            onCancel={close}
+          />
+        </Modal>
+      ))}
+      <DeleteMonitors opened={dialog === 'delete'} monitors={monitors} onDone={finish} onCancel={close} />
+    </>
+  );
+}
+
+interface ActionsProps extends Pick<BulkDialogProps, 'monitors'> {
+  readonly onOpen: (dialog: keyof typeof DIALOGS | 'delete') => void;
+  readonly onMessage: (message: string) => void;
+}
+
+function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
+  const navigate = useNavigate();
+  const { run } = useBulkRun();
+  const check = useMutation({
+    mutationFn: async () => {
+      const ids = monitors.map(({ id }) => id);
+      let checked = 0;
+      let within = 0;
+      await run(ids, async (monitorIds) => {
+        const body = { monitorIds: [...monitorIds] };
+        const response = await api('POST /api/dashboard/monitors/check', { body });
+        checked += response.monitors;
+        within = Math.max(within, response.withinSeconds);
+      });
+      const verb = checked === 1 ? 'is' : 'are';
+      // A notification would cover the bar.
+      onMessage(`${formatCount(checked, 'monitor')} ${verb} being checked, within ${within} s.`);
+    },
+    onError: showError,
+  });
+  const none = monitors.length === 0;
+  return (
+    <div className={classes['actions']}>
+      <Action
+        icon={IconTags}
+        label="Edit labels"
+        disabled={none}
+        opensDialog
+        onClick={() => onOpen('labels')}
+      />
+      <Action
+        icon={IconWebhook}
+        label="Assign channels"
+        disabled={none}
+        opensDialog
+        onClick={() => onOpen('channels')}
+      />
+      <Action
+        icon={IconCalendarPause}
+        label="Plan maintenance"
+        disabled={none || monitors.length > LIMITS.maintenanceMonitors}
+        onClick={() =>
+          void navigate({ to: '/maintenance/new', state: { monitorIds: monitors.map(({ id }) => id) } })
+        }
+      />
+      <Action
+        icon={IconRefresh}
+        label="Check now"
+        disabled={none}
+        loading={check.isPending}
+        onClick={() => check.mutate()}
+      />
+      <Action icon={IconTrash} label="Delete" disabled={none} opensDialog onClick={() => onOpen('delete')} />
+    </div>
+  );
+}
+
+interface ActionProps {
+  readonly icon: Icon;
+  readonly label: string;
+  readonly disabled: boolean;
+  readonly loading?: boolean;
+  readonly opensDialog?: boolean;
+  readonly onClick: () => void;
+}
+
+/** A button that shows only its icon on a phone. */
+function Action({
+  icon: Icon,
+  label,
+  opensDialog = false,
+  loading = false,
+  ...props
+}: ActionProps): ReactNode {
+  return (
+    <Button
+      size="xs"
+      variant="default"
+      aria-label={label}
+      title={label}
+      loading={loading}
+      {...(opensDialog && { 'aria-haspopup': 'dialog' as const })}
+      {...props}
+    >
+      <Icon size={16} aria-hidden />
+      <span className={classes['label']}>{label}</span>
+    </Button>
+  );
+}

@@ -1,0 +1,70 @@
+import { Progress } from '@mantine/core';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { formatCount } from '../../../components/format.ts';
+import { Quiet } from '../../../components/text.tsx';
+import { sendInChunks } from './send-in-chunks.ts';
+
+/** A dialog for the selected monitors. */
+export interface BulkDialogProps {
+  readonly monitors: readonly MonitorOverview[];
+  /** Some monitors could not be changed: these stay selected. */
+  readonly onRemaining: (ids: readonly string[]) => void;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
+interface BulkProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+interface BulkRun {
+  /** Null: nothing is running. */
+  readonly progress: BulkProgress | null;
+  /** See `sendInChunks`. */
+  readonly run: (
+    ids: readonly string[],
+    send: (ids: readonly string[]) => Promise<unknown>,
+    size?: number,
+  ) => Promise<void>;
+}
+
+/** Requests for many monitors, with their progress. Closing the component stops them; what is done stays done. */
+export function useBulkRun(): BulkRun {
+  const [progress, setProgress] = useState<BulkProgress | null>(null);
+  const controller = useRef<AbortController>(null);
+  useEffect(() => () => controller.current?.abort(), []);
+  const run: BulkRun['run'] = async (ids, send, size) => {
+    const { signal } = (controller.current = new AbortController());
+    let done = 0;
+    setProgress({ done, total: ids.length });
+    try {
+      await sendInChunks(ids, send, {
+        ...(size !== undefined && { size }),
+        signal,
+        onSent: (sent) => {
+          done += sent.length;
+          setProgress({ done, total: ids.length });
+        },
+      });
+    } finally {
+      setProgress(null);
+    }
+  };
+  return { progress, run };
+}
+
+/** Renders nothing while nothing is running. */
+export function ProgressBar({ progress }: Pick<BulkRun, 'progress'>): ReactNode {
+  if (progress === null) return null;
+  const { done, total } = progress;
+  return (
+    <div role="status">
+      <Quiet mb={6}>
+        {done.toLocaleString()} of {formatCount(total, 'monitor')}
+      </Quiet>
+      <Progress value={(100 * done) / total} aria-label="Progress" />
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import { LIMITS } from '@tocsin/contracts/limits';
+import { ApiError } from '../../../api/request.ts';
+
+interface ChunkOptions {
+  /** Ids of one request. */
+  readonly size?: number;
+  /** Stops before the next request. */
+  readonly signal: AbortSignal;
+  /** Called after each request. */
+  readonly onSent: (ids: readonly string[]) => void;
+  /** Resolves after this time, or at once if the signal is aborted. */
+  readonly wait?: typeof waitFor;
+}
+
+/** Requests for the same ids, while the server says when to try again. */
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Sends ids in chunks, one after another: each request is applied as a whole, and may be repeated.
+ * @throws the error of a request; the chunks before it have been sent
+ */
+export async function sendInChunks(
+  ids: readonly string[],
+  send: (ids: readonly string[]) => Promise<unknown>,
+  { size = LIMITS.bulkMonitors, signal, onSent, wait = waitFor }: ChunkOptions,
+): Promise<void> {
+  for (let from = 0; from < ids.length && !signal.aborted; from += size) {
+    const chunk = ids.slice(from, from + size);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        // A request is not aborted: its outcome would be unknown.
+        await send(chunk);
+        break;
+      } catch (error) {
+        const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : null;
+        if (retryAfterMs === null || attempt === MAX_ATTEMPTS || signal.aborted) throw error;
+        await wait(retryAfterMs, signal);
+      }
+    }
+    onSent(chunk);
+  }
+}
+
+function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, signal.aborted ? 0 : ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,111 @@
+import type { MonitorOrder, MonitorsSearch } from '../monitors-search.ts';
+
+export interface ColumnLook {
+  readonly label: string;
+  /** In pixels. That of the name is the least: it gets the rest. */
+  readonly width: number;
+  /** The order that a click on the header chooses. */
+  readonly order?: MonitorOrder;
+  /** What the header means. */
+  readonly hint?: string;
+}
+
+/** The columns of the list in their order. */
+export const COLUMNS = {
+  status: { label: 'Status', width: 164, order: 'status' },
+  name: { label: 'Monitor', width: 220, order: 'name' },
+  checks: { label: 'Latest checks', width: 172 },
+  latency: { label: 'Latency', width: 172 },
+  p95: {
+    label: 'p95',
+    width: 84,
+    order: 'latency',
+    hint: 'Latency of 95 % of the checks, last 3 full hours',
+  },
+  p99: { label: 'p99', width: 84, order: 'p99', hint: 'Latency of 99 % of the checks, last 3 full hours' },
+  certificate: { label: 'Certificate', width: 116, order: 'certificate', hint: 'Time until it expires' },
+  regions: { label: 'Regions', width: 120 },
+  checked: { label: 'Last check', width: 116, order: 'checked' },
+} as const satisfies Record<string, ColumnLook>;
+export type Column = keyof typeof COLUMNS;
+
+const COLUMN_ORDER = Object.keys(COLUMNS) as Column[];
+
+/** Without the sparkline. */
+const COMPACT_LATENCY_WIDTH = 92;
+
+/** What people may hide. The labels are a line below the name. */
+export const CHOICES = {
+  labels: 'Labels',
+  checks: COLUMNS.checks.label,
+  latency: COLUMNS.latency.label,
+  p95: 'Latency p95',
+  p99: 'Latency p99',
+  certificate: 'Certificate expiry',
+  regions: COLUMNS.regions.label,
+  checked: COLUMNS.checked.label,
+} as const;
+export type ColumnChoice = keyof typeof CHOICES;
+const ALL = Object.keys(CHOICES) as ColumnChoice[];
+const DEFAULT: readonly ColumnChoice[] = ['labels', 'checks', 'latency', 'regions', 'checked'];
+
+/** The first ones give way when the page is narrow. */
+const GIVE_WAY: readonly Column[] = ['regions', 'checked', 'latency', 'p99', 'certificate', 'p95', 'checks'];
+
+/** The columns that show what an order sorts by. */
+const ORDERED_BY: Partial<Record<MonitorOrder, ColumnChoice>> = {
+  latency: 'p95',
+  p99: 'p99',
+  certificate: 'certificate',
+  checked: 'checked',
+};
+
+/** What a list shows: the chosen columns, and that of its order. Unknown names are ignored. */
+export function readColumns({ columns, order = 'status' }: MonitorsSearch): readonly ColumnChoice[] {
+  const chosen: readonly string[] = columns === undefined ? DEFAULT : columns.split(',');
+  return ALL.filter((choice) => chosen.includes(choice) || ORDERED_BY[order] === choice);
+}
+
+/** The parameter of an address for these columns; undefined for the default. */
+export function writeColumns(chosen: readonly ColumnChoice[]): string | undefined {
+  const text = ALL.filter((choice) => chosen.includes(choice)).join(',');
+  return text === DEFAULT.join(',') ? undefined : text;
+}
+
+export interface FittingColumns {
+  readonly columns: readonly Column[];
+  /** Whether the latency has no sparkline. */
+  readonly isCompact: boolean;
+}
+
+/** The columns that fit into a table. That of the order stays. @param width in pixels */
+export function fitColumns(
+  choices: readonly ColumnChoice[],
+  order: MonitorOrder,
+  width: number,
+): FittingColumns {
+  let columns = COLUMN_ORDER.filter(
+    (column) => column === 'status' || column === 'name' || choices.some((choice) => choice === column),
+  );
+  if (widthOf(columns, false) <= width) return { columns, isCompact: false };
+  for (const column of GIVE_WAY) {
+    if (widthOf(columns, true) <= width) break;
+    if (ORDERED_BY[order] !== column) columns = columns.filter((other) => other !== column);
+  }
+  return { columns, isCompact: true };
+}
+
+/** A phone shows one figure: that of the order, or the latency. */
+export function phoneColumns(order: MonitorOrder): FittingColumns {
+  const figure = COLUMN_ORDER.find((column) => column === ORDERED_BY[order]) ?? 'latency';
+  return { columns: ['status', 'name', 'checks', figure], isCompact: true };
+}
+
+function widthOf(columns: readonly Column[], isCompact: boolean): number {
+  return columns.reduce((sum, column) => sum + columnWidth(column, isCompact), 0);
+}
+
+/** In pixels. */
+export function columnWidth(column: Column, isCompact: boolean): number {
+  return column === 'latency' && isCompact ? COMPACT_LATENCY_WIDTH : COLUMNS[column].width;
+}

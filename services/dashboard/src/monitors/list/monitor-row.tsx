@@ -1,0 +1,178 @@
+import { Link } from '@tanstack/react-router';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
+import { memo, type ReactNode } from 'react';
+import { describeCause, formatLatency } from '../../components/format.ts';
+import { StatusBadge, Time } from '../../components/text.tsx';
+import { LabelChips } from '../../labels/label-chips.tsx';
+import { UnservedMark } from '../../regions/unserved-mark.tsx';
+import type { MonitorsSearch } from '../monitors-search.ts';
+import { regionsOf } from './arrange-monitors.ts';
+import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';
+import type { Column } from './columns.ts';
+import { useMonitor } from './list-hooks.ts';
+import classes from './monitor-table.module.css';
+import { latestLatency } from './recent-checks.ts';
+
+const MAX_LABELS = 2;
+/** A certificate that expires sooner stands out. */
+const SOON_MS = 14 * 24 * 60 * 60 * 1_000;
+
+export interface MonitorRowProps {
+  readonly id: string;
+  readonly index: number;
+  readonly columns: readonly Column[];
+  /** In milliseconds; null: unknown. */
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly showsLabels: boolean;
+  readonly defaultRegion: string;
+  /** The regions that no checker serves. */
+  readonly unserved: readonly string[];
+  readonly search: MonitorsSearch;
+  /** Null: the row has no checkbox. */
+  readonly isSelected: boolean | null;
+  readonly onSelect: (id: string, isSelected: boolean) => void;
+}
+
+export const MonitorRow = memo(function MonitorRow(props: MonitorRowProps) {
+  const { id, index, columns, isSelected, onSelect } = props;
+  const monitor = useMonitor(id);
+  if (monitor === undefined) return null;
+  return (
+    <tr aria-rowindex={index + 2} className={classes['row']} data-status={monitor.status}>
+      {isSelected !== null && (
+        <td className={classes['select']}>
+          <input
+            type="checkbox"
+            aria-label={`Select ${monitor.name}`}
+            checked={isSelected}
+            onChange={(event) => onSelect(id, event.currentTarget.checked)}
+          />
+        </td>
+      )}
+      {columns.map((column) => (
+        <Cell key={column} column={column} monitor={monitor} row={props} />
+      ))}
+    </tr>
+  );
+});
+
+interface CellProps {
+  readonly column: Column;
+  readonly monitor: MonitorOverview;
+  readonly row: MonitorRowProps;
+}
+
+function Cell({ column, monitor, row }: CellProps): ReactNode {
+  const { certificateExpiresAt, lastCheckedAt } = monitor;
+  const regions = regionsOf(monitor, row.defaultRegion);
+  switch (column) {
+    case 'status':
+      return (
+        <StatusCell monitor={monitor} unserved={regions.filter((code) => row.unserved.includes(code))} />
+      );
+    case 'name':
+      return <NameCell monitor={monitor} row={row} />;
+    case 'checks':
+      return <ChecksCell id={row.id} />;
+    case 'latency':
+      return <LatencyCell id={row.id} />;
+    case 'p95':
+    case 'p99':
+      return <td className={classes['figure']}>{row[column] === null ? '–' : formatLatency(row[column])}</td>;
+    case 'certificate':
+      return (
+        <td className={classes['figure']} data-soon={isSoon(certificateExpiresAt)}>
+          {certificateExpiresAt === null ? '–' : <Time value={certificateExpiresAt} as="ago" />}
+        </td>
+      );
+    case 'regions':
+      return (
+        <td className={classes['regions']} title={regions.join(', ')}>
+          {regions[0]}
+          {regions.length > 1 && ` +${regions.length - 1}`}
+        </td>
+      );
+    case 'checked':
+      return (
+        <td className={classes['figure']}>
+          {lastCheckedAt === null ? 'Never' : <Time value={lastCheckedAt} as="ago" />}
+        </td>
+      );
+  }
+}
+
+function isSoon(certificateExpiresAt: string | null): boolean {
+  return certificateExpiresAt !== null && Date.parse(certificateExpiresAt) < Date.now() + SOON_MS;
+}
+
+interface StatusCellProps {
+  readonly monitor: MonitorOverview;
+  /** Its regions that no checker serves. */
+  readonly unserved: readonly string[];
+}
+
+function StatusCell({ monitor, unserved }: StatusCellProps): ReactNode {
+  const { status, statusSince, incident } = monitor;
+  const person = status === 'DOWN' ? incident?.acknowledgedBy : null;
+  return (
+    <td className={classes['status']}>
+      <div className={classes['state']}>
+        <StatusBadge status={status} />
+        <UnservedMark codes={unserved} />
+      </div>
+      <div className={classes['quiet']} title={person ? `${person} is on it` : undefined}>
+        <Time value={statusSince} as="for" />
+        {person && ` · ${person} is on it`}
+      </div>
+    </td>
+  );
+}
+
+function NameCell({ monitor, row }: Omit<CellProps, 'column'>): ReactNode {
+  const { id, name, url, labels, status, errorDetail } = monitor;
+  const cause = status === 'DOWN' && errorDetail !== null ? describeCause(null, errorDetail) : null;
+  return (
+    <th scope="row" className={classes['name']}>
+      <Link
+        to="/monitors/$monitorId"
+        params={{ monitorId: id }}
+        className={classes['link']}
+        title={[name, url, ...(cause === null ? [] : [cause])].join(' · ')}
+      >
+        {name}
+      </Link>
+      {cause === null ? (
+        <div className={classes['quiet']}>{url}</div>
+      ) : (
+        <div className={classes['cause']}>{cause}</div>
+      )}
+      {row.showsLabels && Object.keys(labels).length > 0 && (
+        <div className={classes['labels']}>
+          <LabelChips labels={labels} search={row.search} max={MAX_LABELS} />
+        </div>
+      )}
+    </th>
+  );
+}
+
+function ChecksCell({ id }: { readonly id: string }): ReactNode {
+  return (
+    <td className={classes['checks']}>
+      <CheckBars checks={useRecentChecks(id)} />
+    </td>
+  );
+}
+
+function LatencyCell({ id }: { readonly id: string }): ReactNode {
+  const checks = useRecentChecks(id);
+  const latency = latestLatency(checks ?? []);
+  return (
+    <td className={classes['latency']}>
+      <div className={classes['latencies']}>
+        <LatencySparkline checks={checks} />
+        <span className={classes['latest']}>{latency === null ? '–' : formatLatency(latency)}</span>
+      </div>
+    </td>
+  );
+}

@@ -1,0 +1,133 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { IconTrash } from '@tabler/icons-react';
+import { Link, useRouter } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { CopyButton, RowButton } from '../../components/buttons.tsx';
+import { Quiet } from '../../components/text.tsx';
+import { useMe } from '../../session/session.ts';
+import type { MonitorsSearch } from '../monitors-search.ts';
+import classes from './monitors-toolbar.module.css';
+import { BUILT_IN_VIEWS, isSameSearch, parseViews, type View, viewNameProblem, withView } from './views.ts';
+
+interface ViewsPanelProps {
+  readonly search: MonitorsSearch;
+  /** Called when the user has chosen a view. */
+  readonly onChoose: () => void;
+}
+
+/** The views of the list: built-in ones, and the user's own in this browser. Each is a link. */
+export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
+  const { user } = useMe();
+  const [views, setViews] = useLocalStorage<readonly View[]>({
+    key: `tocsin.views.${user.id}`,
+    defaultValue: [],
+    getInitialValueInEffect: false,
+    deserialize: parseViews,
+  });
+  return (
+    <Stack gap="xs">
+      <ViewList label="Built-in views" views={BUILT_IN_VIEWS} search={search} onChoose={onChoose} />
+      <Text size="xs" c="var(--text-quiet)" fw={500} component="h2">
+        Your views
+      </Text>
+      {views.length === 0 ? (
+        <Quiet>None yet. They are kept in this browser; a link shares one.</Quiet>
+      ) : (
+        <ViewList
+          label="Your views"
+          views={views}
+          search={search}
+          onChoose={onChoose}
+          onDelete={(name) => setViews(views.filter((view) => view.name !== name))}
+        />
+      )}
+      <SaveView views={views} onSave={(name) => setViews(withView(views, { name, search }))} />
+    </Stack>
+  );
+}
+
+interface ViewListProps {
+  readonly label: string;
+  readonly views: readonly View[];
+  /** That of the page. */
+  readonly search: MonitorsSearch;
+  readonly onChoose: () => void;
+  /** Unset: they cannot be deleted. */
+  readonly onDelete?: (name: string) => void;
+}
+
+function ViewList({ label, views, search: current, onChoose, onDelete }: ViewListProps): ReactNode {
+  const router = useRouter();
+  const linkOf = (search: MonitorsSearch): string =>
+    window.location.origin + router.buildLocation({ to: '/', search }).href;
+  return (
+    <ul aria-label={label} className={classes['views']}>
+      {views.map(({ name, search }) => (
+        <li key={name} className={classes['view']}>
+          <Link
+            to="/"
+            search={search}
+            onClick={onChoose}
+            className={classes['viewLink']}
+            activeOptions={{ exact: true, includeSearch: true }}
+            aria-current={isSameSearch(search, current) ? 'true' : undefined}
+          >
+            {name}
+          </Link>
+          {onDelete !== undefined && (
+            <>
+              <CopyButton value={linkOf(search)} what={`the link to ${name}`} />
+              <RowButton
+                icon={IconTrash}
+                hint="Delete"
+                label={`Delete the view ${name}`}
+                onClick={() => onDelete(name)}
+              />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface SaveViewProps {
+  readonly views: readonly View[];
+  readonly onSave: (name: string) => void;
+}
+
+/** Saves what the page shows now. */
+function SaveView({ views, onSave }: SaveViewProps): ReactNode {
+  const [name, setName] = useState('');
+  const [error, setError] = useState<string | null>(null);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const problem = viewNameProblem(name, views);
+        setError(problem);
+        if (problem !== null) return;
+        onSave(name);
+        setName('');
+      }}
+    >
+      <Group gap="xs" align="flex-start" wrap="nowrap">
+        <TextInput
+          flex={1}
+          aria-label="Name of the view"
+          placeholder="Save this view as…"
+          value={name}
+          error={error}
+          onChange={(event) => {
+            setName(event.currentTarget.value);
+            setError(null);
+          }}
+        />
+        <Button type="submit" variant="default">
+          Save
+        </Button>
+      </Group>
+    </form>
+  );
+}

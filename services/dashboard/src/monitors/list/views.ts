@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { type MonitorsSearch, monitorsSearchSchema } from '../monitors-search.ts';
+
+/** A named search of the list: filters, order, grouping and columns. */
+export interface View {
+  readonly name: string;
+  readonly search: MonitorsSearch;
+}
+
+/** Views that everybody has. */
+export const BUILT_IN_VIEWS: readonly View[] = [
+  { name: 'All', search: {} },
+  { name: 'Down', search: { status: 'DOWN' } },
+  { name: 'Not acknowledged', search: { show: 'unacknowledged' } },
+  {
+    name: 'Certificates expiring in 30 days',
+    search: { show: 'expiring', order: 'certificate', columns: 'labels,checks,certificate,checked' },
+  },
+  { name: 'Slowest', search: { order: 'latency', columns: 'labels,checks,latency,p95,p99,checked' } },
+  { name: 'In maintenance', search: { status: 'MAINTENANCE' } },
+  { name: 'Not checked', search: { show: 'unchecked' } },
+];
+
+const MAX_VIEWS = 100;
+const MAX_NAME = 60;
+const viewsSchema = z.array(z.object({ name: z.string(), search: monitorsSearchSchema })).max(MAX_VIEWS);
+
+/** The views that a browser has stored; none if the text is not a list of views. */
+export function parseViews(text: string | undefined): readonly View[] {
+  try {
+    return viewsSchema.parse(JSON.parse(text ?? '[]'));
+  } catch {
+    return [];
+  }
+}
+
+/** Why a view cannot have this name; null if it can. The name of one of the user's own views replaces it. */
+export function viewNameProblem(name: string, views: readonly View[]): string | null {
+  const trimmed = name.trim();
+  if (trimmed === '') return 'Enter a name.';
+  if (trimmed.length > MAX_NAME) return `Use at most ${MAX_NAME} characters.`;
+  if (BUILT_IN_VIEWS.some((view) => isNamed(view, trimmed))) return 'This is the name of a built-in view.';
+  const isNew = !views.some((view) => isNamed(view, trimmed));
+  return isNew && views.length >= MAX_VIEWS ? `Delete a view first: there are ${MAX_VIEWS}.` : null;
+}
+
+/** The views with one more, sorted by name. One with the same name is replaced. */
+export function withView(views: readonly View[], { name, search }: View): readonly View[] {
+  const trimmed = name.trim();
+  const others = views.filter((view) => !isNamed(view, trimmed));
+  return [...others, { name: trimmed, search }].sort((one, other) => one.name.localeCompare(other.name));
+}
+
+function isNamed(view: View, name: string): boolean {
+  return view.name.toLowerCase() === name.toLowerCase();
+}
+
+/** Whether two searches show the same list. */
+export function isSameSearch(one: MonitorsSearch, other: MonitorsSearch): boolean {
+  const keys = Object.keys(monitorsSearchSchema.shape) as (keyof MonitorsSearch)[];
+  return keys.every((key) => one[key] === other[key]);
+}

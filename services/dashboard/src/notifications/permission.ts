@@ -1,0 +1,22 @@
+import { useLocalStorage } from '@mantine/hooks';
+
+/** Why this browser cannot show notifications; null: it can. */
+export function whyUnavailable(): string | null {
+  if (!window.isSecureContext)
+    return 'Browsers show notifications only for sites with HTTPS, and for localhost. Open Tocsin at an https address.';
+  if (!('Notification' in window) || !('locks' in navigator))
+    return 'This browser does not support notifications of websites.';
+  if (Notification.permission === 'denied')
+    return 'This browser blocks notifications of this site. Allow them in its settings for this site, then reload the page.';
+  return null;
+}
+
+/** Whether the user wants notifications in this browser. All tabs share it. */
+export function useNotificationsWanted(): readonly [boolean, (isWanted: boolean) => void] {
+  const [isWanted, setWanted] = useLocalStorage({
+    key: 'tocsin.notifications',
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  return [isWanted, setWanted];
+}

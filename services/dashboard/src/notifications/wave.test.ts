@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { addToWave, describeWave, type WaveChange } from './wave.ts';
+
+function change(name: string, previousStatus: MonitorStatus, status: MonitorStatus): WaveChange {
+  const errorDetail = status === 'DOWN' ? 'connection refused' : null;
+  return { monitorId: name.toLowerCase(), monitorName: name, previousStatus, status, errorDetail };
+}
+const describe = (...changes: WaveChange[]): unknown => describeWave(addToWave(new Map(), changes));
+
+test('one monitor', () => {
+  expect(describe(change('Shop', 'UP', 'DOWN'))).toEqual({
+    title: 'Shop is down',
+    body: 'connection refused',
+    path: '/monitors/shop',
+  });
+  expect(describe(change('Shop', 'DOWN', 'UP'))).toEqual({
+    title: 'Shop is up again',
+    body: '',
+    path: '/monitors/shop',
+  });
+});
+
+test('many monitors', () => {
+  const names = Array.from({ length: 37 }, (_, index) => `Shop ${index}`);
+  const down = names.map((name) => change(name, 'UP', 'DOWN'));
+  expect(describe(...down)).toEqual({
+    title: '37 monitors down',
+    body: 'Shop 0, Shop 1, Shop 2 and 34 more',
+    path: '/?status=DOWN',
+  });
+  expect(describe(...down, change('Blog', 'DOWN', 'UP'))).toMatchObject({
+    title: '37 monitors down',
+    body: 'Shop 0, Shop 1, Shop 2 and 34 more. Blog is up again',
+  });
+  expect(describe(...names.map((name) => change(name, 'DOWN', 'UP')))).toMatchObject({
+    title: '37 monitors up again',
+    path: '/',
+  });
+});
+
+test.each([
+  ['a first check', [change('Shop', 'PENDING', 'UP')]],
+  ['maintenance', [change('Shop', 'DOWN', 'MAINTENANCE')]],
+  ['a monitor that recovered meanwhile', [change('Shop', 'UP', 'DOWN'), change('Shop', 'DOWN', 'UP')]],
+])('%s: nothing', (_, changes) => {
+  expect(describe(...changes)).toBeNull();
+});
+
+test('a later part of the wave counts from its beginning', () => {
+  const first = addToWave(new Map(), [change('Shop', 'UP', 'DOWN')]);
+  expect(describeWave(addToWave(first, [change('Blog', 'MAINTENANCE', 'DOWN')]))).toMatchObject({
+    title: '2 monitors down',
+  });
+});

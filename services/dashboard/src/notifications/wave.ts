@@ -1,0 +1,71 @@
+import type { StatusChange } from '@tocsin/contracts/monitors/events';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+
+const MAX_NAMES = 3;
+
+export type WaveChange = Pick<
+  StatusChange,
+  'monitorId' | 'monitorName' | 'previousStatus' | 'status' | 'errorDetail'
+>;
+
+interface Course {
+  readonly id: string;
+  readonly name: string;
+  /** The status before the wave. */
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  readonly detail: string | null;
+}
+
+/** Status changes close to each other, by monitor. One notification shows them all. */
+export type Wave = ReadonlyMap<string, Course>;
+
+export function addToWave(wave: Wave, changes: readonly WaveChange[]): Wave {
+  const next = new Map(wave);
+  for (const { monitorId, monitorName, previousStatus, status, errorDetail } of changes) {
+    const from = next.get(monitorId)?.from ?? previousStatus;
+    next.set(monitorId, { id: monitorId, name: monitorName, from, to: status, detail: errorDetail });
+  }
+  return next;
+}
+
+export interface WaveText {
+  readonly title: string;
+  readonly body: string;
+  /** The page that shows it. */
+  readonly path: string;
+}
+
+/** The notification of a wave; null if no monitor went down or recovered by its end. */
+export function describeWave(wave: Wave): WaveText | null {
+  const courses = [...wave.values()];
+  const down = courses.filter(({ from, to }) => to === 'DOWN' && from !== 'DOWN');
+  const up = courses.filter(({ from, to }) => to === 'UP' && from === 'DOWN');
+  const [first] = [...down, ...up];
+  if (first === undefined) return null;
+  const upTitle = titleOf(up, 'up again');
+  if (down.length + up.length === 1)
+    return {
+      title: down.length === 1 ? titleOf(down, 'down') : upTitle,
+      body: down.length === 1 ? (first.detail ?? '') : '',
+      path: `/monitors/${first.id}`,
+    };
+  if (down.length === 0) return { title: upTitle, body: namesOf(up), path: '/' };
+  const recovered = up.length === 0 ? '' : `. ${upTitle}`;
+  return { title: titleOf(down, 'down'), body: `${namesOf(down)}${recovered}`, path: '/?status=DOWN' };
+}
+
+type Named = readonly { readonly name: string }[];
+
+function titleOf(monitors: Named, state: string): string {
+  const [first] = monitors;
+  return monitors.length === 1 && first !== undefined
+    ? `${first.name} is ${state}`
+    : `${monitors.length} monitors ${state}`;
+}
+
+function namesOf(monitors: Named): string {
+  const names = monitors.slice(0, MAX_NAMES).map(({ name }) => name);
+  const more = monitors.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

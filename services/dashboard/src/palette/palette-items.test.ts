@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { findMonitors, indexMonitors, type PaletteMonitor } from './palette-items.ts';
+
+const monitor = (name: string, rest: Partial<PaletteMonitor> = {}): PaletteMonitor => ({
+  id: name,
+  name,
+  url: `https://${name.toLowerCase().replaceAll(' ', '-')}.example`,
+  labels: {},
+  status: 'UP',
+  ...rest,
+});
+const index = indexMonitors([
+  monitor('Old shop'),
+  monitor('Checkout', { labels: { team: 'shop' } }),
+  monitor('Shop API', { status: 'DOWN' }),
+  monitor('Blog'),
+]);
+const names = (search: string): string[] => findMonitors(index, search).found.map(({ name }) => name);
+
+test.each([
+  ['shop', ['Shop API', 'Old shop', 'Checkout']],
+  ['SHOP old', ['Old shop']],
+  ['team=shop', ['Checkout']],
+  ['blog.example', ['Blog']],
+  ['nothing', []],
+  // Without a search, what is down.
+  [' ', ['Shop API']],
+])('%j finds %j', (search, found) => {
+  expect(names(search)).toEqual(found);
+});
+
+test('shows a few of many matches, and counts all', () => {
+  const many = indexMonitors(Array.from({ length: 10_000 }, (_, number) => monitor(`Shop ${number}`)));
+  const { found, total } = findMonitors(many, 'shop');
+  expect([found.length, total]).toEqual([8, 10_000]);
+});

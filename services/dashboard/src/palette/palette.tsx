@@ -1,0 +1,193 @@
+import '@mantine/spotlight/styles.css';
+import { useMantineColorScheme } from '@mantine/core';
+import { createSpotlight, Spotlight, useSpotlight } from '@mantine/spotlight';
+import {
+  type Icon,
+  IconActivityHeartbeat,
+  IconLogout,
+  IconMoon,
+  IconPlus,
+  IconSearch,
+  IconSun,
+  IconUser,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useId, useMemo, useState } from 'react';
+import { searchMatcher } from '../components/filter-monitors.ts';
+import { StatusBadge } from '../components/text.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { findMonitors, indexMonitors } from './palette-items.ts';
+import classes from './palette.module.css';
+
+const [store, { open }] = createSpotlight();
+/** Below the dialog to sign in again. */
+const Z_INDEX = 300;
+
+export const openPalette = open;
+
+interface PaletteItem {
+  readonly key: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly icon: Icon;
+  readonly right?: ReactNode;
+  readonly run: () => unknown;
+}
+
+interface PaletteProps {
+  /** The pages of the navigation. */
+  readonly pages: readonly { readonly to: string; readonly label: string; readonly icon: Icon }[];
+  readonly onSignOut: () => void;
+}
+
+/** Finds monitors, pages and actions by their names. */
+export function Palette(props: PaletteProps): ReactNode {
+  const [query, setQuery] = useState('');
+  return (
+    <Spotlight.Root
+      store={store}
+      shortcut={null}
+      query={query}
+      onQueryChange={setQuery}
+      scrollable
+      maxHeight={420}
+      zIndex={Z_INDEX}
+      aria-label="Search and commands"
+    >
+      <Content {...props} query={query} />
+    </Spotlight.Root>
+  );
+}
+
+/** Mounted while the palette is open. */
+function Content({ query, ...props }: PaletteProps & { readonly query: string }): ReactNode {
+  const groups = useGroups(query, props);
+  const { selected, listId } = useSpotlight(store);
+  const id = useId();
+  const keys = groups.flatMap(({ items }) => items.map(({ key }) => key));
+  const count = keys.length;
+  return (
+    <>
+      <Spotlight.Search
+        placeholder="Search monitors, pages and actions"
+        aria-label="Search monitors, pages and actions"
+        role="combobox"
+        aria-expanded={count > 0}
+        aria-autocomplete="list"
+        aria-controls={listId}
+        {...(selected >= 0 && selected < count && { 'aria-activedescendant': `${id}-${selected}` })}
+        leftSection={<IconSearch size={20} stroke={1.5} aria-hidden />}
+      />
+      <Spotlight.ActionsList role="listbox" aria-label="Results">
+        {groups.map(({ label, items }) => (
+          <Spotlight.ActionsGroup key={label} label={label} role="group" aria-label={label}>
+            {items.map(({ key, label: name, hint, icon: ItemIcon, right, run }) => {
+              const position = keys.indexOf(key);
+              const optionId = `${id}-${position}`;
+              return (
+                <Spotlight.Action
+                  key={key}
+                  // The component sets no id itself.
+                  ref={(element) => element?.setAttribute('id', optionId)}
+                  role="option"
+                  aria-selected={position === selected}
+                  label={name}
+                  {...(hint !== undefined && { description: hint })}
+                  leftSection={<ItemIcon size={20} stroke={1.5} aria-hidden />}
+                  rightSection={right}
+                  dimmedSections={false}
+                  classNames={{
+                    action: classes['option'] ?? '',
+                    actionBody: classes['body'] ?? '',
+                    actionDescription: classes['hint'] ?? '',
+                  }}
+                  onClick={() => void run()}
+                />
+              );
+            })}
+          </Spotlight.ActionsGroup>
+        ))}
+        {count === 0 && (
+          <Spotlight.Empty role="option" aria-selected={false} aria-disabled>
+            Nothing found
+          </Spotlight.Empty>
+        )}
+      </Spotlight.ActionsList>
+    </>
+  );
+}
+
+interface Group {
+  readonly label: string;
+  readonly items: readonly PaletteItem[];
+}
+
+function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
+  const monitors = useMonitorItems(query);
+  const navigate = useNavigate();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const isDark =
+    colorScheme === 'dark' || (colorScheme === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
+  const actions: PaletteItem[] = [
+    { key: 'monitor', label: 'New monitor', icon: IconPlus, run: () => navigate({ to: '/monitors/new' }) },
+    {
+      key: 'window',
+      label: 'New maintenance window',
+      icon: IconPlus,
+      run: () => navigate({ to: '/maintenance/new' }),
+    },
+    { key: 'channel', label: 'New channel', icon: IconPlus, run: () => navigate({ to: '/channels/new' }) },
+    {
+      key: 'scheme',
+      label: isDark ? 'Light colors' : 'Dark colors',
+      icon: isDark ? IconSun : IconMoon,
+      run: () => setColorScheme(isDark ? 'light' : 'dark'),
+    },
+    {
+      key: 'profile',
+      label: 'Profile and sessions',
+      icon: IconUser,
+      run: () => navigate({ to: '/profile' }),
+    },
+    { key: 'sign-out', label: 'Sign out', icon: IconLogout, run: onSignOut },
+  ];
+  const toPage = ({ to, label, icon }: PaletteProps['pages'][number]): PaletteItem => ({
+    key: to,
+    label,
+    icon,
+    run: () => navigate({ to }),
+  });
+  const hasWords = searchMatcher(query.trim());
+  const isMatch = ({ label }: PaletteItem): boolean => hasWords(label.toLowerCase());
+  return [
+    { label: query.trim() === '' ? 'Down' : 'Monitors', items: monitors },
+    { label: 'Pages', items: pages.map(toPage).filter(isMatch) },
+    { label: 'Actions', items: actions.filter(isMatch) },
+  ].filter(({ items }) => items.length > 0);
+}
+
+function useMonitorItems(query: string): PaletteItem[] {
+  const navigate = useNavigate();
+  const { data: monitors } = useQuery(monitorsQuery);
+  const index = useMemo(() => indexMonitors(monitors ?? []), [monitors]);
+  const { found, total } = useMemo(() => findMonitors(index, query), [index, query]);
+  const items = found.map(({ id, name, url, status }) => ({
+    key: id,
+    label: name,
+    hint: url,
+    icon: IconActivityHeartbeat,
+    right: <StatusBadge status={status} />,
+    run: () => navigate({ to: '/monitors/$monitorId', params: { monitorId: id } }),
+  }));
+  if (total <= found.length) return items;
+  const q = query.trim();
+  const search = q === '' ? ({ status: 'DOWN' } as const) : { q };
+  const all = {
+    key: 'all',
+    label: `All ${total} monitors`,
+    icon: IconSearch,
+    run: () => navigate({ to: '/', search }),
+  };
+  return [...items, all];
+}

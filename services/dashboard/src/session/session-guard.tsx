@@ -1,0 +1,83 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
+import { sessionGate } from '../api/session-gate.ts';
+import { useLiveState, useLiveStream } from '../live/live-provider.tsx';
+import { meQuery, useMe } from './session.ts';
+import type { SignInAgain } from './sign-in-again.tsx';
+
+/** How often to look whether a lost stream means that the session has ended. */
+const PROBE_EVERY_MS = 5_000;
+/** After the first page has loaded its own scripts. */
+const PRELOAD_AFTER_MS = 3_000;
+
+/** Lets the user sign in again in place when the session ends, or when another user has signed in. */
+export function SessionGuard(): ReactNode {
+  const { user } = useMe();
+  // The page belongs to the user who opened it.
+  const [owner] = useState(user);
+  const isOther = user.id !== owner.id;
+  const hasEnded = useSyncExternalStore(sessionGate.subscribe, () => sessionGate.hasEnded);
+  const queryClient = useQueryClient();
+  const router = useRouter();
+  const stream = useLiveStream();
+  const isLost = useLiveState() === 'lost';
+  useQuery({ ...meQuery, refetchInterval: isLost ? PROBE_EVERY_MS : false });
+  useEffect(() => {
+    const stop = sessionGate.guard();
+    window.addEventListener('keydown', keepFromPage, { capture: true });
+    return () => {
+      window.removeEventListener('keydown', keepFromPage, { capture: true });
+      stop();
+    };
+  }, []);
+  useEffect(() => {
+    if (isOther) void sessionGate.end('');
+  }, [isOther]);
+  useEffect(() => {
+    if (hasEnded) stream.pause();
+  }, [hasEnded, stream]);
+
+  const resume = useCallback(() => {
+    sessionGate.open(true);
+    stream.open();
+    void queryClient.invalidateQueries();
+  }, [stream, queryClient]);
+  const leave = useCallback(() => {
+    const from = router.state.location.href;
+    sessionGate.open(false);
+    void router.navigate({ to: '/sign-in', search: { from }, ignoreBlocker: true });
+  }, [router]);
+  const dialog = useDialog(hasEnded, leave);
+  return hasEnded && dialog !== null ? (
+    <dialog.show user={owner} onSignedIn={resume} onLeave={leave} />
+  ) : null;
+}
+
+/** Dialogs below this one listen to the whole window, and would close. */
+function keepFromPage(event: KeyboardEvent): void {
+  if (sessionGate.hasEnded && event.key === 'Escape') event.stopImmediatePropagation();
+}
+
+interface LoadedDialog {
+  readonly show: typeof SignInAgain;
+}
+
+/** The dialog, loaded before it is needed: a deployment that ends the session may also replace the script. Null until then. */
+function useDialog(isNeeded: boolean, onFailure: () => void): LoadedDialog | null {
+  const [dialog, setDialog] = useState<LoadedDialog | null>(null);
+  useEffect(() => {
+    if (dialog !== null) return;
+    const load = async (): Promise<void> => {
+      try {
+        const { SignInAgain: show } = await import('./sign-in-again.tsx');
+        setDialog({ show });
+      } catch {
+        if (isNeeded) onFailure();
+      }
+    };
+    const timer = setTimeout(() => void load(), isNeeded ? 0 : PRELOAD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [dialog, isNeeded, onFailure]);
+  return dialog;
+}
