@@ -107,7 +107,9 @@ test(`a page equals the server within ${WITHIN_MS} ms after any interleaving (se
       const { page, path } = tabs[index] ?? { page: null, path: '/' };
       if (took !== null) times.push(took);
       else if (page !== null)
-        wrong.push(`${round} ${index}, ${path}: ${await SHOWN[path]?.(page)} instead of ${expected}`);
+        wrong.push(
+          `${round} ${index}, ${path}: not ${expected.join()}\n${await page.locator('main').innerText()}`,
+        );
     }
     await Promise.all(tabs.map(({ page }) => page.close()));
   }
