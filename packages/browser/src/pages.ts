@@ -30,6 +30,14 @@ async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
 
+/** Shows the session as ended from now on. */
+async function endSession(page: Page): Promise<void> {
+  await page.route('**/api/auth/get-session', (route) => route.fulfill({ json: null }));
+  await page.route('**/api/dashboard/incidents*', (route) => route.fulfill({ status: 401, json: {} }));
+  await page.reload();
+  await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
+}
+
 /** Shows a region as isolated from now on. */
 async function isolateRegion(page: Page): Promise<void> {
   const body = await page.evaluate(async () => (await fetch('/api/dashboard/regions')).text());
@@ -61,6 +69,7 @@ export const NO_IDS: Filled = {
   unservedMonitorId: '',
   channelId: '',
   windowId: '',
+  incidentId: '',
   invitationToken: 'none',
 };
 
@@ -163,6 +172,16 @@ export const PAGES: readonly DashboardPage[] = [
     errorStatus: 503,
   },
   { name: 'monitors-isolated', route: '/', open: isolateRegion },
+  {
+    name: 'palette',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Search', exact: true }).first().click();
+      await page.getByRole('combobox', { name: 'Search monitors, pages and actions' }).fill('a');
+      await page.getByRole('option').first().waitFor();
+    },
+  },
+  { name: 'sign-in-again', route: '/channels/new', open: endSession, errorStatus: 401 },
   { name: 'new-monitor', route: '/monitors/new' },
   {
     name: 'new-monitor-tested',
@@ -219,6 +238,23 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
+  {
+    name: 'incident',
+    route: '/incidents/$incidentId',
+    open: async (page) => page.locator('strong', { hasText: 'payment provider' }).waitFor(),
+  },
+  {
+    name: 'incident-note',
+    route: '/incidents/$incidentId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Edit note' }).click();
+      await page
+        .getByRole('textbox', { name: 'New note' })
+        .fill('**Rolled back.** Waiting for [them](https://status.example).');
+      await page.getByText('Preview', { exact: true }).last().click();
+    },
+  },
+  { name: 'incident-gone', route: '/incidents/$incidentId', path: '/incidents/none', errorStatus: 404 },
   { name: 'reports', route: '/reports', path: `/reports?${LATEST_DAYS}`, isAlsoEmpty: true },
   { name: 'reports-by-label', route: '/reports', path: `/reports?${LATEST_DAYS}&groupBy=team` },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },

@@ -21,5 +21,5 @@ export function addToList(queryClient: QueryClient, queryKey: QueryKey, added: r
   if (state === undefined) return;
   queryClient.setQueryData(queryKey, added, { updatedAt: state.dataUpdatedAt });
   // Setting the data clears the invalidation.
-  if (state.isInvalidated) void queryClient.invalidateQueries({ queryKey, refetchType: 'none' });
+  if (state.isInvalidated) void queryClient.invalidateQueries({ queryKey }, { cancelRefetch: false });
 }
