@@ -69,6 +69,7 @@ export const NO_IDS: Filled = {
   unservedMonitorId: '',
   channelId: '',
   windowId: '',
+  incidentId: '',
   invitationToken: 'none',
 };
 
@@ -237,6 +238,23 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   { name: 'edit-monitor', route: '/monitors/$monitorId/edit' },
   { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
+  {
+    name: 'incident',
+    route: '/incidents/$incidentId',
+    open: async (page) => page.locator('strong', { hasText: 'payment provider' }).waitFor(),
+  },
+  {
+    name: 'incident-note',
+    route: '/incidents/$incidentId',
+    open: async (page) => {
+      await page.getByRole('button', { name: 'Edit note' }).click();
+      await page
+        .getByRole('textbox', { name: 'New note' })
+        .fill('**Rolled back.** Waiting for [them](https://status.example).');
+      await page.getByText('Preview', { exact: true }).last().click();
+    },
+  },
+  { name: 'incident-gone', route: '/incidents/$incidentId', path: '/incidents/none', errorStatus: 404 },
   { name: 'reports', route: '/reports', path: `/reports?${LATEST_DAYS}`, isAlsoEmpty: true },
   { name: 'reports-by-label', route: '/reports', path: `/reports?${LATEST_DAYS}&groupBy=team` },
   { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },

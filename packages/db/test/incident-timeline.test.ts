@@ -125,6 +125,25 @@ test('each region has its own checks, and a region that never failed has none', 
   ]);
 });
 
+test('of inconclusive checks in a row, only the first one is shown', async () => {
+  const { id } = await makeMonitor(context, { failureThreshold: 2 });
+  await record(checkOf(id), failureOf(id), failureOf(id));
+  await context.db.execute(sql`update events set timestamp = timestamp - interval '1 s' where status = 'UP'`);
+  await context.db.execute(sql`
+    insert into events (monitor_id, timestamp, id, status, latency_ms, error_reason, inconclusive, region, source)
+    select ${id}, min(e.timestamp) + n * interval '1 ms', gen_random_uuid(), 'DOWN', 0, 'DNS_ERROR', true,
+      'default', 'schedule'
+    from events e, generate_series(1, 3) as n where e.monitor_id = ${id} and e.status = 'UP' group by n`);
+  const { entries } = await timelineOf(id);
+  const checks = entries.flatMap((entry) => (entry.kind === 'check' ? [entry.check] : []));
+  expect(checks.map(({ status, inconclusive }) => [status, inconclusive])).toEqual([
+    ['UP', false],
+    ['DOWN', true],
+    ['DOWN', false],
+    ['DOWN', false],
+  ]);
+});
+
 test('a triggered check of another URL is left out', async () => {
   const { id } = await makeMonitor(context);
   await record(

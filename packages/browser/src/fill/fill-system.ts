@@ -32,6 +32,8 @@ export interface Filled {
   readonly unservedMonitorId: string;
   readonly channelId: string;
   readonly windowId: string;
+  /** Open, acknowledged, with a note. */
+  readonly incidentId: string;
   /** Of an open invitation. */
   readonly invitationToken: string;
 }
@@ -71,14 +73,31 @@ export async function fillSystem(dashboard: DashboardSystem, owner: DashboardUse
     return channel.disabledReason !== null;
   });
   const { token } = await owner.call('POST /api/dashboard/invitations', { body: { role: 'member' } });
+  const incidentId = await writeAboutIncident(owner, idOf(DOWN));
   return {
     monitorId: idOf(DOWN),
     upMonitorId: idOf('Shop'),
     unservedMonitorId: idOf(UNSERVED),
     channelId: working.id,
     windowId: window.id,
+    incidentId,
     invitationToken: token,
   };
+}
+
+const NOTE = `The **payment provider** answers 503 to everyone:
+
+- [its status page](https://status.example) has nothing yet
+- support is informed, \`ticket 4711\``;
+
+/** Acknowledges the open incident of a monitor, and adds a note. @returns its id */
+async function writeAboutIncident(owner: DashboardUser, monitorId: string): Promise<string> {
+  const query = { monitorId, state: 'open' } as const;
+  const { incidents } = await owner.call('GET /api/dashboard/incidents', { query });
+  const id = incidents[0]?.id ?? '';
+  await owner.call('PUT /api/dashboard/incidents/:id/acknowledgement', { id, body: {} });
+  await owner.call('POST /api/dashboard/incidents/:id/notes', { id, body: { text: NOTE } });
+  return id;
 }
 
 async function createChannels(

@@ -57,7 +57,7 @@ export const TIMELINE_KINDS = [
   'note',
 ] as const;
 
-export const timelineEntrySchema = z
+const timelineEntrySchema = z
   .discriminatedUnion('kind', [
     entry('configuration', { change: auditEntrySchema }),
     entry('maintenance', { maintenance: occurrenceSchema }),

@@ -52,7 +52,8 @@ export async function sampleChecks(
     )
     select ${epochMs(sql`timestamp`)} as timestamp, during from marked
     where case when timestamp <= ${opened}
-      then timestamp > coalesce(last_pass, '-infinity') or timestamp = last_pass and next_status = 'DOWN'
+      then timestamp > coalesce(last_pass, '-infinity') and (not inconclusive or result is distinct from previous)
+        or timestamp = last_pass and next_status = 'DOWN'
       else result is distinct from previous and (previous is not null or status = 'DOWN')
         and (timestamp <= ${ends} or timestamp = next_pass) end
     order by timestamp`;
@@ -91,7 +92,7 @@ export async function sampleChecks(
 /** The checks to compare, without triggered checks of another URL, which count for no status. */
 function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): SQL {
   const range = (after: number, upTo: number, order: 'asc' | 'desc', limit: number): SQL => sql`
-    (select timestamp, region, status, concat_ws(' ', status, inconclusive, error_reason, status_code) as result
+    (select timestamp, region, status, inconclusive, concat_ws(' ', status, inconclusive, error_reason, status_code) as result
     from events
     where monitor_id = ${monitorId} and url is null
       and timestamp > ${timestamptz(after)} and timestamp <= ${timestamptz(upTo)}

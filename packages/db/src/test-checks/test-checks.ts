@@ -28,9 +28,7 @@ export async function createTestCheck(
   startWithinMs: number,
 ): Promise<string> {
   const { url, method, headers, body, assertions, timeout } = settings;
-  const sealedRequest = secrets.encrypt(
-    JSON.stringify({ url, method, headers, body, assertions, timeout }),
-  );
+  const sealedRequest = secrets.encrypt(JSON.stringify({ url, method, headers, body, assertions, timeout }));
   const notAfter = sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`;
   const values = { accountId, sealedRequest, notAfter };
   return firstOf(await db.insert(testChecks).values(values).returning({ id: testChecks.id })).id;

@@ -161,6 +161,7 @@ const routeTree = root.addChildren([
     monitor,
     page('/monitors/$monitorId/edit', editMonitor, 'EditMonitorPage'),
     incidents,
+    page('/incidents/$incidentId', () => import('../incidents/incident-page.tsx'), 'IncidentPage'),
     reports,
     page('/maintenance', () => import('../maintenance-windows/windows-page.tsx'), 'WindowsPage'),
     newMaintenanceWindow,

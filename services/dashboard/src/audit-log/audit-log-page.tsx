@@ -2,7 +2,7 @@ import { Button, CloseButton, Group, Select, Stack, Text, Title } from '@mantine
 import { IconFilterOff, IconHistory } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import type { AuditChange, AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
+import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
 import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
@@ -14,19 +14,11 @@ import { monitorsQuery } from '../monitors/queries.ts';
 import { apiKeysQuery } from '../people/queries.ts';
 import { useMe } from '../session/session.ts';
 import classes from './audit-log.module.css';
-import {
-  auditLogQuery,
-  type AuditSearch,
-  describeAction,
-  describeActor,
-  listChanges,
-  summarizeChanges,
-} from './entries.ts';
+import { Changes } from './changes.tsx';
+import { auditLogQuery, type AuditSearch, describeAction, describeActor } from './entries.ts';
 
 const route = getRouteApi('/signed-in/audit-log');
 const NO_ENTRIES: readonly AuditEntry[] = [];
-/** More are folded. */
-const MAX_CHANGES = 3;
 
 export function AuditLogPage(): ReactNode {
   const given = route.useSearch();
@@ -205,29 +197,5 @@ function Entry({ entry, search }: EntryProps): ReactNode {
         {changes.length > 0 && <Changes changes={changes} />}
       </div>
     </li>
-  );
-}
-
-function Changes({ changes }: { readonly changes: readonly AuditChange[] }): ReactNode {
-  const list = (
-    <dl className={classes['changes']}>
-      {listChanges(changes).map(({ field, from, to }) => (
-        <div key={field}>
-          <dt>{field}</dt>
-          <dd>
-            {from !== null && <del>{from}</del>}
-            {from !== null && to !== null && <span aria-label="to"> → </span>}
-            {to === null ? <Quiet inline> removed</Quiet> : <ins>{to}</ins>}
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-  if (changes.length <= MAX_CHANGES) return list;
-  return (
-    <details>
-      <summary className={classes['summary']}>{summarizeChanges(changes)}</summary>
-      {list}
-    </details>
   );
 }

@@ -47,13 +47,15 @@ function focusHeading(): void {
 
 interface PageHeaderProps {
   readonly title: string;
+  /** The title of the document, if it says more. */
+  readonly documentTitle?: string;
   readonly hint?: ReactNode;
   readonly actions?: ReactNode;
 }
 
 /** The top of a page. It also sets the title of the document. */
-export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
-  usePageTitle(title);
+export function PageHeader({ title, documentTitle = title, hint, actions }: PageHeaderProps): ReactNode {
+  usePageTitle(documentTitle);
   // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus.
   useEffect(() => {
     if (document.activeElement?.tagName === 'MAIN') focusHeading();

@@ -10,6 +10,7 @@ import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, StatusBadge, TextLink, Time, useNow } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { Acknowledged } from './acknowledgement.tsx';
 import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incidents.module.css';
 import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
@@ -222,12 +223,12 @@ function ResolvedIncident({ incident }: { readonly incident: Incident }): ReactN
 }
 
 function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNode {
-  const { monitorId, monitorName, cause, errorDetail, region, resolvedAt } = incident;
+  const { id, monitorName, cause, errorDetail, region, resolvedAt } = incident;
   return (
     <div className={classes['what']}>
       <TextLink
-        to="/monitors/$monitorId"
-        params={{ monitorId }}
+        to="/incidents/$incidentId"
+        params={{ incidentId: id }}
         {...(resolvedAt === null ? { fw: 600 } : { fw: 500, c: 'inherit' })}
       >
         {monitorName}
@@ -235,6 +236,7 @@ function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNo
       <Quiet>
         {describeCause(cause, errorDetail)} · {region}
       </Quiet>
+      <Acknowledged incident={incident} />
     </div>
   );
 }

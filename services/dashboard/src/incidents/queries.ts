@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
 import { infiniteQueryOptions, queryOptions, skipToken, useQuery } from '@tanstack/react-query';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
@@ -39,6 +40,12 @@ export const resolvedIncidentsQuery = (monitorId: string | null) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
     select: ({ pages }) => pages.flat(),
+  });
+
+export const incidentQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['incidents', 'one', id],
+    queryFn: async ({ signal }) => (await api('GET /api/dashboard/incidents/:id', { id, signal })).incident,
   });
 
 /** For deliveries, of which the live stream has no events. */

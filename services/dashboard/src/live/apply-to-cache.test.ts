@@ -45,6 +45,7 @@ function newCache(updatedAt: number | null): {
       openings.push(listener);
       return () => {};
     },
+    onIncident: () => () => {},
   };
   stop = applyToCache(stream as unknown as LiveStream, queryClient, () => {});
   return {

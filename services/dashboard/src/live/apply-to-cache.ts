@@ -3,6 +3,7 @@ import type { StatusChange } from '@tocsin/contracts/monitors/events';
 import { addRecentCheck } from '../monitors/list/recent-checks-query.ts';
 import { eventTailQuery, monitorQuery, monitorsPosition, monitorsQuery } from '../monitors/queries.ts';
 import { regionsQuery } from '../regions/regions.ts';
+import { followIncidents } from './incidents.ts';
 import { LiveMonitors, updateMonitors } from './live-monitors.ts';
 import { addToList } from './live-query.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
@@ -30,6 +31,7 @@ export function applyToCache(
   const monitors = new LiveMonitors(queryClient, reloader, { position, onCorrected });
   let hasBeenLive = false;
   const stops = [
+    followIncidents(stream, queryClient, reloader),
     stream.onState(() => {
       if (stream.state !== 'live') return;
       // Without a position, the stream has nothing of what happened before.

@@ -1,3 +1,4 @@
+import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 import type { Digest } from '@tocsin/contracts/live-stream/digest';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
@@ -39,6 +40,7 @@ export class LiveStream {
   #silence: ReturnType<typeof setTimeout> | undefined;
   readonly #known = new Set<string>();
   readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
+  readonly #incidentListeners = new Set<(incident: Incident) => void>();
   readonly #digestListeners = new Set<(digest: LiveDigest) => void>();
   readonly #stateListeners = new Set<() => void>();
 
@@ -104,6 +106,12 @@ export class LiveStream {
     return () => this.#batchListeners.delete(listener);
   }
 
+  /** For incidents whose acknowledgement or notes changed. @returns a function that unsubscribes */
+  onIncident(listener: (incident: Incident) => void): () => void {
+    this.#incidentListeners.add(listener);
+    return () => this.#incidentListeners.delete(listener);
+  }
+
   /** @returns a function that unsubscribes */
   onDigest(listener: (digest: LiveDigest) => void): () => void {
     this.#digestListeners.add(listener);
@@ -124,6 +132,11 @@ export class LiveStream {
     source.addEventListener('status-change', (message) => {
       const change = JSON.parse(message.data) as StatusChange;
       if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
+    });
+    source.addEventListener('incident', (message) => {
+      this.#hear(message);
+      const incident = JSON.parse(message.data) as Incident;
+      for (const listener of this.#incidentListeners) listener(incident);
     });
     source.addEventListener('reset', (message) => {
       this.#hear(message);

@@ -12,6 +12,7 @@ import { describeCause, formatSpan } from '../../components/format.ts';
 import { Loaded } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, TextLink, Time, useNow } from '../../components/text.tsx';
+import { Acknowledged } from '../../incidents/acknowledgement.tsx';
 import { isCovered } from '../../labels/coverage.ts';
 import { MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
@@ -63,9 +64,15 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
       <Group justify="space-between" gap="xs" wrap="nowrap">
         <Group gap={6} wrap="nowrap" className={classes[isOpen ? 'bad' : 'quiet'] ?? ''}>
           <Icon size={16} aria-hidden />
-          <Text span size="sm" fw={500}>
+          <TextLink
+            to="/incidents/$incidentId"
+            params={{ incidentId: incident.id }}
+            size="sm"
+            fw={500}
+            c="inherit"
+          >
             {isOpen ? 'Open' : 'Resolved'}
-          </Text>
+          </TextLink>
         </Group>
         <Text span size="sm" className="tabular">
           {formatSpan(isOpen ? (now - Date.parse(openedAt)) / 1_000 : durationSeconds)}
@@ -83,6 +90,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
           </>
         )}
       </Quiet>
+      <Acknowledged incident={incident} />
     </li>
   );
 }

@@ -91,7 +91,7 @@ function Runbook({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
 }
 
 function IncidentState({
-  incident: { monitorId, acknowledgedAt, acknowledgedBy },
+  incident: { id, acknowledgedAt, acknowledgedBy },
 }: {
   readonly incident: Incident;
 }): ReactNode {
@@ -103,7 +103,7 @@ function IncidentState({
           {' · '}
         </>
       )}
-      <TextLink to="/incidents" search={{ monitorId }} size="sm" underline="always">
+      <TextLink to="/incidents/$incidentId" params={{ incidentId: id }} size="sm" underline="always">
         Open the incident
       </TextLink>
     </div>

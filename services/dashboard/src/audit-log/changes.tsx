@@ -1,0 +1,33 @@
+import type { AuditChange } from '@tocsin/contracts/audit-log/audit-log';
+import type { ReactNode } from 'react';
+import { Quiet } from '../components/text.tsx';
+import classes from './audit-log.module.css';
+import { listChanges, summarizeChanges } from './entries.ts';
+
+/** More are folded. */
+const MAX_CHANGES = 3;
+
+/** What an entry of the audit log changed, field by field. */
+export function Changes({ changes }: { readonly changes: readonly AuditChange[] }): ReactNode {
+  const list = (
+    <dl className={classes['changes']}>
+      {listChanges(changes).map(({ field, from, to }) => (
+        <div key={field}>
+          <dt>{field}</dt>
+          <dd>
+            {from !== null && <del>{from}</del>}
+            {from !== null && to !== null && <span aria-label="to"> → </span>}
+            {to === null ? <Quiet inline> removed</Quiet> : <ins>{to}</ins>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+  if (changes.length <= MAX_CHANGES) return list;
+  return (
+    <details>
+      <summary className={classes['summary']}>{summarizeChanges(changes)}</summary>
+      {list}
+    </details>
+  );
+}

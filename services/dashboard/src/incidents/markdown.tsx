@@ -1,0 +1,47 @@
+import { Anchor } from '@mantine/core';
+import type { ComponentPropsWithoutRef, ReactNode } from 'react';
+import ReactMarkdown, { defaultUrlTransform } from 'react-markdown';
+import classes from './incident.module.css';
+
+/** A heading would break the outline of the page. */
+function Heading({ children }: { readonly children?: ReactNode }): ReactNode {
+  return (
+    <p>
+      <strong>{children}</strong>
+    </p>
+  );
+}
+
+const COMPONENTS = {
+  h1: Heading,
+  h2: Heading,
+  h3: Heading,
+  h4: Heading,
+  h5: Heading,
+  h6: Heading,
+  /** A link whose scheme is not safe has no address: it is shown as text. */
+  a({ href, children }: ComponentPropsWithoutRef<'a'>): ReactNode {
+    if (href === undefined || href === '') return <span>{children}</span>;
+    return (
+      <Anchor href={href} target="_blank" rel="noopener noreferrer nofollow" inherit>
+        {children}
+      </Anchor>
+    );
+  },
+};
+
+/** Only addresses of other sites. */
+function safeUrl(url: string): string {
+  return /^(https?|mailto):/i.test(url) ? defaultUrlTransform(url) : '';
+}
+
+/** A note. HTML is left out, and so are images, which would report every reader to another site. */
+export function NoteText({ text }: { readonly text: string }): ReactNode {
+  return (
+    <div className={classes['markdown']}>
+      <ReactMarkdown skipHtml disallowedElements={['img']} urlTransform={safeUrl} components={COMPONENTS}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+}

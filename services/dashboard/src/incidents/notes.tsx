@@ -1,0 +1,174 @@
+import { Group, Input, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { IconPencil, IconTrash } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { type IncidentNote, writeNoteSchema } from '@tocsin/contracts/incidents/timeline';
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useState } from 'react';
+import { api } from '../api/request.ts';
+import { RowButton } from '../components/buttons.tsx';
+import { ConfirmButton } from '../components/dialogs.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
+import { SaveForm } from '../components/save-form.tsx';
+import { Quiet } from '../components/text.tsx';
+import { useMe } from '../session/session.ts';
+import classes from './incident.module.css';
+
+/** Its library is loaded with the first note. */
+const NoteText = lazy(async () => ({ default: (await import('./markdown.tsx')).NoteText }));
+
+interface NoteFormProps {
+  /** Empty: a new note. */
+  readonly text: string;
+  readonly label: string;
+  readonly action: string;
+  readonly save: (text: string) => Promise<unknown>;
+  readonly onCancel?: () => void;
+  /** Whether people go on typing at once. */
+  readonly isFocused?: boolean;
+}
+
+/** Ctrl+Enter and ⌘+Enter. */
+function submitOnKeys(event: KeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
+}
+
+function NoteForm({ text, label, action, save, onCancel, isFocused = false }: NoteFormProps): ReactNode {
+  const [view, setView] = useState('write');
+  const form = useApiForm({
+    initialValues: { text },
+    validate: (values) => bodyErrors(writeNoteSchema, values),
+  });
+  const written = form.getValues().text;
+  return (
+    <SaveForm
+      form={form}
+      action={action}
+      save={(values) => save(values.text)}
+      {...(onCancel && { onCancel })}
+    >
+      <Stack gap="xs">
+        <Group justify="space-between">
+          <Text size="sm" fw={500}>
+            {label}
+          </Text>
+          <SegmentedControl
+            size="xs"
+            aria-label="View of the note"
+            data={[
+              { value: 'write', label: 'Write' },
+              { value: 'preview', label: 'Preview' },
+            ]}
+            value={view}
+            onChange={setView}
+          />
+        </Group>
+        {view === 'preview' ? (
+          <div className={classes['preview']}>
+            {written.trim() === '' ? <Quiet>Nothing to preview.</Quiet> : <Note text={written} />}
+            <Input.Error>{form.errors['text']}</Input.Error>
+          </div>
+        ) : (
+          <Textarea
+            aria-label={label}
+            placeholder="What you found, tried or decided"
+            autosize
+            minRows={3}
+            maxRows={16}
+            // oxlint-disable-next-line jsx-a11y/no-autofocus -- after "Edit" and after a saved note, people go on typing
+            autoFocus={isFocused}
+            onKeyDown={submitOnKeys}
+            {...form.getInputProps('text')}
+          />
+        )}
+        <Quiet size="xs">Markdown. Ctrl+Enter or ⌘+Enter saves.</Quiet>
+      </Stack>
+    </SaveForm>
+  );
+}
+
+function Note({ text }: { readonly text: string }): ReactNode {
+  return (
+    <Suspense fallback={<Quiet style={{ whiteSpace: 'pre-wrap' }}>{text}</Quiet>}>
+      <NoteText text={text} />
+    </Suspense>
+  );
+}
+
+interface OfIncidentProps {
+  readonly incidentId: string;
+}
+
+/** @returns a function that loads the timeline again after a change */
+function useReload({ incidentId }: OfIncidentProps): () => Promise<void> {
+  const queryClient = useQueryClient();
+  return () => queryClient.invalidateQueries({ queryKey: ['incidents', 'timeline', incidentId] });
+}
+
+/** Adds notes to an incident. */
+export function NoteComposer({ incidentId }: OfIncidentProps): ReactNode {
+  const reload = useReload({ incidentId });
+  // Each note has a form of its own.
+  const [count, setCount] = useState(0);
+  const add = async (text: string): Promise<void> => {
+    await api('POST /api/dashboard/incidents/:id/notes', { id: incidentId, body: { text } });
+    await reload();
+    setCount(count + 1);
+  };
+  return <NoteForm key={count} text="" label="New note" action="Add note" save={add} isFocused={count > 0} />;
+}
+
+interface NoteItemProps extends OfIncidentProps {
+  readonly note: IncidentNote;
+}
+
+const ENDPOINT = '/api/dashboard/incidents/:id/notes/:noteId';
+
+/** A note with what the user may do with it. */
+export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
+  const { user } = useMe();
+  const reload = useReload({ incidentId });
+  const [isEdited, setIsEdited] = useState(false);
+  const isMine = note.author.id === user.id;
+  const request = { id: incidentId, path: { noteId: note.id } };
+  const edit = async (text: string): Promise<void> => {
+    await api(`PATCH ${ENDPOINT}`, { ...request, body: { text } });
+    await reload();
+    setIsEdited(false);
+  };
+  const remove = async (): Promise<void> => {
+    await api(`DELETE ${ENDPOINT}`, request);
+    await reload();
+  };
+  if (isEdited)
+    return (
+      <NoteForm
+        text={note.text}
+        label="Edit note"
+        action="Save"
+        save={edit}
+        onCancel={() => setIsEdited(false)}
+        isFocused
+      />
+    );
+  return (
+    <div className={classes['note']}>
+      <Note text={note.text} />
+      {(isMine || user.role === 'owner') && (
+        <Group gap={4} className={classes['noteActions'] ?? ''}>
+          {isMine && (
+            <RowButton icon={IconPencil} hint="Edit" label="Edit note" onClick={() => setIsEdited(true)} />
+          )}
+          <ConfirmButton
+            button={{ icon: IconTrash, hint: 'Delete', label: 'Delete note' }}
+            title="Delete this note?"
+            action="Delete"
+            onConfirm={remove}
+          >
+            The note of {note.author.name} cannot be restored.
+          </ConfirmButton>
+        </Group>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,207 @@
+import { Stack, Text, Title } from '@mantine/core';
+import {
+  type Icon,
+  IconCalendarPause,
+  IconCircleCheckFilled,
+  IconClockPause,
+  IconFlame,
+  IconHelpHexagon,
+  IconNote,
+  IconSettings,
+  IconSquareRoundedXFilled,
+  IconUserCheck,
+  IconWebhook,
+} from '@tabler/icons-react';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import type {
+  Timeline as TimelineData,
+  TimelineDelivery,
+  TimelineEntry,
+} from '@tocsin/contracts/incidents/timeline';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { ReactNode } from 'react';
+import { Changes } from '../audit-log/changes.tsx';
+import { describeAction, describeActor } from '../audit-log/entries.ts';
+import { describeCause, formatCount, formatLatency } from '../components/format.ts';
+import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
+import { readerZone } from '../components/zoned-time.ts';
+import { KeptResponse } from '../monitors/show/tail/kept-response.tsx';
+import { describeDay, groupByDay } from './group-by-day.ts';
+import classes from './incident.module.css';
+import { NoteItem } from './notes.tsx';
+
+interface TimelineProps {
+  readonly incident: Incident;
+  readonly timeline: TimelineData;
+}
+
+/** What happened around an incident, by day. */
+export function Timeline({ incident, timeline: { entries, complete } }: TimelineProps): ReactNode {
+  const zone = readerZone();
+  const now = useNow();
+  return (
+    <Stack gap="md">
+      {[...groupByDay(entries, ({ timestamp }) => timestamp, zone)].map(([date, items]) => (
+        <section key={date} aria-label={describeDay(date, now, zone)}>
+          <Title order={3} size="h6" c="var(--text-quiet)" mb={4}>
+            {describeDay(date, now, zone)}
+          </Title>
+          <ol className={classes['timeline']}>
+            {items.map((entry) => (
+              <Entry key={keyOf(entry)} entry={entry} incident={incident} />
+            ))}
+          </ol>
+        </section>
+      ))}
+      {!complete && <Quiet size="xs">Some entries are left out, because there are too many.</Quiet>}
+    </Stack>
+  );
+}
+
+/** Of a kind, only records of different resources have the same time. */
+function keyOf(entry: TimelineEntry): string {
+  const id =
+    entry.kind === 'delivery'
+      ? entry.delivery.id
+      : entry.kind === 'maintenance'
+        ? entry.maintenance.windowId
+        : '';
+  return `${entry.kind} ${entry.timestamp} ${entry.kind === 'note' ? entry.note.id : id}`;
+}
+
+interface Look {
+  readonly icon: Icon;
+  readonly tone: 'good' | 'bad' | 'maintenance' | 'quiet';
+}
+
+const LOOKS: Readonly<Record<Exclude<TimelineEntry['kind'], 'check'>, Look>> = {
+  configuration: { icon: IconSettings, tone: 'quiet' },
+  maintenance: { icon: IconCalendarPause, tone: 'maintenance' },
+  opened: { icon: IconFlame, tone: 'bad' },
+  'status-change': { icon: IconClockPause, tone: 'maintenance' },
+  resolved: { icon: IconCircleCheckFilled, tone: 'good' },
+  delivery: { icon: IconWebhook, tone: 'quiet' },
+  acknowledged: { icon: IconUserCheck, tone: 'quiet' },
+  note: { icon: IconNote, tone: 'quiet' },
+};
+
+function lookOf(entry: TimelineEntry): Look {
+  if (entry.kind === 'delivery' && entry.delivery.state === 'failed')
+    return { icon: IconWebhook, tone: 'bad' };
+  if (entry.kind !== 'check') return LOOKS[entry.kind];
+  if (entry.check.inconclusive) return { icon: IconHelpHexagon, tone: 'quiet' };
+  return entry.check.status === 'UP'
+    ? { icon: IconCircleCheckFilled, tone: 'good' }
+    : { icon: IconSquareRoundedXFilled, tone: 'bad' };
+}
+
+interface EntryProps {
+  readonly entry: TimelineEntry;
+  readonly incident: Incident;
+}
+
+function Entry({ entry, incident }: EntryProps): ReactNode {
+  const { icon: Icon, tone } = lookOf(entry);
+  return (
+    <li className={classes['entry']} data-kind={entry.kind}>
+      <span className={classes['icon']} data-tone={tone}>
+        <Icon size={18} aria-hidden />
+      </span>
+      <Text size="sm" c="var(--text-quiet)" className={classes['time'] ?? ''}>
+        <Time value={entry.timestamp} as="time" />
+      </Text>
+      <div className={classes['what']}>
+        <What entry={entry} incident={incident} />
+      </div>
+    </li>
+  );
+}
+
+function What({ entry, incident }: EntryProps): ReactNode {
+  switch (entry.kind) {
+    case 'check':
+      return <Check check={entry.check} />;
+    case 'opened':
+      return <b>Incident opened</b>;
+    case 'resolved':
+      return <b>Incident resolved</b>;
+    case 'status-change':
+      return entry.statusChange.status === 'MAINTENANCE'
+        ? 'Alerts paused for maintenance'
+        : 'Maintenance over, still down';
+    case 'delivery':
+      return <Delivery delivery={entry.delivery} />;
+    case 'maintenance':
+      return (
+        <>
+          Maintenance{' '}
+          <TextLink to="/maintenance/$windowId" params={{ windowId: entry.maintenance.windowId }}>
+            {entry.maintenance.name}
+          </TextLink>
+          <Quiet inline>
+            {' '}
+            until <Time value={entry.maintenance.endsAt} as="clock" />
+          </Quiet>
+        </>
+      );
+    case 'configuration':
+      return (
+        <>
+          {describeAction(entry.change.action)}
+          <Quiet inline> by {describeActor(entry.change.actor)}</Quiet>
+          {entry.change.action !== 'monitor.created' && <Changes changes={entry.change.changes} />}
+        </>
+      );
+    case 'acknowledged':
+      return (
+        <>
+          Acknowledged by <b>{entry.by.name}</b>
+        </>
+      );
+    case 'note':
+      return (
+        <>
+          <b>{entry.note.author.name}</b>
+          <Quiet inline> wrote{entry.note.editedAt !== null && ' (edited)'}</Quiet>
+          <NoteItem incidentId={incident.id} note={entry.note} />
+        </>
+      );
+  }
+}
+
+function Check({ check }: { readonly check: Event }): ReactNode {
+  const { status, inconclusive, region, errorReason, errorDetail, statusCode, latency, hasResponse } = check;
+  return (
+    <>
+      Check {inconclusive ? 'inconclusive' : status === 'UP' ? 'passed' : 'failed'} in {region}
+      {errorReason !== null && `: ${describeCause(errorReason, errorDetail)}`}
+      {errorReason === null && (
+        <Quiet inline>
+          {statusCode !== null && ` HTTP ${statusCode},`} {formatLatency(latency)}
+        </Quiet>
+      )}
+      {hasResponse && <KeptResponse event={check} />}
+    </>
+  );
+}
+
+function Delivery({ delivery }: { readonly delivery: TimelineDelivery }): ReactNode {
+  const { event, channel, state, attemptCount, error } = delivery;
+  const attempts = attemptCount === 0 ? '' : ` after ${formatCount(attemptCount, 'attempt')}`;
+  const outcomes = {
+    delivered: attemptCount > 1 ? `delivered${attempts}` : 'delivered',
+    pending: attemptCount === 0 ? 'not sent yet' : `not delivered yet${attempts}`,
+    failed: `failed${attempts}`,
+    held: 'held: the channel is disabled',
+  };
+  return (
+    <>
+      <code>{event}</code> to{' '}
+      <TextLink to="/channels/$channelId" params={{ channelId: channel.id }}>
+        {channel.name}
+      </TextLink>
+      : {outcomes[state]}
+      {state !== 'delivered' && error !== null && <Quiet inline> {error}</Quiet>}
+    </>
+  );
+}
