@@ -53,7 +53,7 @@ export function Palette(props: PaletteProps): ReactNode {
       scrollable
       maxHeight={420}
       zIndex={Z_INDEX}
-      aria-label="Search and commands"
+      attributes={{ content: { 'aria-label': 'Search and commands' } }}
     >
       <Content {...props} query={query} />
     </Spotlight.Root>
