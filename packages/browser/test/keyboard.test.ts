@@ -191,6 +191,19 @@ step('an API key is created and deleted, and the focus goes to the heading with 
   await keyboard.landsOn('API keys', 'h1');
 });
 
+step('the palette opens a page, and gives the focus back', async () => {
+  const field = 'Search monitors, pages and actions';
+  await keyboard.press('Control+k');
+  await keyboard.landsOn(field);
+  await keyboard.press('Escape');
+  await keyboard.landsOn('API keys', 'h1');
+  await keyboard.press('Control+k');
+  await keyboard.landsOn(field);
+  await keyboard.type('Profile');
+  await keyboard.press('Enter');
+  await keyboard.landsOn('Profile and sessions', 'h1');
+});
+
 step('the account menu signs out', async () => {
   await keyboard.reachBack('Account');
   await keyboard.press('Enter');

@@ -90,11 +90,12 @@ const STATUS_CHANGES = `
   insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events,
     channel_ids, dispatched_at)
   select gen_random_uuid(), account_id, monitor_id, case status when 'DOWN' then 'UP' else 'DOWN' end, status, region,
-    moment, '[]', '{}', moment
+    moment, '[]'::jsonb, '{}'::uuid[], moment
   from incidents cross join lateral (values ('DOWN', opened_at), ('UP', resolved_at)) as change (status, moment)
   where monitor_id = any($1) and moment is not null
   union all
-  select gen_random_uuid(), account_id, id, 'PENDING', 'UP', 'eu-west', created_at + interval '10 seconds', '[]', '{}', now()
+  select gen_random_uuid(), account_id, id, 'PENDING', 'UP', 'eu-west', created_at + interval '10 seconds',
+    '[]'::jsonb, '{}'::uuid[], now()
   from monitors where id = any($1)`;
 
 const INCIDENTS = `

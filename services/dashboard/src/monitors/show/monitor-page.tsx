@@ -26,25 +26,28 @@ const RELOAD_AFTER_MS = 2_000;
 export function MonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
   const query = useQuery(monitorQuery(monitorId));
-  useReloadOnChecks(monitorId);
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
-    <Loaded query={query} pending={<MonitorSkeleton />}>
-      {({ monitor }) => <MonitorPanels key={monitorId} monitor={monitor} />}
-    </Loaded>
+    <>
+      <ReloadOnChecks monitorId={monitorId} />
+      <Loaded query={query} pending={<MonitorSkeleton />}>
+        {({ monitor }) => <MonitorPanels key={monitorId} monitor={monitor} />}
+      </Loaded>
+    </>
   );
 }
 
-/** Every check changes the figures. A change of the status reloads them, too (live/apply-to-cache.ts). */
-function useReloadOnChecks(monitorId: string): void {
+/** Reloads the figures after each check. A change of the status does so, too (live/apply-to-cache.ts). It is a component of its own, so that
+ * a check does not render the page. */
+function ReloadOnChecks({ monitorId }: { readonly monitorId: string }): ReactNode {
   const queryClient = useQueryClient();
-  const { data: latest } = useQuery({ ...eventTailQuery(monitorId), select: (events) => events[0]?.id });
+  const latest = useQuery(eventTailQuery(monitorId)).data?.[0]?.id;
   const reloader = useRef<Reloader | null>(null);
   useEffect(() => {
     const own = new Reloader(queryClient);
     reloader.current = own;
     return () => own.stop();
-  }, [queryClient, monitorId]);
+  }, [queryClient]);
   const known = useRef<string | undefined>(undefined);
   useEffect(() => {
     // The first one is as old as the figures.
@@ -53,6 +56,7 @@ function useReloadOnChecks(monitorId: string): void {
         reloader.current?.reloadAfter(RELOAD_AFTER_MS, ['monitor', monitorId, part]);
     known.current = latest;
   }, [monitorId, latest]);
+  return null;
 }
 
 function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {

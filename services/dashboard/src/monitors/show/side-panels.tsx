@@ -68,7 +68,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
             to="/incidents/$incidentId"
             params={{ incidentId: incident.id }}
             size="sm"
-            fw={600}
+            fw={500}
             c="inherit"
           >
             {isOpen ? 'Open' : 'Resolved'}
@@ -125,7 +125,7 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
         to="/channels/$channelId"
         params={{ channelId: id }}
         size="sm"
-        fw={600}
+        fw={500}
         className={classes['address'] ?? ''}
       >
         {name}
@@ -195,7 +195,7 @@ function WindowItem({ window }: { readonly window: ListedMaintenanceWindow }): R
         to="/maintenance/$windowId"
         params={{ windowId: id }}
         size="sm"
-        fw={600}
+        fw={500}
         className={classes['address'] ?? ''}
       >
         {name}

@@ -49,7 +49,7 @@ export function BulkBar({ shownIds, selected, onChange }: BulkBarProps): ReactNo
     <>
       <Paper role="region" aria-label="Selected monitors" shadow="md" className={classes['bar'] ?? ''}>
         <div>
-          <Text size="sm" fw={600} role="status" className="tabular">
+          <Text size="sm" fw={500} role="status" className="tabular">
             {formatCount(monitors.length, 'monitor')} selected
             {shown < monitors.length && `, ${formatNumber(monitors.length - shown)} hidden by the filters`}
           </Text>
