@@ -1,8 +1,17 @@
-import type { Page, Route } from 'playwright-core';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { APIResponse, Page, Route } from 'playwright-core';
+
+/** How long a request and its response take longer than usual, in milliseconds. */
+export interface Delays {
+  readonly request: number;
+  /** Null: not for a stream, which never ends. */
+  readonly response: number | null;
+}
 
 /** Requests of a page to one path, which a test can hold on their way to the server or back. */
 export class Seam {
   readonly #apiPort: number;
+  #delays: (() => Delays) | null = null;
   #holds: 'requests' | 'responses' | null = null;
   readonly #held: (() => Promise<void>)[] = [];
 
@@ -32,6 +41,11 @@ export class Seam {
     this.#holds = 'responses';
   }
 
+  /** Delays each request from now on. */
+  delay(delays: () => Delays): void {
+    this.#delays = delays;
+  }
+
   /** Lets everything pass, in order. */
   async release(): Promise<void> {
     this.#holds = null;
@@ -39,16 +53,34 @@ export class Seam {
   }
 
   async #handle(route: Route): Promise<void> {
+    if (this.#delays !== null) return this.#pass(route, this.#delays());
     if (this.#holds === null) return route.continue();
     if (this.#holds === 'requests') {
       this.#held.push(() => route.continue());
       return undefined;
     }
+    const response = await this.#fetch(route);
+    this.#held.push(() => route.fulfill({ response }));
+    return undefined;
+  }
+
+  /** The page may have gone meanwhile. */
+  async #pass(route: Route, { request, response }: Delays): Promise<void> {
+    try {
+      await wait(request);
+      if (response === null) return await route.continue();
+      const fetched = await this.#fetch(route);
+      await wait(response);
+      return await route.fulfill({ response: fetched });
+    } catch {
+      return route.abort().catch(() => undefined);
+    }
+  }
+
+  async #fetch(route: Route): Promise<APIResponse> {
     const { pathname, search } = new URL(route.request().url());
     // Only the browser knows the name of the dashboard's host.
     const url = `http://127.0.0.1:${this.#apiPort}${pathname}${search}`;
-    const response = await route.fetch({ url, headers: await route.request().allHeaders() });
-    this.#held.push(() => route.fulfill({ response }));
-    return undefined;
+    return route.fetch({ url, headers: await route.request().allHeaders() });
   }
 }

@@ -188,7 +188,7 @@ test('a monitor is tested before it is saved, and its channels are chosen with i
 test('a copy of a monitor has its settings and channels, and another name', async () => {
   const { monitors } = await owner.call('GET /api/dashboard/monitors');
   const id = monitors[0]?.id ?? '';
-  await open(`/monitors/${id}/edit`);
+  await open(`/monitors/${id}`);
   await page.getByRole('link', { name: 'Clone' }).click();
   await page.waitForURL(`/monitors/new?from=${id}`);
   await page.getByText('A copy of Shop.').waitFor();

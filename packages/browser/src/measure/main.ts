@@ -7,7 +7,14 @@ import { openContext } from '../browser.ts';
 import { runWithSystem, say, type DashboardSystem } from '../dashboard-system.ts';
 import { DESKTOP } from '../pages.ts';
 import { insertCheckedMonitors, recordEvents } from './events.ts';
-import { installProbes, measureList, measureLive, measurePaint, measureScroll } from './page.ts';
+import {
+  installProbes,
+  measureKeystrokes,
+  measureList,
+  measureLive,
+  measurePaint,
+  measureScroll,
+} from './page.ts';
 
 const OPTIONS = {
   monitors: number('how many monitors', 5_000, { min: 1 }),
@@ -50,8 +57,9 @@ async function measure(dashboard: DashboardSystem, { monitors, rate, seconds }: 
   say('The list …');
   const list = await measureList(page);
   const scroll = await measureScroll(page);
+  const keystrokes = await measureKeystrokes(page);
   say(`${rate} events per second for ${seconds} s …`);
   const live = await measureLive(page, seconds, () => recordEvents(system, ids, rate, seconds));
   for (const problem of problems) say(`Problem: ${problem}`);
-  return [...paint, ...list, ...scroll, ...live];
+  return [...paint, ...list, ...scroll, ...keystrokes, ...live];
 }

@@ -11,7 +11,7 @@ const openIncidentSchema = component('OpenIncident', 'The open incident of a mon
   acknowledgedBy: z.string().nullable().describe('The name of the user who acknowledged it.'),
 });
 
-export const monitorOverviewSchema = component('MonitorOverview', 'What lists show of a monitor.', {
+const monitorOverviewSchema = component('MonitorOverview', 'What lists show of a monitor.', {
   id: listed.id,
   name: listed.name,
   url: listed.url,

@@ -39,7 +39,8 @@ async function runTest(context: DbContext, id: string, result: Partial<CheckReco
   const test = await takeTestCheck(context, id);
   if (test === null) return;
   const { status, latencyMs: latency, statusCode, errorReason, errorDetail, timings } = checkOf(id, result);
-  const response = statusCode === null ? null : { statusCode, headers: {}, body: JSON.stringify(test.request) };
+  const response =
+    statusCode === null ? null : { statusCode, headers: {}, body: JSON.stringify(test.request) };
   const record = { status, latency, statusCode, errorReason, errorDetail, timings, response };
   await recordTestResult(context, id, record);
 }

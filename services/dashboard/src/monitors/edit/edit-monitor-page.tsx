@@ -1,7 +1,6 @@
-import { Box, Button } from '@mantine/core';
-import { IconCopy } from '@tabler/icons-react';
+import { Box } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/request.ts';
@@ -77,21 +76,7 @@ function FreshMonitor({ monitorId, title, children }: FreshMonitorProps): ReactN
 function EditMonitor({ monitor }: { readonly monitor: Monitor }): ReactNode {
   return (
     <>
-      <PageHeader
-        title={`Edit ${monitor.name}`}
-        actions={
-          <>
-            <Button
-              variant="default"
-              leftSection={<IconCopy size={16} aria-hidden />}
-              renderRoot={(props) => <Link {...props} to="/monitors/new" search={{ from: monitor.id }} />}
-            >
-              Clone
-            </Button>
-            <DeleteMonitor monitor={monitor} />
-          </>
-        }
-      />
+      <PageHeader title={`Edit ${monitor.name}`} actions={<DeleteMonitor monitor={monitor} />} />
       {monitor.source !== null && (
         <Box mb="md">
           <ManagedAsCode what="monitor" source={monitor.source} />

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { IconCalendarPause, IconClockPause, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
+import { IconCalendarPause, IconClockPause, IconCopy, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Event } from '@tocsin/contracts/monitors/events';
@@ -54,6 +54,13 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
               )}
             >
               Edit
+            </Button>
+            <Button
+              variant="default"
+              leftSection={<IconCopy size={16} aria-hidden />}
+              renderRoot={(props) => <Link {...props} to="/monitors/new" search={{ from: id }} />}
+            >
+              Clone
             </Button>
             <Button
               variant="default"

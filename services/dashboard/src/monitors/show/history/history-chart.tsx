@@ -5,11 +5,20 @@ import { phaseColors } from '../phases.tsx';
 import classes from './history.module.css';
 import { BucketTooltip, boundsOf, LatencyPlot } from './latency-plot.tsx';
 import { type Axis, describeRange, timeAt, timeTicks, zoomIn, zoomOut, zoomTo } from './period.ts';
-import { describeState, latencyTop, type PlotView, stateCause } from './plot-data.ts';
+import { describeState, latencyTop, type PlotView, stateAt, stateCause } from './plot-data.ts';
 import { StateStrip, StateTooltip } from './state-strip.tsx';
 
 /** A shorter drag is a click. In pixels. */
 const MIN_DRAG = 6;
+
+/** Where the pointer is. */
+interface Pointed {
+  /** Epoch milliseconds. */
+  readonly time: number;
+  /** The time that a pixel stands for. */
+  readonly pixelMs: number;
+  readonly onStates: boolean;
+}
 
 interface HistoryChartProps {
   readonly history: History;
@@ -25,7 +34,7 @@ export function HistoryChart({ history, view, label, onZoom }: HistoryChartProps
   const axis: Axis = { from: Date.parse(states.from), to: Date.parse(states.to) };
   const area = useRef<HTMLDivElement>(null);
   const hintId = useId();
-  const [pointed, setPointed] = useState<{ readonly time: number; readonly onStates: boolean } | null>(null);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
   const [focused, setFocused] = useState<number | null>(null);
   const [drag, setDrag] = useState<{ readonly from: number; readonly to: number } | null>(null);
 
@@ -42,9 +51,8 @@ export function HistoryChart({ history, view, label, onZoom }: HistoryChartProps
       zoom(zoomTo(axis, timeAt(axis, drag.from), timeAt(axis, partAt(event)), axis.to));
     setDrag(null);
   };
-  const stateAt = (time: number): number =>
-    states.periods.findIndex(({ from, to }) => isAt(time, Date.parse(from), Date.parse(to)));
-  const pointedState = pointed?.onStates === true ? stateAt(pointed.time) : (focused ?? -1);
+  const pointedState =
+    pointed?.onStates === true ? stateAt(states.periods, pointed.time, pointed.pixelMs) : (focused ?? -1);
   const bucket =
     pointed?.onStates === false && stats.series.find((one) => isAt(pointed.time, ...boundsOf(one, stats)));
   const period = states.periods[pointedState];
@@ -101,7 +109,11 @@ export function HistoryChart({ history, view, label, onZoom }: HistoryChartProps
         onPointerMove={(event) => {
           const part = partAt(event);
           const strip = area.current?.firstElementChild?.getBoundingClientRect();
-          setPointed({ time: timeAt(axis, part), onStates: event.clientY <= (strip?.bottom ?? 0) });
+          setPointed({
+            time: timeAt(axis, part),
+            pixelMs: (axis.to - axis.from) / (strip?.width ?? 1),
+            onStates: event.clientY <= (strip?.bottom ?? 0),
+          });
           if (drag !== null) setDrag({ ...drag, to: part });
         }}
         onPointerUp={finishDrag}

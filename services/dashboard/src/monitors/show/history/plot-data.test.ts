@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { MonitorStats, StatePeriod } from '@tocsin/contracts/monitors/stats';
-import { describeState, failedPercent, latencyTicks, latencyTop, stateCause } from './plot-data.ts';
+import { describeState, failedPercent, latencyTicks, latencyTop, stateAt, stateCause } from './plot-data.ts';
 
 function bucketsOf(count: number, highest = 0): MonitorStats['series'] {
   return Array.from({ length: count }, (_, index) => ({
@@ -64,4 +64,20 @@ test.each<[Partial<StatePeriod>, string, string | null]>([
 ])('describes %j', (fields, text, cause) => {
   const period = { ...UP, ...fields };
   expect([describeState(period), stateCause(period)]).toEqual([text, cause]);
+});
+
+test('an outage that is drawn wider than it lasted is found where it is drawn', () => {
+  const start = Date.parse(UP.from);
+  const at = (seconds: number): string => new Date(start + seconds * 1_000).toISOString();
+  const periods: StatePeriod[] = [
+    { ...UP, from: at(0), to: at(10_000) },
+    { ...UP, status: 'DOWN', from: at(10_000), to: at(10_090) },
+    { ...UP, from: at(10_090), to: at(20_000) },
+  ];
+  const indexAt = (seconds: number, pixelSeconds: number): number =>
+    stateAt(periods, start + seconds * 1_000, pixelSeconds * 1_000);
+  const places = [0, 7_990, 8_010, 10_050, 11_000, 13_990, 14_010, 19_999];
+  expect(places.map((place) => indexAt(place, 1_000))).toEqual([0, 0, 1, 1, 1, 1, 2, 2]);
+  expect(places.map((place) => indexAt(place, 1))).toEqual([0, 0, 0, 1, 2, 2, 2, 2]);
+  expect([indexAt(-1, 1), indexAt(20_000, 1)]).toEqual([-1, -1]);
 });

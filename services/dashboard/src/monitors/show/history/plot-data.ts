@@ -28,6 +28,25 @@ export function failedPercent({ checks, failures }: Pick<Bucket, 'checks' | 'fai
   return checks === 0 ? 0 : (failures / checks) * 100;
 }
 
+/** Periods that are at least this wide, however short they are. In pixels, as in the style sheet. */
+const MIN_WIDTH = 2;
+
+/**
+ * The index of the period that is drawn at a moment, or less than two pixels beside it if it is an outage or maintenance; -1 if there is none.
+ * @param pixelMs the time that a pixel stands for
+ */
+export function stateAt(periods: readonly StatePeriod[], time: number, pixelMs: number): number {
+  const isDrawnAt = ({ from, to }: StatePeriod): boolean => {
+    const [start, end] = [Date.parse(from), Math.max(Date.parse(to), Date.parse(from) + MIN_WIDTH * pixelMs)];
+    return time > start - MIN_WIDTH * pixelMs && time < end + MIN_WIDTH * pixelMs;
+  };
+  for (const wide of ['DOWN', 'MAINTENANCE'] as const) {
+    const found = periods.findIndex((period) => period.status === wide && isDrawnAt(period));
+    if (found !== -1) return found;
+  }
+  return periods.findIndex(({ from, to }) => time >= Date.parse(from) && time < Date.parse(to));
+}
+
 const STATE_LABELS = { UP: 'Up', DOWN: 'Down', MAINTENANCE: 'Maintenance', PENDING: 'Pending' } as const;
 
 /** Says in one line which status a period had, and for how long. */

@@ -6,6 +6,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { describeCause } from '../../../components/format.ts';
 import { Quiet, TextLink, Time } from '../../../components/text.tsx';
+import { Acknowledged } from '../../../incidents/acknowledgement.tsx';
 import { isolatedRegions, regionsQuery, useUnservedRegions } from '../../../regions/regions.ts';
 import { eventTailQuery, monitorIncidentsQuery, monitorRegionsQuery } from '../../queries.ts';
 import { PhaseList } from '../phases.tsx';
@@ -90,23 +91,14 @@ function Runbook({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
   );
 }
 
-function IncidentState({
-  incident: { id, acknowledgedAt, acknowledgedBy },
-}: {
-  readonly incident: Incident;
-}): ReactNode {
+function IncidentState({ incident }: { readonly incident: Incident }): ReactNode {
   return (
-    <div>
-      {acknowledgedAt !== null && acknowledgedBy !== null && (
-        <>
-          Acknowledged by {acknowledgedBy.name} <Time value={acknowledgedAt} as="ago" />
-          {' · '}
-        </>
-      )}
-      <TextLink to="/incidents/$incidentId" params={{ incidentId: id }} size="sm" underline="always">
+    <Group gap="md">
+      <TextLink to="/incidents/$incidentId" params={{ incidentId: incident.id }} size="sm" underline="always">
         Open the incident
       </TextLink>
-    </div>
+      <Acknowledged incident={incident} />
+    </Group>
   );
 }
 
