@@ -101,6 +101,10 @@ test('an incident is acknowledged in one browser and seen in another, with notes
   await bob.getByText('Acknowledged by Bob').waitFor();
   await takeOver(ada, 'Bob');
   await bob.getByText('Acknowledged by Ada Byron').waitFor();
+  await bob.keyboard.press('Control+K');
+  await bob.getByRole('combobox', { name: 'Search monitors, pages and actions' }).fill('incident shop');
+  await bob.getByRole('option', { name: 'Incident: Shop' }).click();
+  await bob.getByRole('heading', { level: 1, name: 'Shop is down' }).waitFor();
 });
 
 test('a draft is not lost by a click, and a resolved or deleted incident says so', async () => {

@@ -132,10 +132,15 @@ step('the list is filtered, and the monitor found opens', async () => {
   await keyboard.landsOn(MONITOR, 'h1');
 });
 
-step('the incident of an outage opens', async () => {
+step('the incident of an outage is acknowledged', async () => {
   await openPage('Incidents');
   await page.getByRole('main').getByRole('link', { name: MONITOR }).waitFor();
   await keyboard.reach(MONITOR, 'a');
+  await keyboard.press('Enter');
+  await keyboard.landsOn(`${MONITOR} is down`, 'h1');
+  await keyboard.reach('Acknowledge');
+  await keyboard.press('Enter');
+  await keyboard.landsOn('Remove acknowledgement');
 });
 
 step('a maintenance window is planned', async () => {

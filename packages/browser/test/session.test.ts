@@ -194,6 +194,7 @@ test('a page that is missing on the server reloads the document once', async () 
 });
 
 test('the palette finds pages, monitors and actions by keyboard', async () => {
+  await signedIn();
   const { monitor } = await owner.call('POST /api/dashboard/monitors', {
     body: { name: 'Payments', url: dashboard.target.url('/pay'), labels: { team: 'money' } },
   });

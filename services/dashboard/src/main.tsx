@@ -12,7 +12,7 @@ import { createQueryClient } from './api/query-client.ts';
 import { sessionGate } from './api/session-gate.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
-import { focusHeadingAfter, keepFocusAfterDialogs } from './components/page.tsx';
+import { focusHeadingAfter, keepFocus } from './components/page.tsx';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
@@ -24,7 +24,7 @@ const queryClient = createQueryClient(() => {
 });
 const router = createAppRouter(queryClient);
 router.subscribe('onRendered', focusHeadingAfter);
-keepFocusAfterDialogs();
+keepFocus();
 
 createRoot(root).render(
   <StrictMode>

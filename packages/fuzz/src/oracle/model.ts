@@ -118,7 +118,7 @@ export function applyExchange(model: Model, exchange: Exchange): Pick<Exchange, 
   const { token } = (sent ?? {}) as { token?: string };
   if (parameter === 'accept' && token !== undefined && model.has('token', token))
     model.add('user', (received['user'] as { id: string }).id);
-  applyBulk(model, exchange);
+  applyBulk(model, { ...exchange, received });
   const kind = COMPARED.get(collection);
   if (kind === undefined || more !== undefined || (parameter !== null && parameter !== ':id')) return null;
   if (method === 'DELETE') model.remove(kind, id);

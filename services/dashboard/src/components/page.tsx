@@ -18,21 +18,29 @@ export function focusHeadingAfter(event: RouterEvents['onRendered']): void {
 const FOCUS_RETURNS_MS = 50;
 
 /**
- * Moves the focus to the heading of the page when a dialog that had it is gone and nothing else has it, such as after the deletion of the
- * row whose button opened the dialog.
+ * Keeps the focus on the page. A button that is disabled while it loads gets it back. When a dialog that had it is gone and nothing else has
+ * it, such as after the deletion of the row whose button opened the dialog, the heading of the page gets it.
  */
-export function keepFocusAfterDialogs(): void {
-  let last: Element | null = null;
+export function keepFocus(): void {
+  let last: HTMLElement | null = null;
+  let wasInDialog = false;
   document.addEventListener('focusin', ({ target }) => {
-    last = target instanceof Element && target.closest('[role="dialog"]') !== null ? target : null;
+    last = target instanceof HTMLElement ? target : null;
+    wasInDialog = last !== null && last.closest('[role="dialog"]') !== null;
   });
-  new MutationObserver(() => {
-    if (last === null || last.isConnected) return;
-    last = null;
-    setTimeout(() => {
-      if (document.activeElement === document.body) focusHeading();
-    }, FOCUS_RETURNS_MS);
-  }).observe(document.body, { childList: true, subtree: true });
+  const isLost = (): boolean => document.activeElement === document.body;
+  new MutationObserver((changes) => {
+    if (last === null) return;
+    if (last.isConnected) {
+      const isEnabled = changes.some(({ type, target }) => type === 'attributes' && target === last);
+      if (isEnabled && isLost() && !last.matches(':disabled')) last.focus({ preventScroll: true });
+    } else if (wasInDialog) {
+      wasInDialog = false;
+      setTimeout(() => {
+        if (isLost()) focusHeading();
+      }, FOCUS_RETURNS_MS);
+    }
+  }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['disabled'] });
 }
 
 function focusHeading(): void {

@@ -37,10 +37,7 @@ export function IncidentsPage(): ReactNode {
     void navigate({ replace: true, search: (search) => ({ ...search, ...change }) });
   return (
     <>
-      <PageHeader
-        title="Incidents"
-        hint="Each incident lasts from when a monitor goes down until it is up again."
-      />
+      <PageHeader title="Incidents" hint="From a monitor going down until it is up again" />
       <Group mb="md" gap="sm">
         <SegmentedControl
           size="sm"
@@ -129,7 +126,7 @@ function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
             {count === 0 ? (
               <Group gap={8} py={6}>
                 <IconCircleCheck size={20} color="var(--status-up)" aria-hidden />
-                <Text size="sm">No open incidents.</Text>
+                <Text size="sm">No open incidents</Text>
               </Group>
             ) : (
               <ul className={classes['list']}>
@@ -156,7 +153,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }): ReactNode 
       <StatusBadge status="DOWN" />
       <MonitorAndCause incident={incident} />
       <div className={classes['when']}>
-        <Text size="sm" fw={600} className="tabular">
+        <Text size="sm" fw={500} className="tabular">
           for {formatSpan(seconds)}
         </Text>
         <Quiet size="xs">
@@ -229,7 +226,8 @@ function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNo
       <TextLink
         to="/incidents/$incidentId"
         params={{ incidentId: id }}
-        {...(resolvedAt === null ? { fw: 600 } : { fw: 500, c: 'inherit' })}
+        fw={500}
+        {...(resolvedAt !== null && { c: 'inherit' })}
       >
         {monitorName}
       </TextLink>

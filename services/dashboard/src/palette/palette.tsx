@@ -4,6 +4,7 @@ import { createSpotlight, Spotlight, useSpotlight } from '@mantine/spotlight';
 import {
   type Icon,
   IconActivityHeartbeat,
+  IconFlame,
   IconLogout,
   IconMoon,
   IconPlus,
@@ -16,11 +17,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useId, useMemo, useState } from 'react';
 import { searchMatcher } from '../components/filter-monitors.ts';
 import { StatusBadge } from '../components/text.tsx';
+import { openIncidentsQuery } from '../incidents/queries.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { findMonitors, indexMonitors } from './palette-items.ts';
 import classes from './palette.module.css';
 
 const [store, { open }] = createSpotlight();
+const MAX_INCIDENTS = 5;
 /** Below the dialog to sign in again. */
 const Z_INDEX = 300;
 
@@ -53,7 +56,7 @@ export function Palette(props: PaletteProps): ReactNode {
       scrollable
       maxHeight={420}
       zIndex={Z_INDEX}
-      aria-label="Search and commands"
+      attributes={{ content: { 'aria-label': 'Search and commands' } }}
     >
       <Content {...props} query={query} />
     </Spotlight.Root>
@@ -125,6 +128,7 @@ interface Group {
 
 function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
   const monitors = useMonitorItems(query);
+  const incidents = useIncidentItems(query);
   const navigate = useNavigate();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const isDark =
@@ -162,9 +166,29 @@ function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
   const isMatch = ({ label }: PaletteItem): boolean => hasWords(label.toLowerCase());
   return [
     { label: query.trim() === '' ? 'Down' : 'Monitors', items: monitors },
+    { label: 'Incidents', items: incidents },
     { label: 'Pages', items: pages.map(toPage).filter(isMatch) },
     { label: 'Actions', items: actions.filter(isMatch) },
   ].filter(({ items }) => items.length > 0);
+}
+
+/** Open incidents. Without a search, the monitors that are down are enough. */
+function useIncidentItems(query: string): PaletteItem[] {
+  const navigate = useNavigate();
+  const { data: incidents = [] } = useQuery(openIncidentsQuery);
+  const words = query.trim().toLowerCase();
+  if (words === '') return [];
+  const hasWords = searchMatcher(words);
+  return incidents
+    .map(({ id, monitorName, acknowledgedBy }) => ({
+      key: id,
+      label: `Incident: ${monitorName}`,
+      hint: acknowledgedBy === null ? 'Not acknowledged' : `Acknowledged by ${acknowledgedBy.name}`,
+      icon: IconFlame,
+      run: () => navigate({ to: '/incidents/$incidentId', params: { incidentId: id } }),
+    }))
+    .filter(({ label }) => hasWords(label.toLowerCase()))
+    .slice(0, MAX_INCIDENTS);
 }
 
 function useMonitorItems(query: string): PaletteItem[] {
