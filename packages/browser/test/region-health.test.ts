@@ -116,6 +116,7 @@ test('an outage states its cause in words everywhere, and shows the kept respons
   await page.getByRole('navigation').getByRole('link', { name: 'Incidents' }).click();
   await page.getByRole('main').getByRole('listitem').filter({ hasText: 'Shop' }).getByText(cause).waitFor();
   await page.getByRole('link', { name: 'Shop' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Monitor', exact: true }).click();
   await page.getByRole('alert').getByText(cause).waitFor();
 
   await row('503').getByRole('button', { name: 'Details' }).last().click();
