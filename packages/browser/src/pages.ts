@@ -221,7 +221,7 @@ export const PAGES: readonly DashboardPage[] = [
   {
     name: 'monitor-latency-table',
     route: '/monitors/$monitorId',
-    open: async (page) => page.getByRole('radio', { name: 'Table' }).check({ force: true }),
+    open: async (page) => page.locator('label', { hasText: /^Table$/ }).click(),
   },
   {
     name: 'event-response',
