@@ -143,7 +143,7 @@ const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 
 declare global {
   /** Set by `SCRIPT`. */
-  var axe: { run(context: Document, options: RunOptions): Promise<AxeResults> };
+  var axe: { run(context: Document | Element, options: RunOptions): Promise<AxeResults> };
 }
 
 /** The violations of `TAGS` on the page. @param only these rules */
@@ -153,7 +153,11 @@ export async function findViolations(page: Page, only?: readonly string[]): Prom
     runOnly: only ? { type: 'rule', values: [...only] } : { type: 'tag', values: TAGS },
     resultTypes: ['violations'],
   };
-  const { violations } = await page.evaluate((given) => axe.run(document, given), options);
+  const { violations } = await page.evaluate(
+    // Nothing behind a dialog can be reached.
+    (given) => axe.run(document.querySelector('[aria-modal="true"]') ?? document, given),
+    options,
+  );
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ target, html, failureSummary }) =>
       [`${id}: ${help}`, target.join(' '), html.slice(0, 200), failureSummary ?? ''].join('\n  '),

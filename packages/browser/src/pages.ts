@@ -82,7 +82,7 @@ const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
   { name: 'signed-in', route: '/sign-in/done', isSignedOut: true },
-  { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
+  { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true, errorStatus: 404 },
   {
     name: 'invitation-used',
     route: '/invitation',
@@ -178,7 +178,7 @@ export const PAGES: readonly DashboardPage[] = [
     open: async (page) => {
       await page.getByRole('button', { name: 'Search', exact: true }).first().click();
       await page.getByRole('combobox', { name: 'Search monitors, pages and actions' }).fill('a');
-      await page.getByRole('option').first().waitFor();
+      await page.getByRole('listbox', { name: 'Results' }).getByRole('option').first().waitFor();
     },
   },
   { name: 'sign-in-again', route: '/channels/new', open: endSession, errorStatus: 401 },
@@ -221,7 +221,7 @@ export const PAGES: readonly DashboardPage[] = [
   {
     name: 'monitor-latency-table',
     route: '/monitors/$monitorId',
-    open: async (page) => page.getByRole('radio', { name: 'Table' }).check({ force: true }),
+    open: async (page) => page.locator('label', { hasText: /^Table$/ }).click(),
   },
   {
     name: 'event-response',

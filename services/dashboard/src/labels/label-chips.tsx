@@ -44,7 +44,10 @@ export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: Label
       {rest.length > 0 && (
         <li className={classes['more']}>
           <Tooltip label={rest} events={{ hover: true, focus: true, touch: true }}>
-            <UnstyledButton className={classes['count'] ?? ''} aria-label={`More labels: ${rest}`}>
+            <UnstyledButton
+              className={classes['count'] ?? ''}
+              aria-label={`+${keys.length - max} labels: ${rest}`}
+            >
               +{keys.length - max}
             </UnstyledButton>
           </Tooltip>

@@ -44,6 +44,7 @@ export function MonitorsPage(): ReactNode {
   const hasLabels = choices.includes('labels') && (query.data?.labelKeys.length ?? 0) > 0;
   const [plain, labeled] = ROW_HEIGHTS[isPhone ? 'phone' : 'desktop'];
   const rowHeight = hasLabels ? labeled : plain;
+  const isEmpty = query.data !== undefined && Object.values(query.data.totals).every((total) => total === 0);
   const look = { choices, hasLabels, rowHeight, latencies, isPhone };
   return (
     <>
@@ -51,9 +52,11 @@ export function MonitorsPage(): ReactNode {
         title="Monitors"
         hint={query.data === undefined ? 'Loading' : describeTotals(query.data.totals)}
         actions={
-          <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
-            New monitor
-          </Button>
+          !isEmpty && (
+            <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+              New monitor
+            </Button>
+          )
         }
       />
       <Loaded query={query} pending={<ListSkeleton rowHeight={rowHeight} />}>

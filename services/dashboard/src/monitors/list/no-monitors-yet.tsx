@@ -19,7 +19,7 @@ export function NoMonitorsYet(): ReactNode {
       title="No monitors yet"
       action={
         <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
-          Create a monitor
+          New monitor
         </Button>
       }
     >
