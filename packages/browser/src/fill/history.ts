@@ -7,8 +7,8 @@ const DAYS_WITHIN_A_MONTH = 28;
 const DAY_MS = 86_400_000;
 
 /**
- * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents with their status changes. Each monitor fails at
- * fixed times, is slower by day, and some have inconclusive results.
+ * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents with their status
+ * changes. Each monitor fails at fixed times, is slower by day, and some have inconclusive results. Then they are up.
  */
 export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
   // The api creates only the partitions that it needs.
@@ -25,6 +25,7 @@ export async function insertHistory({ database }: System, monitorIds: readonly s
     await client.query(CREATED, [monitorIds, DAYS]);
     await client.query(INCIDENTS, [monitorIds]);
     await client.query(STATUS_CHANGES, [monitorIds]);
+    await client.query(UP, [monitorIds]);
     await client.query('commit');
     await client.query('analyze events, check_rollups, incidents, status_changes');
   } finally {
@@ -97,6 +98,12 @@ const STATUS_CHANGES = `
   select gen_random_uuid(), account_id, id, 'PENDING', 'UP', 'eu-west', created_at + interval '10 seconds',
     '[]'::jsonb, '{}'::uuid[], now()
   from monitors where id = any($1)`;
+
+/** Since their latest incident. */
+const UP = `
+  update monitors set status = 'UP', status_since = coalesce(
+    (select max(resolved_at) from incidents where monitor_id = monitors.id), created_at + interval '10 seconds')
+  where id = any($1)`;
 
 const INCIDENTS = `
   insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, error_detail, region)

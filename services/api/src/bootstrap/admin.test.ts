@@ -13,13 +13,16 @@ const EMAIL = 'admin@example.com';
 const PASSWORD = 'the first password';
 const logger = createSilentLogger();
 
+/** A failed sign-in is recorded after its response. Waits for that: it locks the clock before the account. */
+const DELETE_ACCOUNTS = 'begin; lock table audit_clocks in exclusive mode; delete from accounts; commit';
+
 let api: TestApi;
 beforeAll(async () => {
   api = await openTestApi();
 });
 afterAll(() => api.close());
 /** Each test begins as at the first start of a service. */
-beforeEach(() => api.database.pool.query('delete from accounts'));
+beforeEach(() => api.database.pool.query(DELETE_ACCOUNTS));
 
 const ensure = (email?: string, password?: string): Promise<void> =>
   ensureAdmin(api.context.db, { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password }, logger);
