@@ -7,11 +7,13 @@ import {
 } from '@tocsin/contracts/reports/availability';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { getAvailabilityReport, type ReportOptions } from '@tocsin/db/reports/availability-report';
 import { sql } from 'drizzle-orm';
 import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 import { begin, end, makeWindow } from './maintenance-harness.ts';
 import {
+  eventAt,
   HOUR_MS,
   insertEvents,
   monitorWithSpans,
@@ -56,8 +58,15 @@ async function report({
   );
 }
 
-/** A monitor that is older than the period. */
+/** A monitor that is older than the period, with one check in it. */
 async function oldMonitor(fields: Record<string, unknown> = {}): Promise<string> {
+  const id = await uncheckedMonitor(fields);
+  await ensureEventPartitions(context.db, start + 6 * DAY_MS);
+  await insertEvents(context, [eventAt(id, start + 6 * DAY_MS)]);
+  return id;
+}
+
+async function uncheckedMonitor(fields: Record<string, unknown> = {}): Promise<string> {
   const { id } = await makeMonitor(context, fields);
   await context.db.execute(
     sql`update monitors set created_at = ${iso(start - 90 * DAY_MS)} where id = ${id}`,
@@ -93,7 +102,7 @@ describe('the report of a period', () => {
     await addIncident(id, 13, null);
     // The middle incident goes on in maintenance, which ends with it.
     await addMaintenance(id, -9, -8, 4.25, 5, 9.75, 11);
-    const figures = { monitors: 1, coverage: 1, maintenanceSeconds: 86_400, checks: 0, uptime: null };
+    const figures = { monitors: 1, coverage: 1, maintenanceSeconds: 86_400, checks: 1, uptime: 1 };
     expect((await report()).rows).toEqual([
       {
         ...figures,
@@ -148,6 +157,20 @@ describe('the report of a period', () => {
       { coverage: 0, availability: null, incidents: 0, mttrSeconds: null },
     ]);
     expect(total).toMatchObject({ monitors: 2, coverage: 0.25, availability: 0.8 });
+  });
+
+  test('does not call a monitor available that was never checked', async () => {
+    const [, unchecked] = [await oldMonitor({ name: 'A' }), await uncheckedMonitor({ name: 'B' })];
+    await uncheckedMonitor({ name: 'C' });
+    await addIncident(unchecked, 0, 5);
+    const { rows, total } = await report();
+    expect(rows).toMatchObject([
+      { name: 'A', availability: 1, coverage: 1 },
+      // Its checks of that time may have been deleted.
+      { name: 'B', availability: 0.5, coverage: 1 },
+      { name: 'C', availability: null, coverage: 0 },
+    ]);
+    expect(total).toMatchObject({ monitors: 3, availability: 0.75, coverage: 2 / 3 });
   });
 
   test('contains neither deleted monitors nor those of others', async () => {

@@ -52,9 +52,9 @@ const availabilityFiguresSchema = component('AvailabilityFigures', {
   monitors: count.describe('How many monitors the figures are of.'),
   availability: share
     .nullable()
-    .describe('The share of time without an open incident; null if no time counts.'),
+    .describe('The share of time without an open incident; null if no time counts, such as without checks.'),
   uptime: share.nullable().describe('The fraction of the checks that passed; null without checks.'),
-  coverage: share.describe('The share of the period in which the monitor existed.'),
+  coverage: share.describe('The share of the period in which the monitor was observed.'),
   downtimeSeconds: seconds.describe('How long incidents were open.'),
   maintenanceSeconds: seconds.describe('How long the monitor was in maintenance, excluded or not.'),
   incidents: count.describe('Incidents with downtime in the period.'),

@@ -150,9 +150,13 @@ async function measureMonitors(
     const { incidents = [], maintenance: covered = [] } = histories.get(monitor.id) ?? {};
     const history = { createdAt: monitor.createdAt.getTime(), incidents, maintenance: covered };
     const { checks = 0, failures = 0, gaps = 0 } = totalOf.get(monitor.id) ?? {};
-    return { monitor, times: measureAvailability(history, period, maintenance), checks, failures, gaps };
+    const times = measureAvailability(history, period, maintenance);
+    const isObserved = checks > 0 || times.incidents > 0;
+    return { monitor, times: isObserved ? times : NOT_OBSERVED, checks, failures, gaps };
   });
 }
+
+const NOT_OBSERVED = addTimes([]);
 
 function toReport(
   measured: readonly Measured[],
