@@ -194,7 +194,7 @@ export const PAGES: readonly DashboardPage[] = [
         latency: 101,
         statusCode: 503,
         errorReason: 'HTTP_503',
-        errorDetail: 'the status code is 503, not from 200 to 399',
+        errorDetail: 'expected a status from 200 to 399, got 503',
         timings,
         response: { statusCode: 503, headers: { 'retry-after': '30' }, body: 'upstream connect error' },
       };

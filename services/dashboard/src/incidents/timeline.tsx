@@ -22,6 +22,7 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { ReactNode } from 'react';
 import { Changes } from '../audit-log/changes.tsx';
 import { describeAction, describeActor } from '../audit-log/entries.ts';
+import { EVENT_LABELS } from '../channels/channel-text.ts';
 import { describeCause, formatCount, formatLatency } from '../components/format.ts';
 import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
@@ -196,7 +197,7 @@ function Delivery({ delivery }: { readonly delivery: TimelineDelivery }): ReactN
   };
   return (
     <>
-      <code>{event}</code> to{' '}
+      Alert “{EVENT_LABELS[event]}” to{' '}
       <TextLink to="/channels/$channelId" params={{ channelId: channel.id }}>
         {channel.name}
       </TextLink>

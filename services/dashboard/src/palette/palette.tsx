@@ -82,7 +82,7 @@ function Content({ query, ...props }: PaletteProps & { readonly query: string })
         {...(selected >= 0 && selected < count && { 'aria-activedescendant': `${id}-${selected}` })}
         leftSection={<IconSearch size={20} stroke={1.5} aria-hidden />}
       />
-      <Spotlight.ActionsList role="listbox" aria-label="Results">
+      <Spotlight.ActionsList role="listbox" aria-label="Results" className={classes['list'] ?? ''}>
         {groups.map(({ label, items }) => (
           <Spotlight.ActionsGroup key={label} label={label} role="group" aria-label={label}>
             {items.map(({ key, label: name, hint, icon: ItemIcon, right, run }) => {

@@ -1,4 +1,4 @@
-import { Badge, Box, PasswordInput, Stack } from '@mantine/core';
+import { Box, PasswordInput, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconLogout } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -70,7 +70,7 @@ function Sessions(): ReactNode {
               'Signed in': ({ createdAt }) => <Time value={createdAt} />,
               Actions: ({ id, token, userAgent }) =>
                 id === currentId ? (
-                  <Badge variant="light">This session</Badge>
+                  <Text size="sm">This session</Text>
                 ) : (
                   <ActionButton
                     size="xs"

@@ -102,7 +102,7 @@ function ChangeList({ entries }: { readonly entries: readonly TimelineEntry[] })
     if (entry.kind === 'configuration') {
       const { id, action, actor, changes: fields } = entry.change;
       const what =
-        fields.length === 0
+        fields.length === 0 || action === 'monitor.created'
           ? describeAction(action)
           : `${describeAction(action)}, ${summarizeChanges(fields)}`;
       return [{ id, timestamp: entry.timestamp, text: `${what}, by ${describeActor(actor)}` }];
