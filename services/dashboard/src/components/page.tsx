@@ -28,7 +28,6 @@ export function keepFocus(): void {
     last = target instanceof HTMLElement ? target : null;
     wasInDialog = last !== null && last.closest('[role="dialog"]') !== null;
   });
-  const isLost = (): boolean => document.activeElement === document.body;
   new MutationObserver((changes) => {
     if (last === null) return;
     if (last.isConnected) {
@@ -41,6 +40,11 @@ export function keepFocus(): void {
       }, FOCUS_RETURNS_MS);
     }
   }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['disabled'] });
+}
+
+/** Whether nothing has the focus. */
+function isLost(): boolean {
+  return document.activeElement === document.body;
 }
 
 function focusHeading(): void {
