@@ -12,8 +12,8 @@ const DAY_MS = 86_400_000;
  */
 export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
   // The api creates only the partitions that it needs.
-  for (let days = 0; days <= DAYS; days += DAYS_WITHIN_A_MONTH)
-    await ensureRollupPartition(database.db, new Date(Date.now() - days * DAY_MS));
+  for (let days = -DAYS; days < DAYS_WITHIN_A_MONTH; days += DAYS_WITHIN_A_MONTH)
+    await ensureRollupPartition(database.db, new Date(Date.now() + days * DAY_MS));
   const client = await database.pool.connect();
   try {
     await client.query('begin');
