@@ -1,5 +1,6 @@
 import { type QueryClient, type QueryFilters, QueryObserver } from '@tanstack/react-query';
 import type { StatusChange } from '@tocsin/contracts/monitors/events';
+import { isWorthRetrying } from '../api/query-client.ts';
 import { addRecentCheck } from '../monitors/list/recent-checks-query.ts';
 import { eventTailQuery, monitorQuery, monitorsPosition, monitorsQuery } from '../monitors/queries.ts';
 import { regionsQuery } from '../regions/regions.ts';
@@ -38,8 +39,11 @@ export function applyToCache(
       if (!stream.resumed) reloader.reload();
       // A replay may lack a result that took more than ten seconds to record.
       else if (hasBeenLive) reloader.reload({ queryKey: ['event-tail'] });
-      // The API is back.
-      void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
+      // The API is back. What is not found stays so.
+      void queryClient.refetchQueries({
+        type: 'active',
+        predicate: ({ state: { error } }) => isWorthRetrying(error),
+      });
       hasBeenLive = true;
     }),
     stream.onBatch((batch) => {

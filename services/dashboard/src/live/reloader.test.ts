@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
+import { ApiError } from '../api/request.ts';
 import { Reloader } from './reloader.ts';
 
 const KEY = ['incidents'];
@@ -8,7 +9,7 @@ let queryClient: QueryClient;
 let reloader: Reloader;
 /** The server's value, which a request reads at once and returns when the test lets it. */
 let value: string;
-let responses: { succeed(): void; fail(): void }[];
+let responses: { succeed(): void; fail(error?: Error): void }[];
 let close: () => void;
 
 beforeEach(() => {
@@ -20,7 +21,7 @@ beforeEach(() => {
   const queryFn = (): Promise<string> => {
     const read = value;
     return new Promise((resolve, reject) =>
-      responses.push({ succeed: () => resolve(read), fail: () => reject(new Error('failed')) }),
+      responses.push({ succeed: () => resolve(read), fail: (error) => reject(error ?? new Error('failed')) }),
     );
   };
   const observer = new QueryObserver(queryClient, { queryKey: KEY, queryFn });
@@ -90,4 +91,13 @@ test('reloadAfter collects calls, and stop cancels them', async () => {
   reloader.stop();
   jest.advanceTimersByTime(10_000);
   expect(responses).toHaveLength(0);
+});
+
+test('what was not found is not reloaded: its page would show a placeholder again', async () => {
+  responses
+    .shift()
+    ?.fail(new ApiError({ status: 404, title: 'Not found', detail: 'There is no such incident.' }));
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  reloader.reload();
+  expect([responses.length, queryClient.getQueryState(KEY)?.status]).toEqual([0, 'error']);
 });

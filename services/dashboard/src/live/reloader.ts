@@ -1,4 +1,5 @@
 import type { Query, QueryClient, QueryFilters } from '@tanstack/react-query';
+import { isStatus } from '../api/request.ts';
 
 /** Reloads queries so that what they show was read after the call. The client's own invalidation joins the first fetch of a query. */
 export class Reloader {
@@ -13,14 +14,19 @@ export class Reloader {
     this.#unsubscribe = queryClient.getQueryCache().subscribe(({ type, query }) => {
       if (type === 'removed') this.#repeated.delete(query);
       if (type !== 'updated' || query.state.fetchStatus !== 'idle' || !this.#repeated.delete(query)) return;
-      void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true });
+      void queryClient.invalidateQueries({ queryKey: query.queryKey, exact: true, predicate: isFound });
     });
   }
 
   /** Reloads now what is not being fetched, and the rest after its fetch: a canceled response may never arrive during many changes. */
   reload(filters: QueryFilters = {}): void {
     this.repeat(filters);
-    void this.#queryClient.invalidateQueries({ ...filters, fetchStatus: 'idle' });
+    const { predicate = () => true } = filters;
+    void this.#queryClient.invalidateQueries({
+      ...filters,
+      fetchStatus: 'idle',
+      predicate: (query) => isFound(query) && predicate(query),
+    });
   }
 
   /** Reloads only what is being fetched. */
@@ -44,4 +50,9 @@ export class Reloader {
     this.#unsubscribe();
     for (const timer of this.#timers.values()) clearTimeout(timer);
   }
+}
+
+/** What is not found stays so. A reload would show a placeholder in place of that message for a moment. */
+function isFound({ state }: Query): boolean {
+  return !isStatus(state.error, 404);
 }
