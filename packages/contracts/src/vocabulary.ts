@@ -68,6 +68,8 @@ export const AUDIT_ACTIONS = [
   'invitation.accepted',
   'invitation.deleted',
   'region.updated',
+  'incident.acknowledged',
+  'incident.acknowledgementRemoved',
   'session.created',
   'session.failed',
 ] as const;

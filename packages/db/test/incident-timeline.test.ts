@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Timeline, timelineSchema } from '@tocsin/contracts/incidents/timeline';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { listIncidents } from '@tocsin/db/incidents/read-incidents';
 import { readTimeline } from '@tocsin/db/incidents/read-timeline';
-import { acknowledgeIncident, createNote } from '@tocsin/db/incidents/write-incidents';
+import {
+  acknowledgeIncident,
+  type Author,
+  createNote,
+  unacknowledgeIncident,
+} from '@tocsin/db/incidents/write-incidents';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { sql } from 'drizzle-orm';
@@ -15,7 +20,13 @@ import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } fr
 
 let context: TestContext;
 let accountId: string;
-const ADA = { id: '019a9f19-7283-7495-86a7-b8c9daebfc0d', name: 'Ada', role: 'member' } as const;
+const user = (id: string, name: string): Author => ({
+  ...userActor(accountId, id, name),
+  id,
+  role: 'member',
+});
+const ada = (): Author => user('019a9f19-7283-7495-86a7-b8c9daebfc0d', 'Ada');
+const bob = (): Author => user('019a9f19-7283-7495-86a7-b8c9daebfc0e', 'Bob');
 
 beforeAll(async () => {
   context = await openTestContext();
@@ -63,9 +74,8 @@ test('a timeline tells an incident from the last passing check to the first one 
   await record(checkOf(id), checkOf(id), failureOf(id));
   const [first = ''] = await alertOf(context, id, 'DOWN');
   const [incident] = await listIncidents(context.db, accountId, { limit: 1 });
-  const ada = { ...ADA, accountId };
-  await acknowledgeIncident(context.db, ada, incident?.id ?? '');
-  await createNote(context.db, ada, incident?.id ?? '', 'The disk is full');
+  await acknowledgeIncident(context.db, ada(), incident?.id ?? '');
+  await createNote(context.db, ada(), incident?.id ?? '', 'The disk is full');
   const unavailable = { statusCode: 503, errorReason: 'HTTP_503' } as const;
   await record(failureOf(id), failureOf(id, unavailable), failureOf(id, unavailable), failureOf(id));
   const claimed = await claimOne(context);
@@ -100,6 +110,24 @@ test('a timeline tells an incident from the last passing check to the first one 
     statusCode: 500,
     error: 'responded with 500',
   });
+});
+
+test('everyone who took on an incident stays in its timeline', async () => {
+  const { id } = await makeMonitor(context);
+  await record(failureOf(id));
+  const [incident] = await listIncidents(context.db, accountId, { limit: 1 });
+  const incidentId = incident?.id ?? '';
+  await acknowledgeIncident(context.db, ada(), incidentId);
+  await acknowledgeIncident(context.db, ada(), incidentId);
+  await unacknowledgeIncident(context.db, bob(), incidentId);
+  await unacknowledgeIncident(context.db, bob(), incidentId);
+  await acknowledgeIncident(context.db, bob(), incidentId);
+  const { entries } = await timelineOf(id);
+  expect(entries.flatMap((entry) => ('by' in entry ? [[entry.kind, entry.by]] : []))).toEqual([
+    ['acknowledged', { id: ada().id, name: 'Ada' }],
+    ['acknowledgement-removed', { id: bob().id, name: 'Bob' }],
+    ['acknowledged', { id: bob().id, name: 'Bob' }],
+  ]);
 });
 
 test('each region has its own checks, and a region that never failed has none', async () => {
@@ -222,7 +250,7 @@ test('notes are deleted with their monitor', async () => {
   const { id } = await makeMonitor(context);
   await record(failureOf(id));
   const [incident] = await listIncidents(context.db, accountId, { limit: 1 });
-  await createNote(context.db, { ...ADA, accountId }, incident?.id ?? '', 'Gone soon');
+  await createNote(context.db, ada(), incident?.id ?? '', 'Gone soon');
   await deleteMonitor(context.db, systemActor(accountId), id);
   await expect(readTimeline(context.db, accountId, incident?.id ?? '')).rejects.toThrow('no incident');
   await purgeDeletedMonitors(context.db);

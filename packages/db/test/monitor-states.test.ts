@@ -173,6 +173,21 @@ test('outages are known longer than other statuses', async () => {
   expect(states.incidents).toBe(2);
 });
 
+test('a group of short periods has the status of the longest, or DOWN if the monitor was down in it', async () => {
+  await insertPast([
+    ['PENDING', now - 17 * MINUTE_MS],
+    ['UP', now - 17 * MINUTE_MS + 200],
+  ]);
+  const { periods } = await read({ window: '90d' });
+  expect(periods.at(-1)).toMatchObject({ status: 'UP', count: 2, downSeconds: 0 });
+  await insertPast([
+    ['PENDING', now - 17 * MINUTE_MS],
+    ['DOWN', now - 16 * MINUTE_MS],
+    ['UP', now - 15 * MINUTE_MS],
+  ]);
+  expect((await read({ window: '90d' })).periods.at(-1)).toMatchObject({ status: 'DOWN', downSeconds: 60 });
+});
+
 test('a flapping monitor has a bounded number of periods, with the whole time that it was down', async () => {
   const count = 20_000;
   const start = now - count * 6_000;

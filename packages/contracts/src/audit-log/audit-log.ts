@@ -23,6 +23,7 @@ const targetSchema = component('AuditTarget', 'What was changed.', {
     'invitation',
     'region',
     'session',
+    'incident',
   ]),
   id: z.string().nullable().describe('Null for a set, whose name is its source.'),
   name: z.string().describe('Its name at that time.'),
@@ -36,17 +37,21 @@ const changeSchema = component('AuditChange', 'A field that was changed.', {
 });
 export type AuditChange = z.infer<typeof changeSchema>;
 
-export const auditEntrySchema = component('AuditEntry', 'A change of configuration, or a sign-in.', {
-  id: z.uuid(),
-  timestamp: z.iso
-    .datetime({ precision: 6 })
-    .describe('With microseconds, strictly increasing in the account.'),
-  actor: actorSchema,
-  requestId: z.string().nullable().describe('As in `X-Request-Id`; null without a request.'),
-  action: z.string().describe('Such as `monitor.updated`. Later versions may add others.'),
-  target: targetSchema,
-  changes: z.array(changeSchema),
-});
+export const auditEntrySchema = component(
+  'AuditEntry',
+  'A change of configuration, a sign-in, or the acknowledgement of an incident.',
+  {
+    id: z.uuid(),
+    timestamp: z.iso
+      .datetime({ precision: 6 })
+      .describe('With microseconds, strictly increasing in the account.'),
+    actor: actorSchema,
+    requestId: z.string().nullable().describe('As in `X-Request-Id`; null without a request.'),
+    action: z.string().describe('Such as `monitor.updated`. Later versions may add others.'),
+    target: targetSchema,
+    changes: z.array(changeSchema),
+  },
+);
 export type AuditEntry = z.infer<typeof auditEntrySchema>;
 
 /** An ISO 8601 timestamp with an offset, as UTC with six digits. */

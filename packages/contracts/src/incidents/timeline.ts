@@ -54,6 +54,7 @@ export const TIMELINE_KINDS = [
   'resolved',
   'delivery',
   'acknowledged',
+  'acknowledgement-removed',
   'note',
 ] as const;
 
@@ -67,6 +68,7 @@ const timelineEntrySchema = z
     entry('resolved', {}),
     entry('delivery', { delivery: timelineDeliverySchema }),
     entry('acknowledged', { by: personSchema }),
+    entry('acknowledgement-removed', { by: personSchema }),
     entry('note', { note: incidentNoteSchema }),
   ])
   .meta({ id: 'IncidentTimelineEntry' });

@@ -9,7 +9,8 @@ export const digestSchema = component(
   'Hashes over all monitors of the account, to compare with a list that was read before.',
   {
     statuses: hash.describe('Over the status of each monitor, and since when.'),
-    configuration: hash.describe('Over what status changes do not tell.'),
+    configuration: hash.describe('Over which monitors there are, and when they were last edited.'),
+    details: hash.describe('Over what else a list shows: causes, open incidents and certificates.'),
   },
 );
 export type Digest = z.infer<typeof digestSchema>;
@@ -24,14 +25,18 @@ export type DigestedMonitor = Pick<
 export function digestOf(monitors: Iterable<DigestedMonitor>): Digest {
   const statuses = new HashSum();
   const configuration = new HashSum();
+  const details = new HashSum();
   for (const { id, status, statusSince, ...other } of monitors) {
     statuses.add(`${id} ${status} ${statusSince}`);
     const { updatedAt, certificateExpiresAt, errorDetail, incident } = other;
-    configuration.add(
-      [id, updatedAt, certificateExpiresAt, errorDetail, incident?.id, incident?.acknowledgedAt].join(' '),
-    );
+    configuration.add(`${id} ${updatedAt}`);
+    details.add([id, certificateExpiresAt, errorDetail, incident?.id, incident?.acknowledgedAt].join(' '));
   }
-  return { statuses: statuses.toString(), configuration: configuration.toString() };
+  return {
+    statuses: statuses.toString(),
+    configuration: configuration.toString(),
+    details: details.toString(),
+  };
 }
 
 /** The sum of the hashes of texts: 64 bits, in two halves with factors of their own. Not secure against forgery. */

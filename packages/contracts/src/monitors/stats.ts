@@ -137,7 +137,7 @@ const statePeriodSchema = component('StatePeriod', 'A period in which a monitor 
     .int()
     .min(1)
     .describe(
-      'More than 1 if it stands for several periods in a row, each shorter than a thousandth of the whole. Its status is then the worst of theirs.',
+      'More than 1 if it stands for several periods in a row, each shorter than a thousandth of the whole. Its status is then `DOWN` if one of them was, and otherwise that of the longest.',
     ),
   downSeconds: z.number().min(0).describe('For how long the monitor was `DOWN` in it, to the millisecond.'),
   incidentId: z

@@ -35,6 +35,7 @@ export async function readTimeline(db: Database, accountId: string, id: string):
     await listDeliveries(db, accountId, changes),
     await listMaintenance(db, accountId, period),
     await listConfiguration(db, accountId, period),
+    await listAcknowledgements(db, accountId, incident),
   ];
   const { checks, complete } = await sampleChecks(db, period);
   const notes = await listNotes(db, id);
@@ -57,14 +58,26 @@ function compareEntries(one: TimelineEntry, other: TimelineEntry): number {
   );
 }
 
-function entriesOf({ openedAt, resolvedAt, acknowledgedAt, acknowledgedBy: by }: Incident): TimelineEntry[] {
+function entriesOf({ openedAt, resolvedAt }: Incident): TimelineEntry[] {
   return [
     { kind: 'opened', timestamp: openedAt },
     ...(resolvedAt === null ? [] : [{ kind: 'resolved' as const, timestamp: resolvedAt }]),
-    ...(acknowledgedAt === null || by === null
-      ? []
-      : [{ kind: 'acknowledged' as const, timestamp: acknowledgedAt, by }]),
   ];
+}
+
+/** Who began and stopped to work on the incident. */
+async function listAcknowledgements(
+  db: Database,
+  accountId: string,
+  { id, openedAt }: Incident,
+): Promise<TimelineEntry[]> {
+  const query = { targetId: id, since: openedAt, limit: MAX_RECORDS + 1 };
+  const changes = await listAuditEntries(db, accountId, query);
+  return changes.map(({ action, timestamp, actor }) => ({
+    kind: action === 'incident.acknowledged' ? 'acknowledged' : 'acknowledgement-removed',
+    timestamp,
+    by: { id: actor.id ?? '', name: actor.name },
+  }));
 }
 
 function toEntries(changes: readonly StatusChange[]): TimelineEntry[] {

@@ -4,6 +4,8 @@ import type { IncidentNote } from '@tocsin/contracts/incidents/timeline';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, eq, sql } from 'drizzle-orm';
+import type { Actor } from '../audit-log/actor.ts';
+import { recordAudit } from '../audit-log/record-audit.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
@@ -12,10 +14,8 @@ import { getIncident, toNote } from './read-incidents.ts';
 import { incidentNotes, incidents } from './table.ts';
 
 /** The user who acknowledges or writes. */
-export interface Author {
-  readonly accountId: string;
+export interface Author extends Actor {
   readonly id: string;
-  readonly name: string;
   readonly role: UserRole;
 }
 
@@ -23,6 +23,7 @@ export interface Author {
 async function lockIncident(tx: Transaction, accountId: string, id: string) {
   const rows = await tx
     .select({
+      monitorName: monitors.name,
       resolvedAt: incidents.resolvedAt,
       acknowledgedAt: incidents.acknowledgedAt,
       acknowledgedById: incidents.acknowledgedById,
@@ -63,6 +64,7 @@ export function acknowledgeIncident(db: Database, user: Author, id: string): Pro
         acknowledgedById: user.id,
         acknowledgedByName: user.name,
       });
+      await recordChange(tx, user, 'acknowledged', id, incident);
     } else if (acknowledgedById !== user.id) {
       const since = acknowledgedAt.toISOString();
       throw new AppError(
@@ -75,15 +77,33 @@ export function acknowledgeIncident(db: Database, user: Author, id: string): Pro
 }
 
 /** Removes an acknowledgement, whoever made it. Without effect if there is none. @throws AppError not_found, conflict if it is resolved */
-export function unacknowledgeIncident(db: Database, { accountId }: Author, id: string): Promise<Incident> {
+export function unacknowledgeIncident(db: Database, user: Author, id: string): Promise<Incident> {
   return db.transaction(async (tx) => {
-    const incident = await lockIncident(tx, accountId, id);
+    const incident = await lockIncident(tx, user.accountId, id);
     if (incident.acknowledgedAt !== null) {
       requireOpen(incident, 'keeps its acknowledgement');
       await touch(tx, id, { acknowledgedAt: null, acknowledgedById: null, acknowledgedByName: null });
+      await recordChange(tx, user, 'acknowledgementRemoved', id, incident);
     }
-    return getIncident(tx, accountId, id);
+    return getIncident(tx, user.accountId, id);
   });
+}
+
+/** The timeline of the incident reads these entries: the incident itself has only the present acknowledgement. */
+function recordChange(
+  tx: Transaction,
+  user: Author,
+  what: 'acknowledged' | 'acknowledgementRemoved',
+  id: string,
+  {
+    monitorName,
+    acknowledgedByName,
+  }: { readonly monitorName: string; readonly acknowledgedByName: string | null },
+): Promise<void> {
+  const target = { type: 'incident', id, name: monitorName } as const;
+  const to = what === 'acknowledged' ? user.name : null;
+  const changes = [{ field: 'acknowledgedBy', from: acknowledgedByName, to }];
+  return recordAudit(tx, user, [{ action: `incident.${what}`, target, changes }]);
 }
 
 function requireOpen({ resolvedAt }: { readonly resolvedAt: Date | null }, consequence: string): void {

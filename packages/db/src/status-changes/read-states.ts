@@ -70,7 +70,7 @@ type PeriodRow = z.output<typeof periodRow>;
 /**
  * The statuses of a monitor: each status lasts until the next one. Status changes tell them as far back as they are kept; before that,
  * incidents tell when it was `DOWN`, and nothing is known of the rest. Statuses that last less than a cell are grouped by cell, so that
- * a flapping monitor has a bounded number of rows.
+ * a flapping monitor has a bounded number of rows. A group is `DOWN` if one of them is, and otherwise what lasted longest.
  */
 async function readPeriods(
   tx: Transaction,
@@ -102,8 +102,7 @@ async function readPeriods(
       select since, status, lead(since, 1, ${end}) over (order by since, position) as until from states),
     grouped as (
       select min(since) as since, max(until) as until, count(*)::int as count,
-        (array['DOWN', 'MAINTENANCE', 'PENDING', 'UP'])[
-          min(array_position(array['DOWN', 'MAINTENANCE', 'PENDING', 'UP'], status))] as status,
+        (array_agg(status order by status = 'DOWN' desc nulls last, until - since desc))[1] as status,
         coalesce(sum(extract(epoch from until - since)) filter (where status = 'DOWN') * 1000, 0)::float8 as down_ms
       from timed where until > since
       group by date_bin(${cell}, since, ${start}), until - since >= ${cell})

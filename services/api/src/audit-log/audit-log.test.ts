@@ -7,6 +7,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
 import { listRoutes } from '../testing/list-routes.ts';
+import { goDown } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
@@ -140,6 +141,24 @@ describe('an entry is written', () => {
     expect(await historyOf('default')).toEqual([
       { ...updated, changes: [from('canaryMonitorIds', [], [id])] },
       { ...updated, changes: [from('canaryMonitorIds', [id], [])] },
+    ]);
+  });
+
+  test('for an incident that is acknowledged, and no longer', async () => {
+    const { id } = await newMonitor(api, { name: 'Shop' });
+    await goDown(api, id);
+    const { body } = await owner.get(`${D}/incidents`).query({ monitorId: id }).expect(200);
+    const [incident] = (body as { incidents: { id: string }[] }).incidents;
+    const path = `${D}/incidents/${incident?.id ?? ''}/acknowledgement`;
+    for (const method of ['put', 'put', 'delete', 'delete'] as const) await owner[method](path).expect(200);
+    const { name } = user();
+    expect(await historyOf(incident?.id ?? '')).toEqual([
+      { action: 'incident.acknowledged', actor: user(), changes: [from('acknowledgedBy', null, name)] },
+      {
+        action: 'incident.acknowledgementRemoved',
+        actor: user(),
+        changes: [from('acknowledgedBy', name, null)],
+      },
     ]);
   });
 

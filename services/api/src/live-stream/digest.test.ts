@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type DigestedMonitor, digestOf } from '@tocsin/contracts/live-stream/digest';
 import { type Overview, overviewSchema } from '@tocsin/contracts/monitors/overview';
@@ -81,13 +82,11 @@ test('a digest covers created, edited, deleted and maintained monitors', async (
   /** Waits for a digest of what the overview shows now. */
   async function isSent(): Promise<void> {
     const { monitors } = await readOverview();
-    const { statuses, configuration } = digestOf(monitors);
+    const digest = digestOf(monitors);
     await until('the digest of the overview', () =>
-      digests(reader).some(
-        ({ data }) => data['statuses'] === statuses && data['configuration'] === configuration,
-      ),
+      digests(reader).some(({ data }) => isDeepStrictEqual(data, digest)),
     );
-    seen.add(`${statuses} ${configuration}`);
+    seen.add(JSON.stringify(digest));
   }
   await isSent();
   await recordCheck(api, id, true);

@@ -10,6 +10,7 @@ import {
   IconSettings,
   IconSquareRoundedXFilled,
   IconUserCheck,
+  IconUserMinus,
   IconWebhook,
 } from '@tabler/icons-react';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
@@ -83,6 +84,7 @@ const LOOKS: Readonly<Record<Exclude<TimelineEntry['kind'], 'check'>, Look>> = {
   resolved: { icon: IconCircleCheckFilled, tone: 'good' },
   delivery: { icon: IconWebhook, tone: 'quiet' },
   acknowledged: { icon: IconUserCheck, tone: 'quiet' },
+  'acknowledgement-removed': { icon: IconUserMinus, tone: 'quiet' },
   note: { icon: IconNote, tone: 'quiet' },
 };
 
@@ -157,6 +159,12 @@ function What({ entry, incident }: EntryProps): ReactNode {
       return (
         <>
           Acknowledged by <b>{entry.by.name}</b>
+        </>
+      );
+    case 'acknowledgement-removed':
+      return (
+        <>
+          Acknowledgement removed by <b>{entry.by.name}</b>
         </>
       );
     case 'note':

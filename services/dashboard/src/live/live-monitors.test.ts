@@ -140,7 +140,8 @@ describe('LiveMonitors', () => {
 
   test('wrong statuses are reloaded, and the page says so', async () => {
     await server.respond();
-    server.monitors = [{ ...monitorOf('a'), status: 'DOWN', statusSince: LATER }];
+    const incident = { id: 'i', openedAt: LATER, acknowledgedAt: null, acknowledgedBy: null };
+    server.monitors = [{ ...monitorOf('a'), ...DOWN, statusSince: LATER, incident }];
     server.compare(LATER);
     expect([server.responses.length, server.corrections]).toEqual([1, 0]);
     await server.respond();
@@ -151,6 +152,7 @@ describe('LiveMonitors', () => {
     ['created', [monitorOf('a'), monitorOf('b')]],
     ['deleted', []],
     ['edited', [{ ...monitorOf('a'), updatedAt: LATER }]],
+    ['given another certificate', [{ ...monitorOf('a'), certificateExpiresAt: LATER }]],
     [
       'edited and down',
       [{ ...monitorOf('a'), updatedAt: LATER, status: 'DOWN' as const, statusSince: LATER }],

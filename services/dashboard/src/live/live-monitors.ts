@@ -71,9 +71,10 @@ export class LiveMonitors {
     if (position === undefined || position >= digest.position) return;
     const own = digestOf(state.data);
     const isConfigurationSame = own.configuration === digest.configuration;
-    if (isConfigurationSame && own.statuses === digest.statuses) return;
-    // The stream tells every change of a status, but no created or deleted monitors.
-    if (isConfigurationSame) this.#isCorrecting = true;
+    const areStatusesSame = own.statuses === digest.statuses;
+    if (isConfigurationSame && areStatusesSame && own.details === digest.details) return;
+    // The stream tells every change of a status, but no created, edited or deleted monitors, and not everything about an outage.
+    if (isConfigurationSame && !areStatusesSame) this.#isCorrecting = true;
     this.#reloader.reload({ queryKey });
   }
 
