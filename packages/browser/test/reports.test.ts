@@ -85,7 +85,7 @@ async function downloadRows(): Promise<{ name: string; rows: string[][] }> {
     page.getByRole('button', { name: 'CSV' }).click(),
   ]);
   const text = await readFile(await download.path(), 'utf8');
-  const rows = text.split('\r\n').slice(0, -1);
+  const rows = text.replace('\uFEFF', '').split('\r\n').slice(0, -1);
   return { name: download.suggestedFilename(), rows: rows.map((row) => row.split(',')) };
 }
 
