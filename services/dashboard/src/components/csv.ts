@@ -16,9 +16,12 @@ function toField(cell: CsvCell): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+/** With it, Excel reads a file as UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
 /** Saves text as a file. @param name without characters that file systems refuse, with `.csv` at its end */
 export function downloadCsv(name: string, csv: string): void {
-  const url = URL.createObjectURL(new Blob([csv], { type: 'text/csv;charset=utf-8' }));
+  const url = URL.createObjectURL(new Blob([BYTE_ORDER_MARK, csv], { type: 'text/csv;charset=utf-8' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 const FIELDS =
   'textarea, select, [contenteditable], input:not([type="checkbox"], [type="radio"], [type="button"], [type="submit"])';
 
-/** Runs an action when its keys are pressed anywhere on the page, except while the user types or a dialog is open. */
+/** Runs an action when its keys are pressed anywhere on the page, except in an open dialog. A key that types text acts only outside of fields. */
 export function useShortcut(isPressed: (event: KeyboardEvent) => boolean, run: () => void): void {
   const latest = useRef({ isPressed, run });
   useEffect(() => {
@@ -12,7 +12,8 @@ export function useShortcut(isPressed: (event: KeyboardEvent) => boolean, run: (
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.repeat || !latest.current.isPressed(event)) return;
-      if (event.target instanceof Element && event.target.closest(FIELDS) !== null) return;
+      const typesText = !event.ctrlKey && !event.metaKey;
+      if (typesText && event.target instanceof Element && event.target.closest(FIELDS) !== null) return;
       if (document.querySelector('[aria-modal="true"]') !== null) return;
       event.preventDefault();
       latest.current.run();

@@ -2,6 +2,7 @@ import { Tooltip, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { ReactNode } from 'react';
+import { formatCount } from '../components/format.ts';
 import type { MonitorsSearch } from '../monitors/monitors-search.ts';
 import { withLabel } from './selector-text.ts';
 import classes from './label-chips.module.css';
@@ -19,6 +20,7 @@ const NO_SEARCH: MonitorsSearch = {};
 /** Labels as links to the monitors that have them. */
 export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: LabelChipsProps): ReactNode {
   const keys = Object.keys(labels).toSorted();
+  const more = keys.length - max;
   const rest = keys
     .slice(max)
     .map((key) => `${key}=${labels[key]}`)
@@ -46,9 +48,9 @@ export function LabelChips({ labels, search = NO_SEARCH, max = Infinity }: Label
           <Tooltip label={rest} events={{ hover: true, focus: true, touch: true }}>
             <UnstyledButton
               className={classes['count'] ?? ''}
-              aria-label={`+${keys.length - max} labels: ${rest}`}
+              aria-label={`${formatCount(more, 'more label')}: ${rest}`}
             >
-              +{keys.length - max}
+              +{more}
             </UnstyledButton>
           </Tooltip>
         </li>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { findMonitors, indexMonitors, type PaletteMonitor } from './palette-items.ts';
+import { findItems, findMonitors, indexMonitors, type PaletteMonitor } from './palette-items.ts';
 
 const monitor = (name: string, rest: Partial<PaletteMonitor> = {}): PaletteMonitor => ({
   id: name,
@@ -27,6 +27,16 @@ test.each([
   [' ', ['Shop API']],
 ])('%j finds %j', (search, found) => {
   expect(names(search)).toEqual(found);
+});
+
+test.each([
+  ['', ['Profile', 'Light colors']],
+  ['dark', ['Light colors']],
+  ['COLORS light', ['Light colors']],
+  ['dark profile', []],
+])('the search %j finds the items %j', (search, labels) => {
+  const items = [{ label: 'Profile' }, { label: 'Light colors', keywords: 'Dark' }];
+  expect(findItems(items, search).map(({ label }) => label)).toEqual(labels);
 });
 
 test('shows a few of many matches, and counts all', () => {

@@ -22,6 +22,15 @@ export function indexMonitors(monitors: readonly PaletteMonitor[]): MonitorIndex
   });
 }
 
+/** The items whose label or keywords have every word of the search. */
+export function findItems<Item extends { readonly label: string; readonly keywords?: string }>(
+  items: readonly Item[],
+  search: string,
+): Item[] {
+  const hasWords = searchMatcher(search.trim());
+  return items.filter(({ label, keywords = '' }) => hasWords(`${label} ${keywords}`.toLowerCase()));
+}
+
 /** The best matches, those whose name begins with the search first. Without a search: the monitors that are down. */
 export function findMonitors(
   index: MonitorIndex,

@@ -4,6 +4,7 @@ import { createSpotlight, Spotlight, useSpotlight } from '@mantine/spotlight';
 import {
   type Icon,
   IconActivityHeartbeat,
+  IconBook,
   IconFlame,
   IconLogout,
   IconMoon,
@@ -19,7 +20,7 @@ import { searchMatcher } from '../components/filter-monitors.ts';
 import { StatusBadge } from '../components/text.tsx';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { findMonitors, indexMonitors } from './palette-items.ts';
+import { findItems, findMonitors, indexMonitors } from './palette-items.ts';
 import classes from './palette.module.css';
 
 const [store, { open }] = createSpotlight();
@@ -32,6 +33,8 @@ export const openPalette = open;
 interface PaletteItem {
   readonly key: string;
   readonly label: string;
+  /** Other words that find it. */
+  readonly keywords?: string;
   readonly hint?: string;
   readonly icon: Icon;
   readonly right?: ReactNode;
@@ -145,6 +148,7 @@ function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
     {
       key: 'scheme',
       label: isDark ? 'Light colors' : 'Dark colors',
+      keywords: 'dark light',
       icon: isDark ? IconSun : IconMoon,
       run: () => setColorScheme(isDark ? 'light' : 'dark'),
     },
@@ -162,13 +166,18 @@ function useGroups(query: string, { pages, onSignOut }: PaletteProps): Group[] {
     icon,
     run: () => navigate({ to }),
   });
-  const hasWords = searchMatcher(query.trim());
-  const isMatch = ({ label }: PaletteItem): boolean => hasWords(label.toLowerCase());
+  const reference: PaletteItem = {
+    key: '/docs',
+    label: 'API reference',
+    icon: IconBook,
+    // The API serves this page.
+    run: () => window.location.assign('/docs'),
+  };
   return [
     { label: query.trim() === '' ? 'Down' : 'Monitors', items: monitors },
     { label: 'Incidents', items: incidents },
-    { label: 'Pages', items: pages.map(toPage).filter(isMatch) },
-    { label: 'Actions', items: actions.filter(isMatch) },
+    { label: 'Pages', items: findItems([...pages.map(toPage), reference], query) },
+    { label: 'Actions', items: findItems(actions, query) },
   ].filter(({ items }) => items.length > 0);
 }
 

@@ -1,15 +1,14 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api } from '../api/request.ts';
-import { readSelector } from '../labels/selector-text.ts';
 import { type FullSearch, toInstants } from './report-period.ts';
 
+/** The report of a search without errors. */
 export const availabilityQuery = ({ from, to, zone, groupBy, selector = '', maintenance }: FullSearch) => {
   const query = {
     ...toInstants({ from, to }, zone),
     groupBy: groupBy ?? 'monitor',
-    // An invalid selector filters nothing. The field says what is wrong.
-    selector: readSelector(selector).error === null ? selector : '',
+    selector,
     maintenance: maintenance ?? 'excluded',
   } as const;
   return queryOptions({

@@ -83,7 +83,7 @@ test('a file has the figures of the table with their units in the header, and no
   const rows = [row('=cmd()', { availability: 0.5, downtimeSeconds: 1.5, mttrSeconds: 90 })];
   const id = rows[0]?.monitorId;
   expect(reportCsv(report, rows).split('\r\n')).toEqual([
-    'Monitor,Availability (%),Downtime (s),Incidents,Longest (s),MTTR (s),Uptime (%),Checks,Failed,Gaps,Maintenance (s),Coverage (%),Monitor ID',
+    'Monitor,Availability (%),Downtime (s),Incidents,Longest (s),MTTR (s),Checks passed (%),Checks,Failed,Missed checks,Maintenance (s),Coverage (%),Monitor ID',
     `'=cmd(),50,2,0,0,90,100,10,0,0,0,100,${id}`,
     'Total,99.9999,0,0,0,,100,20,0,0,0,100,',
     '',

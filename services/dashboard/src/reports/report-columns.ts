@@ -28,10 +28,10 @@ const COLUMNS = {
   incidents: { title: 'Incidents', hint: 'Incidents with downtime in the period' },
   longestIncidentSeconds: { title: 'Longest', hint: 'Most downtime of one incident', unit: 's' },
   mttrSeconds: { title: 'MTTR', hint: 'Mean time to recovery: downtime per incident', unit: 's' },
-  uptime: { title: 'Uptime', hint: 'Share of checks that passed', unit: '%', isGoodIfHigh: true },
+  uptime: { title: 'Checks passed', hint: 'Share of checks that passed', unit: '%', isGoodIfHigh: true },
   checks: { title: 'Checks', hint: 'Checks that ran' },
   failures: { title: 'Failed', hint: 'Checks that failed' },
-  gaps: { title: 'Gaps', hint: 'Scheduled checks that did not run' },
+  gaps: { title: 'Missed checks', hint: 'Scheduled checks that did not run' },
   maintenanceSeconds: { title: 'Maintenance', hint: 'Time in maintenance', unit: 's' },
   coverage: {
     title: 'Coverage',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { momentsAt, offsetMs, readerZone, toLocal } from '../components/zoned-time.ts';
+import { readSelector } from '../labels/selector-text.ts';
 import { textParameter } from '../monitors/monitors-search.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -43,6 +44,20 @@ export const reportSearchSchema = z.object({
 export type ReportSearch = z.infer<typeof reportSearchSchema>;
 /** With its period. */
 export type FullSearch = ReportSearch & Days & { readonly zone: string };
+
+/** What is wrong with the fields of a search, by their names. */
+export type SearchErrors = Readonly<Partial<Record<'from' | 'to' | 'selector', string>>>;
+
+/** Finds the errors that need no request. Without any, the search can have a report. */
+export function findSearchErrors({ from, to, zone, selector = '' }: FullSearch, nowMs: number): SearchErrors {
+  const { error } = readSelector(selector);
+  const isFuture = from > toLocal(nowMs, zone).slice(0, 10);
+  return {
+    ...(isFuture && { from: 'Choose a day in the past.' }),
+    ...(!isFuture && to < from && { to: 'Choose a day after From.' }),
+    ...(error !== null && { selector: error }),
+  };
+}
 
 function isZone(zone: string): boolean {
   try {

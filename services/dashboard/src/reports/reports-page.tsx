@@ -1,9 +1,9 @@
 import { Group, NativeSelect, TextInput, type TextInputProps } from '@mantine/core';
 import { IconCalendarStats, IconDownload, IconPrinter } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { AvailabilityReport } from '@tocsin/contracts/reports/availability';
-import { type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, type Ref, useRef, useState } from 'react';
 import { ApiError } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { downloadCsv } from '../components/csv.ts';
@@ -12,17 +12,18 @@ import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel, ScrollRegion } from '../components/page.tsx';
 import { useNow } from '../components/text.tsx';
 import { keysOf } from '../labels/label-text.ts';
-import { readSelector } from '../labels/selector-text.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { availabilityQuery } from './queries.ts';
-import { columnsOf, reportCsv, reportFileName, type SortKey, sortKeyOf, sortRows } from './report-columns.ts';
+import { columnsOf, reportCsv, reportFileName, sortKeyOf, sortRows } from './report-columns.ts';
 import {
+  findSearchErrors,
   formatDays,
   type FullSearch,
   PRESET_CHOICES,
   presetDays,
   presetOf,
   type ReportSearch,
+  type SearchErrors,
   toInstants,
 } from './report-period.ts';
 import { ReportTable } from './report-table.tsx';
@@ -32,69 +33,115 @@ const route = getRouteApi('/signed-in/reports');
 
 /** Availability of monitors over a period. The address contains everything that the report depends on. */
 export function ReportsPage(): ReactNode {
-  const given = route.useSearch();
-  // The route has completed it.
-  const { from = '', to = '', zone = 'UTC' } = given;
-  const search: FullSearch = { ...given, from, to, zone };
+  const { search, shown, errors, query } = useReport();
   const navigate = route.useNavigate();
   const change = (changes: ReportSearch): void =>
     void navigate({ replace: true, search: (before) => ({ ...before, ...changes }) });
-  const query = useQuery(availabilityQuery(search));
   const sort = sortKeyOf(search.sort);
   const isBestFirst = search.order === 'best';
   const report = query.data;
   const rows = sortRows(report?.rows ?? [], sort, isBestFirst);
-  const sortBy = (key: SortKey): void =>
-    change({ sort: key, order: key === sort && !isBestFirst ? 'best' : undefined });
+  const isOutdated = query.isPlaceholderData || Object.keys(errors).length > 0;
   return (
     <div className={classes['report']}>
       <PageHeader
         title="Availability report"
-        hint={describeReport(search, report)}
+        hint={shown === null ? 'Availability of monitors over a period' : describeReport(shown, report)}
         actions={
+          shown !== null &&
           report !== undefined && (
             <>
               <IconButton
                 icon={IconDownload}
-                disabled={query.isPlaceholderData}
-                onClick={() => downloadCsv(reportFileName(search), reportCsv(report, rows))}
+                disabled={isOutdated}
+                onClick={() => downloadCsv(reportFileName(shown), reportCsv(report, rows))}
               >
                 CSV
               </IconButton>
-              <IconButton icon={IconPrinter} onClick={() => window.print()}>
+              <IconButton icon={IconPrinter} disabled={isOutdated} onClick={() => window.print()}>
                 Print
               </IconButton>
             </>
           )
         }
       />
-      <Controls search={search} error={query.error} onChange={change} />
-      <Loaded query={query} pending={<Placeholder heights={[320]} />}>
-        {(loaded) =>
-          loaded.rows.length === 0 ? (
-            <EmptyState icon={IconCalendarStats} title="No monitors">
-              {search.selector === undefined
-                ? 'Add a monitor, and its availability appears here.'
-                : 'No monitor has these labels.'}
-            </EmptyState>
-          ) : (
-            <div aria-busy={query.isPlaceholderData} className={classes['result']}>
-              <Panel>
-                <ScrollRegion label="Availability by row">
-                  <ReportTable
-                    report={loaded}
-                    rows={rows}
-                    search={search}
-                    sort={sort}
-                    isBestFirst={isBestFirst}
-                    onSort={sortBy}
-                  />
-                </ScrollRegion>
-              </Panel>
-            </div>
-          )
-        }
-      </Loaded>
+      <Controls search={search} errors={{ ...fieldErrors(query.error), ...errors }} onChange={change} />
+      {shown !== null && (
+        <Loaded query={query} pending={<Placeholder heights={[320]} />}>
+          {(loaded) => (
+            <Result
+              report={loaded}
+              rows={rows}
+              search={shown}
+              sort={sort}
+              isBestFirst={isBestFirst}
+              isBusy={query.isPlaceholderData}
+              onSort={(key) =>
+                change({ sort: key, order: key === sort && !isBestFirst ? 'best' : undefined })
+              }
+            />
+          )}
+        </Loaded>
+      )}
+    </div>
+  );
+}
+
+interface ShownReport {
+  readonly search: FullSearch;
+  /** The last search without errors, which the report is of; null before there is one. */
+  readonly shown: FullSearch | null;
+  readonly errors: SearchErrors;
+  readonly query: UseQueryResult<AvailabilityReport>;
+}
+
+/** The report of the address. While that has errors, the last report stays. */
+function useReport(): ShownReport {
+  const given = route.useSearch();
+  const [valid, setValid] = useState<ReportSearch | null>(null);
+  const search = toFull(given);
+  const errors = findSearchErrors(search, useNow());
+  const isValid = Object.keys(errors).length === 0;
+  if (isValid && valid !== given) setValid(given);
+  const shown = isValid ? search : valid && toFull(valid);
+  const query = useQuery({ ...availabilityQuery(shown ?? search), enabled: shown !== null });
+  return { search, shown, errors, query };
+}
+
+/** The route has completed the search. */
+function toFull(search: ReportSearch): FullSearch {
+  const { from = '', to = '', zone = 'UTC' } = search;
+  return { ...search, from, to, zone };
+}
+
+/** The messages of the server about fields. */
+function fieldErrors(error: unknown): SearchErrors {
+  if (!(error instanceof ApiError)) return {};
+  return Object.fromEntries(error.fields.map(({ path, message }) => [path, message]));
+}
+
+interface ResultProps extends ComponentProps<typeof ReportTable> {
+  /** Whether a newer report is loading. */
+  readonly isBusy: boolean;
+}
+
+function Result({ isBusy, ...props }: ResultProps): ReactNode {
+  const { report, search } = props;
+  if (report.rows.length === 0)
+    return (
+      <EmptyState icon={IconCalendarStats} title="No monitors">
+        {search.selector === undefined
+          ? 'Add a monitor, and its availability appears here.'
+          : 'No monitor has these labels.'}
+      </EmptyState>
+    );
+  return (
+    <div aria-busy={isBusy} className={classes['result']}>
+      <Panel>
+        <ScrollRegion label="Availability by row">
+          <ReportTable {...props} />
+        </ScrollRegion>
+      </Panel>
     </div>
   );
 }
@@ -116,38 +163,19 @@ function describeReport(search: FullSearch, report: AvailabilityReport | undefin
 
 interface ControlsProps {
   readonly search: FullSearch;
-  /** Of the last attempt. */
-  readonly error: unknown;
+  readonly errors: SearchErrors;
   readonly onChange: (changes: ReportSearch) => void;
 }
 
 /** Period, grouping and filter of the report. */
-function Controls({ search, error, onChange }: ControlsProps): ReactNode {
-  const { zone, groupBy = 'monitor', selector = '', maintenance } = search;
+function Controls({ search, errors, onChange }: ControlsProps): ReactNode {
+  const { groupBy = 'monitor', selector = '', maintenance } = search;
   const { data: monitors = [] } = useQuery(monitorsQuery);
-  const now = useNow();
-  const errorOf = (field: string): string | undefined =>
-    error instanceof ApiError ? error.fields.find(({ path }) => path === field)?.message : undefined;
   const keys = keysOf(monitors).filter((key) => key !== 'monitor');
   const groups = [...new Set([...keys, ...(groupBy === 'monitor' ? [] : [groupBy])])];
   return (
     <Group gap="sm" mb="md" align="flex-start" className={classes['controls'] ?? ''}>
-      <NativeSelect
-        label="Period"
-        value={presetOf(search, now, zone) ?? 'custom'}
-        onChange={({ currentTarget: { value } }) => {
-          const preset = PRESET_CHOICES.find((choice) => choice.value === value);
-          if (preset !== undefined) onChange(presetDays(preset.value, now, zone));
-        }}
-        data={[...PRESET_CHOICES, { value: 'custom', label: 'Custom' }]}
-      />
-      <DayField
-        label="From"
-        value={search.from}
-        error={errorOf('from')}
-        onSubmit={(from) => onChange({ from })}
-      />
-      <DayField label="To" value={search.to} error={errorOf('to')} onSubmit={(to) => onChange({ to })} />
+      <PeriodFields search={search} errors={errors} onChange={onChange} />
       <NativeSelect
         label="Group by"
         value={groupBy}
@@ -184,14 +212,45 @@ function Controls({ search, error, onChange }: ControlsProps): ReactNode {
         spellCheck={false}
         autoCapitalize="none"
         value={selector}
-        error={readSelector(selector).error}
+        error={errors.selector}
         onSubmit={(text) => onChange({ selector: text.trim() === '' ? undefined : text })}
       />
     </Group>
   );
 }
 
+function PeriodFields({ search, errors, onChange }: ControlsProps): ReactNode {
+  const now = useNow();
+  const fromField = useRef<HTMLInputElement>(null);
+  const [isCustom, setCustom] = useState(false);
+  const preset = isCustom ? null : presetOf(search, now, search.zone);
+  return (
+    <>
+      <NativeSelect
+        label="Period"
+        value={preset ?? 'custom'}
+        onChange={({ currentTarget: { value } }) => {
+          const chosen = PRESET_CHOICES.find((choice) => choice.value === value);
+          setCustom(chosen === undefined);
+          if (chosen === undefined) fromField.current?.focus();
+          else onChange(presetDays(chosen.value, now, search.zone));
+        }}
+        data={[...PRESET_CHOICES, { value: 'custom', label: 'Custom' }]}
+      />
+      <DayField
+        ref={fromField}
+        label="From"
+        value={search.from}
+        error={errors.from}
+        onSubmit={(from) => onChange({ from })}
+      />
+      <DayField label="To" value={search.to} error={errors.to} onSubmit={(to) => onChange({ to })} />
+    </>
+  );
+}
+
 interface DraftFieldProps extends Omit<TextInputProps, 'onSubmit'> {
+  readonly ref?: Ref<HTMLInputElement>;
   readonly value: string;
   readonly onSubmit: (text: string) => void;
 }

@@ -19,7 +19,7 @@ test('the file has the monitors in the order of the list, and no formulas', () =
     'id,name,url,status,statusSince,cause,acknowledgedBy,labels,regions,interval,lastCheckedAt,certificateExpiresAt,p95,p99,externalId,source',
   );
   expect(first).toMatch(/^shop,"'=HYPERLINK\(""https:\/\/evil.example""\)",https/);
-  expect(first).toMatch(/,"expected status 200, got 503",,"app=shop,team=a","eu,us",60,,,120,340,,$/);
+  expect(first).toMatch(/,"Expected status 200, got 503",,"app=shop,team=a","eu,us",60,,,120,340,,$/);
   expect(second).toMatch(/^blog,Blog,.*,UP,.*,,,,home,60,,,,,blog,$/);
   expect(rest).toEqual(['']);
 });

@@ -1,6 +1,7 @@
 import type { MonitorLatency } from '@tocsin/contracts/monitors/bulk-routes';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { type CsvCell, toCsv } from '../../components/csv.ts';
+import { describeCause } from '../../components/format.ts';
 import { labelTexts } from '@tocsin/contracts/labels/labels';
 import { regionsOf } from './arrange-monitors.ts';
 
@@ -13,7 +14,7 @@ const COLUMNS: Readonly<Record<string, (row: Row, defaultRegion: string) => CsvC
   url: ({ url }) => url,
   status: ({ status }) => status,
   statusSince: ({ statusSince }) => statusSince,
-  cause: ({ errorDetail }) => errorDetail,
+  cause: ({ errorDetail }) => errorDetail && describeCause(null, errorDetail),
   acknowledgedBy: ({ incident }) => incident?.acknowledgedBy ?? null,
   labels: ({ labels }) => labelTexts(labels).join(','),
   regions: (row, defaultRegion) => regionsOf(row, defaultRegion).join(','),

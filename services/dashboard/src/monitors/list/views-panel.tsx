@@ -8,7 +8,15 @@ import { Quiet } from '../../components/text.tsx';
 import { useMe } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import classes from './monitors-toolbar.module.css';
-import { BUILT_IN_VIEWS, isSameSearch, parseViews, type View, viewNameProblem, withView } from './views.ts';
+import {
+  BUILT_IN_VIEWS,
+  findView,
+  isSameSearch,
+  parseViews,
+  type View,
+  viewNameProblem,
+  withView,
+} from './views.ts';
 
 interface ViewsPanelProps {
   readonly search: MonitorsSearch;
@@ -32,7 +40,7 @@ export function ViewsPanel({ search, onChoose }: ViewsPanelProps): ReactNode {
         Your views
       </Text>
       {views.length === 0 ? (
-        <Quiet>None yet. They are kept in this browser; a link shares one.</Quiet>
+        <Quiet>No views yet. Views stay in this browser. Copy a link to share one.</Quiet>
       ) : (
         <ViewList
           label="Your views"
@@ -101,6 +109,7 @@ interface SaveViewProps {
 function SaveView({ views, onSave }: SaveViewProps): ReactNode {
   const [name, setName] = useState('');
   const [error, setError] = useState<string | null>(null);
+  const replaced = findView(name, views);
   return (
     <form
       onSubmit={(event) => {
@@ -125,9 +134,10 @@ function SaveView({ views, onSave }: SaveViewProps): ReactNode {
           }}
         />
         <Button type="submit" variant="default">
-          Save
+          {replaced === undefined ? 'Save' : 'Replace'}
         </Button>
       </Group>
+      <div role="status">{replaced && <Quiet mt={4}>Replaces the view “{replaced.name}”.</Quiet>}</div>
     </form>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { monitorsSearchSchema } from '../monitors-search.ts';
-import { BUILT_IN_VIEWS, isSameSearch, parseViews, viewNameProblem, withView } from './views.ts';
+import { BUILT_IN_VIEWS, findView, isSameSearch, parseViews, viewNameProblem, withView } from './views.ts';
 
 const TEAM = { name: 'Team A', search: { group: 'team', status: 'DOWN' } } as const;
 
@@ -31,6 +31,15 @@ test('a view with the name of another one replaces it, and views are sorted by n
     { name: 'Blog', search: {} },
     { name: 'team a', search: { q: 'x' } },
   ]);
+});
+
+test.each([
+  ['Team A', TEAM],
+  [' team a ', TEAM],
+  ['Team', undefined],
+  ['', undefined],
+])('the name %j replaces %j', (name, view) => {
+  expect(findView(name, [TEAM])).toEqual(view);
 });
 
 test.each([

@@ -40,8 +40,14 @@ export function viewNameProblem(name: string, views: readonly View[]): string | 
   if (trimmed === '') return 'Enter a name.';
   if (trimmed.length > MAX_NAME) return `Use at most ${MAX_NAME} characters.`;
   if (BUILT_IN_VIEWS.some((view) => isNamed(view, trimmed))) return 'This is the name of a built-in view.';
-  const isNew = !views.some((view) => isNamed(view, trimmed));
-  return isNew && views.length >= MAX_VIEWS ? `Delete a view first: there are ${MAX_VIEWS}.` : null;
+  return findView(name, views) === undefined && views.length >= MAX_VIEWS
+    ? `Delete a view first: there are ${MAX_VIEWS}.`
+    : null;
+}
+
+/** The view with a name, which a new view with this name replaces. */
+export function findView(name: string, views: readonly View[]): View | undefined {
+  return views.find((view) => isNamed(view, name.trim()));
 }
 
 /** The views with one more, sorted by name. One with the same name is replaced. */

@@ -1,9 +1,9 @@
-import { MultiSelect, Skeleton } from '@mantine/core';
+import { MultiSelect, type MultiSelectProps, Skeleton } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../../../api/mutations.ts';
 import { api } from '../../../api/request.ts';
 import { channelsQuery } from '../../../channels/queries.ts';
@@ -48,7 +48,7 @@ export function AssignChannels({ monitors, onDone, onCancel }: BulkDialogProps):
           </Quiet>
         ) : (
           <SaveForm form={form} action="Assign" save={save} onCancel={onCancel} layout="dialog">
-            <MultiSelect
+            <ChannelsField
               label="Channels"
               description="They also receive the alerts of these monitors."
               data={list.map(({ id, name, allMonitors }) => ({
@@ -56,10 +56,6 @@ export function AssignChannels({ monitors, onDone, onCancel }: BulkDialogProps):
                 label: allMonitors ? `${name} (receives all monitors)` : name,
                 disabled: allMonitors,
               }))}
-              searchable
-              hidePickedOptions
-              nothingFoundMessage="No channels found"
-              data-autofocus
               {...form.getInputProps('channelIds')}
             />
             <ProgressBar progress={progress} />
@@ -67,5 +63,29 @@ export function AssignChannels({ monitors, onDone, onCancel }: BulkDialogProps):
         )
       }
     </Loaded>
+  );
+}
+
+/** Its list closes after each choice, because it covers the buttons of the dialog. */
+function ChannelsField({ onChange, ...props }: MultiSelectProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <MultiSelect
+      {...props}
+      searchable
+      hidePickedOptions
+      nothingFoundMessage="No channels found"
+      openOnFocus={false}
+      dropdownOpened={isOpen}
+      onDropdownOpen={() => setOpen(true)}
+      onDropdownClose={() => setOpen(false)}
+      onChange={(ids: string[]) => {
+        setOpen(false);
+        onChange?.(ids);
+      }}
+      // oxlint-disable-next-line jsx-a11y/no-autofocus -- the field of a dialog, which may load after the dialog has opened
+      autoFocus
+      data-autofocus
+    />
   );
 }

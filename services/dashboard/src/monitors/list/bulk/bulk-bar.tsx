@@ -121,9 +121,8 @@ function Actions({ monitors, onOpen, onMessage }: ActionsProps): ReactNode {
         checked += response.monitors;
         within = Math.max(within, response.withinSeconds);
       });
-      const verb = checked === 1 ? 'is' : 'are';
       // A notification would cover the bar.
-      onMessage(`${formatCount(checked, 'monitor')} ${verb} being checked, within ${within} s.`);
+      onMessage(`Checking ${formatCount(checked, 'monitor')}. Results appear within ${within} s.`);
     },
     onError: showError,
   });
