@@ -82,6 +82,7 @@ test('an incident is acknowledged in one browser and seen in another, with notes
     'noopener noreferrer nofollow',
   ]);
   expect(await written.locator('script, img').count()).toBe(0);
+  await written.getByText('<script>').waitFor();
   await expect(bob.title()).resolves.toContain('Shop is down');
   // Bob is a member: another's note is not his to change.
   expect(await bob.getByRole('button', { name: 'Edit note' }).count()).toBe(0);
