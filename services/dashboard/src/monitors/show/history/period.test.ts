@@ -76,6 +76,15 @@ describe('zoomTo', () => {
     expect(zoomTo(AXIS, NOW, NOW, NOW)?.from).toBe(iso(NOW - 5 * MINUTE_MS));
   });
 
+  test('a period that is rounded or padded ends no later than now', () => {
+    const ends = [
+      zoomTo(AXIS, NOW - 20 * MINUTE_MS, NOW, NOW),
+      zoomTo(AXIS, NOW - MINUTE_MS, NOW - MINUTE_MS, NOW),
+      zoomIn(AXIS, NOW - 10 * MINUTE_MS, NOW),
+    ].map((zoomed) => zoomed?.to);
+    expect(ends).toEqual([iso(NOW), iso(NOW), iso(NOW)]);
+  });
+
   test('the whole axis is no zoom', () => {
     expect(zoomTo(AXIS, AXIS.from, AXIS.to, NOW)).toBeNull();
   });

@@ -77,7 +77,7 @@ export function zoomTo(
   // The end of the axis is now, which is rarely a whole minute.
   if (start <= axis.from && end >= axis.to) return null;
   const late = Math.max(0, start - (now - MIN_ZOOM_MS));
-  return { from: new Date(start - late).toISOString(), to: new Date(end).toISOString() };
+  return { from: new Date(start - late).toISOString(), to: new Date(Math.min(end, now)).toISOString() };
 }
 
 /** Half of the axis around a moment. */
