@@ -42,6 +42,7 @@ const timeline = (page: Page): Locator => page.getByRole('region', { name: 'Time
 async function takeOver(page: Page, from: string): Promise<void> {
   await page.getByRole('button', { name: 'Take over' }).click();
   const dialog = page.getByRole('dialog', { name: `Take over from ${from}?` });
+  await dialog.getByText(`${from} is working on this incident.`).waitFor();
   await dialog.getByRole('button', { name: 'Take over' }).click();
   await dialog.waitFor({ state: 'detached' });
 }

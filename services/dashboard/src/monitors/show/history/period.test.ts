@@ -1,6 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { historySearchSchema } from './history-search.ts';
-import { choosePeriod, isTooLong, placeOf, timeAt, timeTicks, zoomIn, zoomOut, zoomTo } from './period.ts';
+import {
+  choosePeriod,
+  describeFromTo,
+  isTooLong,
+  placeOf,
+  timeAt,
+  timeTicks,
+  zoomIn,
+  zoomOut,
+  zoomTo,
+} from './period.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -109,3 +119,7 @@ test.each([5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS,
     expect(places.every((left) => left >= 0 && left < 100)).toBe(true);
   },
 );
+
+test('a period in a sentence has no dash', () => {
+  expect(describeFromTo(NOW - HOUR_MS, NOW)).toMatch(/^from [^–]+ to [^–]+$/);
+});

@@ -144,6 +144,11 @@ const MINUTES = {
 const RANGE = new Intl.DateTimeFormat(undefined, MINUTES);
 const RANGE_WITH_SECONDS = new Intl.DateTimeFormat(undefined, { ...MINUTES, second: '2-digit' });
 
+/** Formats a period in the reader's time zone for a sentence, as `from Sun 1 Mar, 12:00 to Sun 1 Mar, 13:00`. */
+export function describeFromTo(from: number, to: number): string {
+  return `from ${RANGE.format(from)} to ${RANGE.format(to)}`;
+}
+
 /** Formats a period in the reader's time zone. @param withSeconds for periods that need not begin at a whole minute */
 export function describeRange(from: number, to: number, withSeconds = false): string {
   return (withSeconds ? RANGE_WITH_SECONDS : RANGE).formatRange(from, to);
