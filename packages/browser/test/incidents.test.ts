@@ -47,6 +47,30 @@ async function takeOver(page: Page, from: string): Promise<void> {
   await dialog.waitFor({ state: 'detached' });
 }
 
+/** Of a long note whose end is a link. */
+async function checkFolding(page: Page): Promise<void> {
+  const text = timeline(page).locator('[data-kind="note"]');
+  const isFolded = async (): Promise<boolean> => ((await text.boundingBox())?.height ?? 0) < 600;
+  const all = text.getByRole('button', { name: 'Show all', expanded: false });
+  await all.waitFor();
+  expect(await isFolded()).toBe(true);
+  await all.focus();
+  const scrolled = await page.evaluate(() => window.scrollY);
+  await all.press('Enter');
+  const less = text.getByRole('button', { name: 'Show less', expanded: true });
+  await less.waitFor();
+  expect(await isFolded()).toBe(false);
+  expect(await page.evaluate(() => window.scrollY)).toBe(scrolled);
+  await less.press('Enter');
+  await all.waitFor();
+  expect(await isFolded()).toBe(true);
+  // A link that gets the focus is never hidden.
+  await page.keyboard.press('Shift+Tab');
+  await less.waitFor();
+  expect(await text.getByRole('link').evaluate((link) => link === document.activeElement)).toBe(true);
+  expect(await text.getByRole('link').getAttribute('href')).toBe('https://runbooks.example/disk');
+}
+
 test('an incident is acknowledged in one browser and seen in another, with notes that cannot do harm', async () => {
   await ada.goto('/incidents');
   await ada.getByRole('link', { name: 'Shop' }).click();
@@ -97,6 +121,10 @@ test('an incident is acknowledged in one browser and seen in another, with notes
   await ada.getByRole('button', { name: 'Delete note' }).click();
   await ada.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await timeline(bob).getByText('Freed some space.').waitFor({ state: 'detached' });
+
+  await note.fill(`${'One of many lines.\n'.repeat(40)}https://runbooks.example/disk.`);
+  await ada.getByRole('button', { name: 'Add note' }).click();
+  await checkFolding(bob);
 
   // The lists show who works on it, and change without a reload.
   await bob.goto('/incidents');
