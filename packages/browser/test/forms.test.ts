@@ -157,7 +157,8 @@ test('a monitor is tested before it is saved, and its channels are chosen with i
   // No check of a busy machine exceeds this timeout.
   await page.getByLabel('Timeout (seconds)').fill('60');
   await runUntil(test, run, 'Down');
-  await test.getByText(/503/).first().waitFor();
+  await test.getByText('Expected a status from 200 to 399, got 503', { exact: true }).waitFor();
+  expect(await test.getByText('HTTP_503').count()).toBe(0);
   await field('URL').fill(dashboard.target.url('/health'));
   await test.getByText('The settings have changed since this check. Run it again.').waitFor();
   await runUntil(test, run, 'Up');

@@ -42,8 +42,33 @@ const timeline = (page: Page): Locator => page.getByRole('region', { name: 'Time
 async function takeOver(page: Page, from: string): Promise<void> {
   await page.getByRole('button', { name: 'Take over' }).click();
   const dialog = page.getByRole('dialog', { name: `Take over from ${from}?` });
+  await dialog.getByText(`${from} is working on this incident.`).waitFor();
   await dialog.getByRole('button', { name: 'Take over' }).click();
   await dialog.waitFor({ state: 'detached' });
+}
+
+/** Of a long note whose end is a link. */
+async function checkFolding(page: Page): Promise<void> {
+  const text = timeline(page).locator('[data-kind="note"]');
+  const isFolded = async (): Promise<boolean> => ((await text.boundingBox())?.height ?? 0) < 600;
+  const all = text.getByRole('button', { name: 'Show all', expanded: false });
+  await all.waitFor();
+  expect(await isFolded()).toBe(true);
+  await all.focus();
+  const scrolled = await page.evaluate(() => window.scrollY);
+  await all.press('Enter');
+  const less = text.getByRole('button', { name: 'Show less', expanded: true });
+  await less.waitFor();
+  expect(await isFolded()).toBe(false);
+  expect(await page.evaluate(() => window.scrollY)).toBe(scrolled);
+  await less.press('Enter');
+  await all.waitFor();
+  expect(await isFolded()).toBe(true);
+  // A link that gets the focus is never hidden.
+  await page.keyboard.press('Shift+Tab');
+  await less.waitFor();
+  expect(await text.getByRole('link').evaluate((link) => link === document.activeElement)).toBe(true);
+  expect(await text.getByRole('link').getAttribute('href')).toBe('https://runbooks.example/disk');
 }
 
 test('an incident is acknowledged in one browser and seen in another, with notes that cannot do harm', async () => {
@@ -82,6 +107,7 @@ test('an incident is acknowledged in one browser and seen in another, with notes
     'noopener noreferrer nofollow',
   ]);
   expect(await written.locator('script, img').count()).toBe(0);
+  await written.getByText('<script>').waitFor();
   await expect(bob.title()).resolves.toContain('Shop is down');
   // Bob is a member: another's note is not his to change.
   expect(await bob.getByRole('button', { name: 'Edit note' }).count()).toBe(0);
@@ -95,6 +121,10 @@ test('an incident is acknowledged in one browser and seen in another, with notes
   await ada.getByRole('button', { name: 'Delete note' }).click();
   await ada.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await timeline(bob).getByText('Freed some space.').waitFor({ state: 'detached' });
+
+  await note.fill(`${'One of many lines.\n'.repeat(40)}https://runbooks.example/disk.`);
+  await ada.getByRole('button', { name: 'Add note' }).click();
+  await checkFolding(bob);
 
   // The lists show who works on it, and change without a reload.
   await bob.goto('/incidents');

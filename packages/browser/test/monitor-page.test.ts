@@ -96,7 +96,7 @@ test('a monitor that is down says what, since when, where, what it responded, wh
   const situation = panel('What is wrong');
   await situation.getByRole('alert').getByText(CAUSE).waitFor();
   await situation.getByText(/^default: Failing, /).waitFor();
-  await situation.getByText(/^Status code 503 to default/).waitFor();
+  await situation.getByText(/^Status code 503, checked from default, /).waitFor();
   await situation.getByRole('link', { name: 'On call' }).waitFor();
   await situation.getByText('Delivered', { exact: true }).waitFor();
   await situation.getByText(/^Monitor created, by Ada Byron/).waitFor();

@@ -54,7 +54,7 @@ export function AcknowledgeButton({ incident: { id, acknowledgedBy } }: Incident
         color="cyan"
         onConfirm={() => change.mutate(['DELETE', 'PUT'])}
       >
-        {acknowledgedBy.name} works on this incident.
+        {acknowledgedBy.name} is working on this incident.
       </ConfirmButton>
     );
   const isMine = acknowledgedBy !== null;

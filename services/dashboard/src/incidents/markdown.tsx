@@ -1,7 +1,8 @@
 import { Anchor } from '@mantine/core';
 import type { ComponentPropsWithoutRef, ReactNode } from 'react';
-import ReactMarkdown, { defaultUrlTransform } from 'react-markdown';
+import ReactMarkdown from 'react-markdown';
 import classes from './incident.module.css';
+import { NOTE_OPTIONS } from './note-markdown.ts';
 
 /** A heading would break the outline of the page. */
 function Heading({ children }: { readonly children?: ReactNode }): ReactNode {
@@ -30,16 +31,11 @@ const COMPONENTS = {
   },
 };
 
-/** Only addresses of other sites. */
-function safeUrl(url: string): string {
-  return /^(https?|mailto):/i.test(url) ? defaultUrlTransform(url) : '';
-}
-
-/** A note. HTML is left out, and so are images, which would report every reader to another site. */
+/** A note, as described at `NOTE_OPTIONS`. */
 export function NoteText({ text }: { readonly text: string }): ReactNode {
   return (
     <div className={classes['markdown']}>
-      <ReactMarkdown skipHtml disallowedElements={['img']} urlTransform={safeUrl} components={COMPONENTS}>
+      <ReactMarkdown {...NOTE_OPTIONS} components={COMPONENTS}>
         {text}
       </ReactMarkdown>
     </div>

@@ -10,6 +10,7 @@ import { bodyErrors, useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet } from '../components/text.tsx';
 import { useMe } from '../session/session.ts';
+import { Folded } from './folded.tsx';
 import classes from './incident.module.css';
 
 /** Its library is loaded with the first note. */
@@ -153,7 +154,9 @@ export function NoteItem({ incidentId, note }: NoteItemProps): ReactNode {
     );
   return (
     <div className={classes['note']}>
-      <Note text={note.text} />
+      <Folded>
+        <Note text={note.text} />
+      </Folded>
       {(isMine || user.role === 'owner') && (
         <Group gap={4} className={classes['noteActions'] ?? ''}>
           {isMine && (

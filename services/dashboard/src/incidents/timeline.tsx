@@ -24,10 +24,11 @@ import type { ReactNode } from 'react';
 import { Changes } from '../audit-log/changes.tsx';
 import { describeAction, describeActor } from '../audit-log/entries.ts';
 import { EVENT_LABELS } from '../channels/channel-text.ts';
-import { describeCause, formatCount, formatLatency } from '../components/format.ts';
+import { describeCause, formatLatency } from '../components/format.ts';
 import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { KeptResponse } from '../monitors/show/tail/kept-response.tsx';
+import { describeOutcome } from './delivery-text.ts';
 import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incident.module.css';
 import { NoteItem } from './notes.tsx';
@@ -195,22 +196,14 @@ function Check({ check }: { readonly check: Event }): ReactNode {
 }
 
 function Delivery({ delivery }: { readonly delivery: TimelineDelivery }): ReactNode {
-  const { event, channel, state, attemptCount, error } = delivery;
-  const attempts = attemptCount === 0 ? '' : ` after ${formatCount(attemptCount, 'attempt')}`;
-  const outcomes = {
-    delivered: attemptCount > 1 ? `delivered${attempts}` : 'delivered',
-    pending: attemptCount === 0 ? 'not sent yet' : `not delivered yet${attempts}`,
-    failed: `failed${attempts}`,
-    held: 'held: the channel is disabled',
-  };
+  const { event, channel } = delivery;
   return (
     <>
       Alert “{EVENT_LABELS[event]}” to{' '}
       <TextLink to="/channels/$channelId" params={{ channelId: channel.id }}>
         {channel.name}
       </TextLink>
-      : {outcomes[state]}
-      {state !== 'delivered' && error !== null && <Quiet inline> {error}</Quiet>}
+      : {describeOutcome(delivery)}
     </>
   );
 }

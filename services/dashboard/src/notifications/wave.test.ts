@@ -3,15 +3,18 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { addToWave, describeWave, type WaveChange } from './wave.ts';
 
 function change(name: string, previousStatus: MonitorStatus, status: MonitorStatus): WaveChange {
-  const errorDetail = status === 'DOWN' ? 'connection refused' : null;
-  return { monitorId: name.toLowerCase(), monitorName: name, previousStatus, status, errorDetail };
+  const cause =
+    status === 'DOWN'
+      ? ({ errorReason: 'UNKNOWN_ERROR', errorDetail: 'the certificate expired' } as const)
+      : { errorReason: null, errorDetail: null };
+  return { monitorId: name.toLowerCase(), monitorName: name, previousStatus, status, ...cause };
 }
 const describe = (...changes: WaveChange[]): unknown => describeWave(addToWave(new Map(), changes));
 
 test('one monitor', () => {
   expect(describe(change('Shop', 'UP', 'DOWN'))).toEqual({
     title: 'Shop is down',
-    body: 'connection refused',
+    body: 'The certificate expired',
     path: '/monitors/shop',
   });
   expect(describe(change('Shop', 'DOWN', 'UP'))).toEqual({

@@ -1,11 +1,12 @@
 import type { StatusChange } from '@tocsin/contracts/monitors/events';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { describeCause } from '../components/format.ts';
 
 const MAX_NAMES = 3;
 
 export type WaveChange = Pick<
   StatusChange,
-  'monitorId' | 'monitorName' | 'previousStatus' | 'status' | 'errorDetail'
+  'monitorId' | 'monitorName' | 'previousStatus' | 'status' | 'errorReason' | 'errorDetail'
 >;
 
 interface Course {
@@ -14,7 +15,8 @@ interface Course {
   /** The status before the wave. */
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
-  readonly detail: string | null;
+  /** Why it is down; empty if it is not, or if no cause was recorded. */
+  readonly cause: string;
 }
 
 /** Status changes close to each other, by monitor. One notification shows them all. */
@@ -22,9 +24,10 @@ export type Wave = ReadonlyMap<string, Course>;
 
 export function addToWave(wave: Wave, changes: readonly WaveChange[]): Wave {
   const next = new Map(wave);
-  for (const { monitorId, monitorName, previousStatus, status, errorDetail } of changes) {
+  for (const { monitorId, monitorName, previousStatus, status, errorReason, errorDetail } of changes) {
     const from = next.get(monitorId)?.from ?? previousStatus;
-    next.set(monitorId, { id: monitorId, name: monitorName, from, to: status, detail: errorDetail });
+    const cause = errorReason === null ? '' : describeCause(errorReason, errorDetail);
+    next.set(monitorId, { id: monitorId, name: monitorName, from, to: status, cause });
   }
   return next;
 }
@@ -47,7 +50,7 @@ export function describeWave(wave: Wave): WaveText | null {
   if (down.length + up.length === 1)
     return {
       title: down.length === 1 ? titleOf(down, 'down') : upTitle,
-      body: down.length === 1 ? (first.detail ?? '') : '',
+      body: down.length === 1 ? first.cause : '',
       path: `/monitors/${first.id}`,
     };
   if (down.length === 0) return { title: upTitle, body: namesOf(up), path: '/' };

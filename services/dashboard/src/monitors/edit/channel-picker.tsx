@@ -9,6 +9,7 @@ import { channelState } from '../../channels/channel-text.ts';
 import { channelsQuery } from '../../channels/queries.ts';
 import { ChannelStateBadge, DELIVERY_LOOKS } from '../../channels/state-badges.tsx';
 import { IconButton } from '../../components/buttons.tsx';
+import { describeCause } from '../../components/format.ts';
 import { Loaded, Placeholder } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, StateBadge, TextLink } from '../../components/text.tsx';
@@ -75,7 +76,7 @@ function ChannelTest({ channel }: { readonly channel: Channel }): ReactNode {
         ) : (
           channelState(channel) !== 'working' && <ChannelStateBadge channel={channel} />
         )}
-        {data?.delivered === false && <Quiet size="xs">{data.attempt.error}</Quiet>}
+        {data?.delivered === false && <Quiet size="xs">{describeCause(null, data.attempt.error)}</Quiet>}
         {error !== null && <Quiet size="xs">{describeError(error)}</Quiet>}
       </div>
       <IconButton

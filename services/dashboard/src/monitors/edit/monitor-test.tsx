@@ -7,12 +7,11 @@ import { type ReactNode, useState } from 'react';
 import { api, isAboutFields } from '../../api/request.ts';
 import { IconButton } from '../../components/buttons.tsx';
 import { toFormErrors } from '../../components/form.ts';
-import { formatLatency } from '../../components/format.ts';
+import { describeCause, formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Quiet, StatusBadge } from '../../components/text.tsx';
 import { PhaseList } from '../show/phases.tsx';
-import { EventError } from '../show/tail/event-table.tsx';
 import { ResponseContent } from '../show/tail/kept-response.tsx';
 import tailClasses from '../show/tail/tail.module.css';
 import { findErrors, type MonitorForm, toTestBody } from './form-values.ts';
@@ -88,7 +87,7 @@ interface TestResultProps {
 }
 
 function TestResult({ test, isOutdated }: TestResultProps): ReactNode {
-  const { status, statusCode, latency, region, timings, response } = test;
+  const { status, statusCode, errorReason, errorDetail, latency, region, timings, response } = test;
   return (
     <Stack gap={8}>
       <Group gap="md">
@@ -102,7 +101,9 @@ function TestResult({ test, isOutdated }: TestResultProps): ReactNode {
         <Text size="sm">from {region}</Text>
       </Group>
       {isOutdated && <Quiet>The settings have changed since this check. Run it again.</Quiet>}
-      <EventError event={{ ...test, inconclusive: false }} />
+      {errorReason !== null && (
+        <b className={tailClasses['text']}>{describeCause(errorReason, errorDetail)}</b>
+      )}
       <PhaseList timings={timings} />
       {response !== null && (
         <div className={tailClasses['response']}>

@@ -58,7 +58,7 @@ const REQUEST = {
     placeholder: 'https://shop.example.com/health',
     Value: ({ monitor: { method, url } }) => `${method} ${url}`,
   },
-  type: { label: 'Type', control: 'readOnly', help: 'The only type of monitor.' },
+  type: { label: 'Type', control: 'readOnly' },
   method: {
     label: 'Method',
     control: 'method',

@@ -15,7 +15,7 @@ import { HistoryChart } from './history-chart.tsx';
 import { Legend } from './legend.tsx';
 import { WINDOWS } from './history-search.ts';
 import { HistoryTable } from './history-table.tsx';
-import { describeRange, isTooLong, type PeriodChoice, WINDOW_NAMES } from './period.ts';
+import { describeFromTo, describeRange, isTooLong, type PeriodChoice, WINDOW_NAMES } from './period.ts';
 import type { PlotView } from './plot-data.ts';
 
 /** The height of the charts and of the table in pixels. */
@@ -160,7 +160,7 @@ function Charts({ history, view, onPeriod }: ChartsProps): ReactNode {
   if (!hasChecks(stats) && states.knownSeconds === 0)
     return (
       <Center h={HEIGHT}>
-        <Quiet size="md">No data from {range}.</Quiet>
+        <Quiet size="md">No data {describeFromTo(Date.parse(states.from), Date.parse(states.to))}.</Quiet>
       </Center>
     );
   if (view === 'table') return <HistoryTable stats={stats} label={`History, ${range}`} maxHeight={HEIGHT} />;

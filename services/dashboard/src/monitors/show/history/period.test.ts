@@ -1,6 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { historySearchSchema } from './history-search.ts';
-import { choosePeriod, isTooLong, placeOf, timeAt, timeTicks, zoomIn, zoomOut, zoomTo } from './period.ts';
+import {
+  choosePeriod,
+  describeFromTo,
+  isTooLong,
+  placeOf,
+  timeAt,
+  timeTicks,
+  zoomIn,
+  zoomOut,
+  zoomTo,
+} from './period.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -76,6 +86,15 @@ describe('zoomTo', () => {
     expect(zoomTo(AXIS, NOW, NOW, NOW)?.from).toBe(iso(NOW - 5 * MINUTE_MS));
   });
 
+  test('a period that is rounded or padded ends no later than now', () => {
+    const ends = [
+      zoomTo(AXIS, NOW - 20 * MINUTE_MS, NOW, NOW),
+      zoomTo(AXIS, NOW - MINUTE_MS, NOW - MINUTE_MS, NOW),
+      zoomIn(AXIS, NOW - 10 * MINUTE_MS, NOW),
+    ].map((zoomed) => zoomed?.to);
+    expect(ends).toEqual([iso(NOW), iso(NOW), iso(NOW)]);
+  });
+
   test('the whole axis is no zoom', () => {
     expect(zoomTo(AXIS, AXIS.from, AXIS.to, NOW)).toBeNull();
   });
@@ -100,3 +119,7 @@ test.each([5 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS,
     expect(places.every((left) => left >= 0 && left < 100)).toBe(true);
   },
 );
+
+test('a period in a sentence has no dash', () => {
+  expect(describeFromTo(NOW - HOUR_MS, NOW)).toMatch(/^from [^–]+ to [^–]+$/);
+});

@@ -77,7 +77,7 @@ export function zoomTo(
   // The end of the axis is now, which is rarely a whole minute.
   if (start <= axis.from && end >= axis.to) return null;
   const late = Math.max(0, start - (now - MIN_ZOOM_MS));
-  return { from: new Date(start - late).toISOString(), to: new Date(end).toISOString() };
+  return { from: new Date(start - late).toISOString(), to: new Date(Math.min(end, now)).toISOString() };
 }
 
 /** Half of the axis around a moment. */
@@ -143,6 +143,11 @@ const MINUTES = {
 } as const;
 const RANGE = new Intl.DateTimeFormat(undefined, MINUTES);
 const RANGE_WITH_SECONDS = new Intl.DateTimeFormat(undefined, { ...MINUTES, second: '2-digit' });
+
+/** Formats a period in the reader's time zone for a sentence, as `from Sun 1 Mar, 12:00 to Sun 1 Mar, 13:00`. */
+export function describeFromTo(from: number, to: number): string {
+  return `from ${RANGE.format(from)} to ${RANGE.format(to)}`;
+}
 
 /** Formats a period in the reader's time zone. @param withSeconds for periods that need not begin at a whole minute */
 export function describeRange(from: number, to: number, withSeconds = false): string {

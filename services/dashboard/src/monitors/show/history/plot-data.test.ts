@@ -53,6 +53,9 @@ const DOWN: Partial<StatePeriod> = { status: 'DOWN', downSeconds: 600, cause: 'H
 test.each<[Partial<StatePeriod>, string, string | null]>([
   [{}, 'Up for 10 min', null],
   [{ status: null }, 'No data for 10 min', null],
+  [{ status: 'PENDING', to: '2026-03-01T12:00:00.900Z' }, 'Pending', null],
+  [{ status: 'PENDING', to: '2026-03-01T12:00:00.900Z', count: 3 }, 'Pending, 2 changes', null],
+  [{ ...DOWN, count: 3, downSeconds: 0.5 }, 'Down for 10 min, 2 changes', 'The status code was 503'],
   [{ status: 'MAINTENANCE', count: 3 }, 'Maintenance for 10 min, 2 changes', null],
   [DOWN, 'Down for 10 min', 'The status code was 503'],
   [{ ...DOWN, errorDetail: 'no response' }, 'Down for 10 min', 'No response'],

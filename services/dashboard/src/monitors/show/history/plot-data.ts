@@ -51,13 +51,15 @@ const STATE_LABELS = { UP: 'Up', DOWN: 'Down', MAINTENANCE: 'Maintenance', PENDI
 
 /** Says in one line which status a period had, and for how long. */
 export function describeState({ status, from, to, count, downSeconds }: StatePeriod): string {
-  const span = formatSpan((Date.parse(to) - Date.parse(from)) / 1_000);
-  if (status === null) return `No data for ${span}`;
-  if (count === 1) return `${STATE_LABELS[status]} for ${span}`;
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1_000;
+  const span = formatSpan(seconds);
+  const name = status === null ? 'No data' : STATE_LABELS[status];
+  const text = seconds < 1 ? name : `${name} for ${span}`;
+  if (status === null || count === 1) return text;
   const changes = formatCount(count - 1, 'change');
-  return downSeconds > 0
+  return downSeconds >= 1
     ? `Down for ${formatSpan(downSeconds)} of ${span}, ${changes}`
-    : `${STATE_LABELS[status]} for ${span}, ${changes}`;
+    : `${text}, ${changes}`;
 }
 
 /** Why the monitor was down; null for another status. */

@@ -88,9 +88,9 @@ describe('outcomesOf', () => {
     [{}, 'delivered', null],
     [{ attemptCount: 3 }, 'delivered', 'after 3 attempts'],
     [{ state: 'pending', attemptCount: 0, statusCode: null }, 'pending', null],
-    [{ state: 'pending', attemptCount: 2, statusCode: 500 }, 'pending', '2 attempts: HTTP 500'],
-    [{ state: 'failed', statusCode: null, error: 'timed out' }, 'failed', '1 attempt: timed out'],
-    [{ state: 'held', attemptCount: 0 }, 'held', 'the channel is disabled'],
+    [{ state: 'pending', attemptCount: 2, statusCode: 500 }, 'pending', 'after 2 attempts: HTTP 500'],
+    [{ state: 'failed', statusCode: null, error: 'timed out' }, 'failed', 'after 1 attempt: Timed out'],
+    [{ state: 'held', attemptCount: 0 }, 'held', 'The channel is disabled'],
   ] as const)('describes %j', (fields, state, detail) => {
     expect(outcomesOf([delivery('a', fields)], [])).toEqual([
       { channelId: 'a', name: 'Channel a', state, detail },
@@ -105,7 +105,7 @@ describe('outcomesOf', () => {
     ];
     const channels = [channel('a'), channel('c'), channel('d', { enabled: false })];
     expect(outcomesOf(entries, channels).map((one) => [one.channelId, one.state, one.detail])).toEqual([
-      ['a', 'failed', '1 attempt: timed out'],
+      ['a', 'failed', 'after 1 attempt: Timed out'],
       ['b', 'delivered', null],
       ['c', 'none', 'Nothing sent about this incident'],
       ['d', 'none', 'Disabled'],

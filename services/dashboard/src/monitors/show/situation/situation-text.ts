@@ -1,7 +1,7 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { TimelineDelivery, TimelineEntry } from '@tocsin/contracts/incidents/timeline';
 import type { Event, MonitorRegion } from '@tocsin/contracts/monitors/events';
-import { formatCount, joinWords } from '../../../components/format.ts';
+import { describeCause, formatCount, joinWords } from '../../../components/format.ts';
 import { describeRegion } from '../figures.ts';
 
 /** How the regions of a monitor see it, the worst first. */
@@ -98,8 +98,8 @@ function describeAttempts(
   count: number,
   reason: string | null,
 ): string | null {
-  if (state === 'delivered') return count > 1 ? `after ${formatCount(count, 'attempt')}` : null;
-  if (state === 'held') return 'the channel is disabled';
-  if (count === 0) return null;
-  return [formatCount(count, 'attempt'), reason].filter((text) => text !== null).join(': ');
+  if (state === 'held') return 'The channel is disabled';
+  if (count === 0 || (state === 'delivered' && count === 1)) return null;
+  const attempts = `after ${formatCount(count, 'attempt')}`;
+  return state === 'delivered' || reason === null ? attempts : `${attempts}: ${describeCause(null, reason)}`;
 }

@@ -127,7 +127,7 @@ function LatestResponse({ monitorId }: { readonly monitorId: string }): ReactNod
   return (
     <>
       <div>
-        {statusCode === null ? 'No response' : `Status code ${statusCode}`} to {region},{' '}
+        {statusCode === null ? 'No response' : `Status code ${statusCode}`}, checked from {region},{' '}
         <Time value={timestamp} as="ago" />
       </div>
       <PhaseList timings={timings} />
