@@ -1,10 +1,12 @@
 import { Alert, Skeleton, Stack, Text } from '@mantine/core';
+import type { FormErrors } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { MaintenanceWindowPreview } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useMemo, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, isAboutFields } from '../api/request.ts';
+import { toFormErrors } from '../components/form.ts';
 import { formatCount } from '../components/format.ts';
 import { ErrorNotice, useFailure } from '../components/load-states.tsx';
 import { namesOf, useCovered } from '../labels/coverage-fields.tsx';
@@ -43,9 +45,8 @@ function previewBody(values: WindowValues, windowId: string | null): PreviewBody
 }
 
 /** The errors of a preview by their fields. */
-export function previewErrors({ failure }: PreviewState): Readonly<Record<string, string>> {
-  const fields = failure instanceof ApiError ? failure.fields : [];
-  return Object.fromEntries(fields.map(({ path, message }) => [path, message]));
+export function previewErrors({ failure }: PreviewState): FormErrors {
+  return toFormErrors(failure instanceof ApiError ? failure.fields : []);
 }
 
 /** What a window would do. */
