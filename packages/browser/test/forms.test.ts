@@ -50,6 +50,7 @@ test('a duration that is not one stays as typed, with what is wrong, and nothing
     await duration.fill(text);
     await field('Name').focus();
     await page.getByText(message).waitFor();
+    await page.getByText('Correct the fields with errors to update the occurrences.').waitFor();
     expect(await duration.inputValue()).toBe(text);
   }
   await page.getByRole('button', { name: 'Create window' }).click();

@@ -14,14 +14,15 @@ import { type Coverage, describeCoverage } from '../labels/coverage.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
-import { type PreviewBody, previewQuery } from './queries.ts';
+import { previewQuery } from './queries.ts';
 import { describeClockChange } from './schedule-text.ts';
-import { toBody, type WindowValues } from './window-values.ts';
+import { toPreviewBody, type WindowValues } from './window-values.ts';
 
 const DEBOUNCE_MS = 300;
 const MAX_OVERLAPS = 5;
 const MAX_CLOCK_CHANGES = 4;
 const MAX_NAMES = 6;
+const CORRECT_FIRST = <Quiet>Correct the fields with errors to update the occurrences.</Quiet>;
 
 type PreviewState = ReturnType<typeof usePreview>;
 
@@ -29,19 +30,13 @@ type PreviewState = ReturnType<typeof usePreview>;
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the types are those of the query
 export function usePreview(latest: WindowValues, windowId: string | null) {
   const [values] = useDebouncedValue(latest, DEBOUNCE_MS);
-  /** Null while a time is missing. */
-  const body = useMemo(() => previewBody(values, windowId), [values, windowId]);
+  /** Null while a time or the duration is invalid. */
+  const body = useMemo(() => toPreviewBody(values, windowId), [values, windowId]);
   const query = useQuery(previewQuery(body));
   /** The latest preview that the server returned. */
   const [preview, setPreview] = useState(query.data);
   if (query.data !== undefined && query.data !== preview) setPreview(query.data);
   return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };
-}
-
-function previewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
-  const { name: _, ...body } = toBody(values);
-  if (body.startsAt === '' || body.endsAt === '' || body.endsAt <= body.startsAt) return null;
-  return { ...body, ...(windowId !== null && { maintenanceWindowId: windowId }) };
 }
 
 /** The errors of a preview by their fields. */
@@ -55,20 +50,22 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
     <Panel title="Preview">
       <Stack gap="md" aria-live="polite">
         {body === null ? (
-          <Quiet>Enter a valid start and end to see the occurrences.</Quiet>
+          CORRECT_FIRST
         ) : (
           <>
             <Text size="sm">
               <ScheduleSentence schedule={body} />
             </Text>
             <Covered coverage={body} />
-            {isAboutFields(failure) ? (
-              <Quiet>Correct the fields with errors to update the occurrences.</Quiet>
-            ) : (
-              failure !== null && (
-                <ErrorNotice error={failure} retry={retry} retriesAutomatically={isWorthRetrying(failure)} />
-              )
-            )}
+            {isAboutFields(failure)
+              ? CORRECT_FIRST
+              : failure !== null && (
+                  <ErrorNotice
+                    error={failure}
+                    retry={retry}
+                    retriesAutomatically={isWorthRetrying(failure)}
+                  />
+                )}
             {preview !== undefined && (
               <>
                 <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />

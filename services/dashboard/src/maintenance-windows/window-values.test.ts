@@ -5,6 +5,7 @@ import {
   lengthOf,
   newValues,
   toBody,
+  toPreviewBody,
   toUpdate,
   findErrors,
   valuesOf,
@@ -55,6 +56,16 @@ describe('withStart and withLength', () => {
   test('a new length moves the end', () => {
     expect(withLength(values, 26 * HOUR_MS).endsAt).toBe('2026-03-15T14:00');
   });
+});
+
+test('toPreviewBody returns null while a time or the duration is invalid', () => {
+  const { name: _, ...body } = toBody(values);
+  expect(toPreviewBody(values, null)).toEqual(body);
+  expect(toPreviewBody(values, MONITOR)).toEqual({ ...body, maintenanceWindowId: MONITOR });
+  for (const faulty of [{ startsAt: '' }, { endsAt: '' }, { endsAt: values.startsAt }])
+    expect(toPreviewBody({ ...values, ...faulty }, null)).toBeNull();
+  for (const text of ['0', '400 d', '-5 min', 'banana', ''])
+    expect(toPreviewBody(withDuration(values, text), null)).toBeNull();
 });
 
 describe('findErrors reports each error at its field', () => {

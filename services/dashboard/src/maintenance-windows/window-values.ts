@@ -7,7 +7,7 @@ import {
 import { type ApiForm, bodyErrors, changedFields } from '../components/form.ts';
 import { localToIso, momentsAt, toLocal } from '../components/zoned-time.ts';
 import { type CoverageValues, findSelectorErrors, toCoverage, toCoverageValues } from '../labels/coverage.ts';
-import type { WindowBody } from './queries.ts';
+import type { PreviewBody, WindowBody } from './queries.ts';
 import { parseDuration } from './duration.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
@@ -59,6 +59,13 @@ export function toBody(values: WindowValues): WindowBody {
     timeZone,
     ...toCoverage(values),
   };
+}
+
+/** The request body to preview the window. Null while a time or the duration is invalid. @param windowId null: a new window */
+export function toPreviewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
+  const { name: _, ...body } = toBody(values);
+  if (values.duration !== null || !body.startsAt || !body.endsAt || body.endsAt <= body.startsAt) return null;
+  return { ...body, ...(windowId !== null && { maintenanceWindowId: windowId }) };
 }
 
 /** The request body to update the window: only changed fields. So an unchanged time in a repeated hour keeps its meaning. */
