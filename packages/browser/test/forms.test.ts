@@ -65,6 +65,23 @@ test('a duration that is not one stays as typed, with what is wrong, and nothing
   expect(await page.getByLabel(/^Ends/).inputValue()).toBe('2027-03-21T03:00');
 });
 
+test('occurrences that overlap are an error of the duration', async () => {
+  const repeats = page.getByRole('combobox', { name: 'Repeats' });
+  const choose = async (name: string): Promise<void> => {
+    await repeats.click();
+    await page.getByRole('option', { name }).click();
+  };
+  await choose('Daily');
+  await field('Duration').fill('3 d');
+  await page
+    .getByText('Each occurrence must end before the next one starts: use a duration of at most 1 d.')
+    .waitFor();
+  expect(await field('Duration').getAttribute('aria-invalid')).toBe('true');
+  expect(await repeats.getAttribute('aria-invalid')).not.toBe('true');
+  await field('Duration').fill('1:30');
+  await choose('Does not repeat');
+});
+
 test('typing replaces the time zone, and finds cities, countries and offsets', async () => {
   const zone = page.getByRole('combobox', { name: 'Time zone' });
   const options = page.getByRole('option');

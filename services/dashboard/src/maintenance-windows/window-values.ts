@@ -123,6 +123,18 @@ export function findErrors(values: WindowValues): FieldError[] {
   ];
 }
 
+const OVERLAP =
+  /^Must let each occurrence end before the next one starts: endsAt must be at most (.+) after startsAt\.$/;
+
+/** The errors by field. The API reports an overlap of occurrences at the rule: in the form, it belongs to the duration. */
+export function placeOverlap(errors: FormErrors): FormErrors {
+  const { rrule, ...others } = errors;
+  const [, longest] = (typeof rrule === 'string' && OVERLAP.exec(rrule)) || [];
+  if (longest === undefined) return errors;
+  const duration = `Each occurrence must end before the next one starts: use a duration of at most ${longest}.`;
+  return { duration, ...others };
+}
+
 function coversAny({ monitorIds, allMonitors, selector }: WindowValues): boolean {
   return allMonitors || monitorIds.length > 0 || selector.trim() !== '';
 }
