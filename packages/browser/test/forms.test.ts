@@ -50,6 +50,7 @@ test('a duration that is not one stays as typed, with what is wrong, and nothing
     await duration.fill(text);
     await field('Name').focus();
     await page.getByText(message).waitFor();
+    await page.getByText('Correct the fields with errors to update the occurrences.').waitFor();
     expect(await duration.inputValue()).toBe(text);
   }
   await page.getByRole('button', { name: 'Create window' }).click();
@@ -62,6 +63,23 @@ test('a duration that is not one stays as typed, with what is wrong, and nothing
   await page.getByText('Must be at most 30 days.').waitFor({ state: 'detached' });
   expect(await duration.inputValue()).toBe('1 h 30 min');
   expect(await page.getByLabel(/^Ends/).inputValue()).toBe('2027-03-21T03:00');
+});
+
+test('occurrences that overlap are an error of the duration', async () => {
+  const repeats = page.getByRole('combobox', { name: 'Repeats' });
+  const choose = async (name: string): Promise<void> => {
+    await repeats.click();
+    await page.getByRole('option', { name }).click();
+  };
+  await choose('Daily');
+  await field('Duration').fill('3 d');
+  await page
+    .getByText('Each occurrence must end before the next one starts: use a duration of at most 1 d.')
+    .waitFor();
+  expect(await field('Duration').getAttribute('aria-invalid')).toBe('true');
+  expect(await repeats.getAttribute('aria-invalid')).not.toBe('true');
+  await field('Duration').fill('1:30');
+  await choose('Does not repeat');
 });
 
 test('typing replaces the time zone, and finds cities, countries and offsets', async () => {

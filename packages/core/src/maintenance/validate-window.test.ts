@@ -74,12 +74,19 @@ describe('rrule is rejected', () => {
     expect(problem?.[1]).toMatch(new RegExp(message));
   });
 
-  test('when an occurrence is longer than the gap to the next one, with both times in the message', () => {
+  test('when an occurrence is longer than the gap to the next one, with the longest duration in the message', () => {
     const endsAt = new Date('2026-06-08T22:00:00Z');
     expect(problemsOf({ endsAt, rrule: 'FREQ=WEEKLY;BYDAY=SA' })).toEqual([]);
     expect(problemsOf({ endsAt, rrule: 'FREQ=DAILY' })).toEqual([
-      ['rrule', expect.stringContaining('2026-06-06T22:00:00.000Z would still be running when')],
+      ['rrule', expect.stringMatching(/next one starts: endsAt must be at most 1 d after startsAt$/)],
     ]);
+    // A week in which the clocks go forward is shorter.
+    const week = {
+      endsAt: new Date('2026-06-14T22:00:00Z'),
+      rrule: 'FREQ=WEEKLY',
+      timeZone: 'Europe/Berlin',
+    };
+    expect(problemsOf(week)).toEqual([['rrule', expect.stringContaining('at most 6 d 23 h after')]]);
     const wholeDay = new Date('2026-06-07T22:00:00Z');
     expect(problemsOf({ endsAt: wholeDay, rrule: 'FREQ=DAILY' })).toEqual([]);
   });

@@ -81,12 +81,15 @@ function validateRecurrence(window: WindowSchedule, rrule: string): string | nul
     return `must have another occurrence within ${MUST_REPEAT_WITHIN_YEARS} years after startsAt`;
   }
   if (counted && !complete) return 'has its occurrences too far apart for COUNT: use UNTIL or a higher FREQ';
-  const lengthMs = window.endsAt.getTime() - first;
-  const tight = starts.findIndex((start, index) => (starts[index + 1] ?? Infinity) - start < lengthMs);
-  if (tight === -1) return null;
-  const [one, next] = [starts[tight] ?? first, starts[tight + 1] ?? first];
-  return (
-    `must not have overlapping occurrences: the one at ${new Date(one).toISOString()} ` +
-    `would still be running when the next starts, at ${new Date(next).toISOString()}`
-  );
+  const gapMs = Math.min(...starts.map((start, index) => (starts[index + 1] ?? Infinity) - start));
+  if (window.endsAt.getTime() - first <= gapMs) return null;
+  return `must let each occurrence end before the next one starts: endsAt must be at most ${formatSpan(gapMs)} after startsAt`;
+}
+
+/** Formats as `6 d 23 h`. */
+function formatSpan(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  const counts = { d: Math.floor(minutes / 1_440), h: Math.floor(minutes / 60) % 24, min: minutes % 60 };
+  const parts = Object.entries(counts).filter(([, count]) => count > 0);
+  return parts.map(([unit, count]) => `${count} ${unit}`).join(' ');
 }

@@ -1,7 +1,8 @@
-import { type FormErrors, useForm, type UseFormInput, type UseFormReturnType } from '@mantine/form';
+import { useForm, type UseFormInput, type UseFormReturnType } from '@mantine/form';
 import type { FieldError } from '@tocsin/contracts/errors';
 import type { z } from 'zod';
 import { ApiError } from '../api/request.ts';
+import { formatNumber } from './format.ts';
 
 type Values = Record<string, unknown>;
 export type ApiForm<V extends Values> = UseFormReturnType<V> & {
@@ -50,9 +51,17 @@ export function changedFields<Body extends object>(before: Body, after: Body): P
   return Object.fromEntries(changed) as Partial<Body>;
 }
 
-/** The first error of each field. An error of one element, such as `monitorIds.3`, counts for the whole list. */
-export function toFormErrors(errors: readonly FieldError[]): FormErrors {
+/** The first error of each field, as a sentence. An error of one element, such as `monitorIds.3`, counts for the whole list. */
+export function toFormErrors(errors: readonly FieldError[]): Record<string, string> {
   return Object.fromEntries(
-    errors.toReversed().map(({ path, message }) => [path.replace(/\.\d+$/, ''), message]),
+    errors.toReversed().map(({ path, message }) => [path.replace(/\.\d+$/, ''), toSentence(message)]),
   );
+}
+
+/** A message of the API follows the name of its field. A key at its start, as in `app: is given twice`, stays as it is. */
+function toSentence(message: string): string {
+  const text = message
+    .replace(/^[a-z]+ /, (word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .replaceAll(/(?<=[ (])\d{4,}(?=[ )]|$)/g, (digits) => formatNumber(Number(digits)));
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -16,7 +16,15 @@ import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
 import { previewErrors, usePreview, WindowPreview } from './window-preview.tsx';
-import { findErrors, newValues, toBody, toUpdate, valuesOf, type WindowValues } from './window-values.ts';
+import {
+  findErrors,
+  newValues,
+  placeOverlap,
+  toBody,
+  toUpdate,
+  valuesOf,
+  type WindowValues,
+} from './window-values.ts';
 
 const route = getRouteApi('/signed-in/maintenance/new');
 
@@ -89,7 +97,7 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
     onValuesChange: () => form.clearFieldError('rrule'),
   });
   const preview = usePreview(form.values, windowId);
-  const errors = { ...previewErrors(preview), ...form.errors };
+  const errors = placeOverlap({ ...previewErrors(preview), ...form.errors });
   return (
     <SaveForm form={form} {...rest}>
       <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>

@@ -1,10 +1,12 @@
 import { Alert, Skeleton, Stack, Text } from '@mantine/core';
+import type { FormErrors } from '@mantine/form';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { MaintenanceWindowPreview } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useMemo, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, isAboutFields } from '../api/request.ts';
+import { toFormErrors } from '../components/form.ts';
 import { formatCount } from '../components/format.ts';
 import { ErrorNotice, useFailure } from '../components/load-states.tsx';
 import { namesOf, useCovered } from '../labels/coverage-fields.tsx';
@@ -12,14 +14,15 @@ import { type Coverage, describeCoverage } from '../labels/coverage.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
-import { type PreviewBody, previewQuery } from './queries.ts';
+import { previewQuery } from './queries.ts';
 import { describeClockChange } from './schedule-text.ts';
-import { toBody, type WindowValues } from './window-values.ts';
+import { toPreviewBody, type WindowValues } from './window-values.ts';
 
 const DEBOUNCE_MS = 300;
 const MAX_OVERLAPS = 5;
 const MAX_CLOCK_CHANGES = 4;
 const MAX_NAMES = 6;
+const CORRECT_FIRST = <Quiet>Correct the fields with errors to update the occurrences.</Quiet>;
 
 type PreviewState = ReturnType<typeof usePreview>;
 
@@ -27,8 +30,8 @@ type PreviewState = ReturnType<typeof usePreview>;
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the types are those of the query
 export function usePreview(latest: WindowValues, windowId: string | null) {
   const [values] = useDebouncedValue(latest, DEBOUNCE_MS);
-  /** Null while a time is missing. */
-  const body = useMemo(() => previewBody(values, windowId), [values, windowId]);
+  /** Null while a time or the duration is invalid. */
+  const body = useMemo(() => toPreviewBody(values, windowId), [values, windowId]);
   const query = useQuery(previewQuery(body));
   /** The latest preview that the server returned. */
   const [preview, setPreview] = useState(query.data);
@@ -36,16 +39,9 @@ export function usePreview(latest: WindowValues, windowId: string | null) {
   return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };
 }
 
-function previewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
-  const { name: _, ...body } = toBody(values);
-  if (body.startsAt === '' || body.endsAt === '' || body.endsAt <= body.startsAt) return null;
-  return { ...body, ...(windowId !== null && { maintenanceWindowId: windowId }) };
-}
-
 /** The errors of a preview by their fields. */
-export function previewErrors({ failure }: PreviewState): Readonly<Record<string, string>> {
-  const fields = failure instanceof ApiError ? failure.fields : [];
-  return Object.fromEntries(fields.map(({ path, message }) => [path, message]));
+export function previewErrors({ failure }: PreviewState): FormErrors {
+  return toFormErrors(failure instanceof ApiError ? failure.fields : []);
 }
 
 /** What a window would do. */
@@ -54,20 +50,22 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
     <Panel title="Preview">
       <Stack gap="md" aria-live="polite">
         {body === null ? (
-          <Quiet>Enter a valid start and end to see the occurrences.</Quiet>
+          CORRECT_FIRST
         ) : (
           <>
             <Text size="sm">
               <ScheduleSentence schedule={body} />
             </Text>
             <Covered coverage={body} />
-            {isAboutFields(failure) ? (
-              <Quiet>Correct the fields with errors to update the occurrences.</Quiet>
-            ) : (
-              failure !== null && (
-                <ErrorNotice error={failure} retry={retry} retriesAutomatically={isWorthRetrying(failure)} />
-              )
-            )}
+            {isAboutFields(failure)
+              ? CORRECT_FIRST
+              : failure !== null && (
+                  <ErrorNotice
+                    error={failure}
+                    retry={retry}
+                    retriesAutomatically={isWorthRetrying(failure)}
+                  />
+                )}
             {preview !== undefined && (
               <>
                 <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />

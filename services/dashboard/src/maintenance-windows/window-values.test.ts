@@ -4,7 +4,9 @@ import { toFormErrors } from '../components/form.ts';
 import {
   lengthOf,
   newValues,
+  placeOverlap,
   toBody,
+  toPreviewBody,
   toUpdate,
   findErrors,
   valuesOf,
@@ -57,6 +59,16 @@ describe('withStart and withLength', () => {
   });
 });
 
+test('toPreviewBody returns null while a time or the duration is invalid', () => {
+  const { name: _, ...body } = toBody(values);
+  expect(toPreviewBody(values, null)).toEqual(body);
+  expect(toPreviewBody(values, MONITOR)).toEqual({ ...body, maintenanceWindowId: MONITOR });
+  for (const faulty of [{ startsAt: '' }, { endsAt: '' }, { endsAt: values.startsAt }])
+    expect(toPreviewBody({ ...values, ...faulty }, null)).toBeNull();
+  for (const text of ['0', '400 d', '-5 min', 'banana', ''])
+    expect(toPreviewBody(withDuration(values, text), null)).toBeNull();
+});
+
 describe('findErrors reports each error at its field', () => {
   test.each<[string, Partial<WindowValues>]>([
     ['name', { name: ' ' }],
@@ -74,6 +86,15 @@ describe('findErrors reports each error at its field', () => {
   ])('%s for %j', (path, faulty) => {
     expect(paths(faulty)).toEqual([path]);
   });
+});
+
+test('placeOverlap shows an overlap at the duration, unless that has an error of its own', () => {
+  const rrule =
+    'Must let each occurrence end before the next one starts: endsAt must be at most 7 d after startsAt.';
+  const duration = 'Each occurrence must end before the next one starts: use a duration of at most 7 d.';
+  expect(placeOverlap({ rrule, name: 'Is required.' })).toEqual({ duration, name: 'Is required.' });
+  expect(placeOverlap({ rrule, duration: 'Enter a duration.' })).toEqual({ duration: 'Enter a duration.' });
+  expect(placeOverlap({ rrule: 'Must contain FREQ.' })).toEqual({ rrule: 'Must contain FREQ.' });
 });
 
 describe('toUpdate', () => {

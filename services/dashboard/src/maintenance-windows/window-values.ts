@@ -7,7 +7,7 @@ import {
 import { type ApiForm, bodyErrors, changedFields } from '../components/form.ts';
 import { localToIso, momentsAt, toLocal } from '../components/zoned-time.ts';
 import { type CoverageValues, findSelectorErrors, toCoverage, toCoverageValues } from '../labels/coverage.ts';
-import type { WindowBody } from './queries.ts';
+import type { PreviewBody, WindowBody } from './queries.ts';
 import { parseDuration } from './duration.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
@@ -59,6 +59,13 @@ export function toBody(values: WindowValues): WindowBody {
     timeZone,
     ...toCoverage(values),
   };
+}
+
+/** The request body to preview the window. Null while a time or the duration is invalid. @param windowId null: a new window */
+export function toPreviewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
+  const { name: _, ...body } = toBody(values);
+  if (values.duration !== null || !body.startsAt || !body.endsAt || body.endsAt <= body.startsAt) return null;
+  return { ...body, ...(windowId !== null && { maintenanceWindowId: windowId }) };
 }
 
 /** The request body to update the window: only changed fields. So an unchanged time in a repeated hour keeps its meaning. */
@@ -114,6 +121,18 @@ export function findErrors(values: WindowValues): FieldError[] {
     ...findSelectorErrors(values),
     ...bodyErrors(createMaintenanceWindowSchema, toBody(values)),
   ];
+}
+
+const OVERLAP =
+  /^Must let each occurrence end before the next one starts: endsAt must be at most (.+) after startsAt\.$/;
+
+/** The errors by field. The API reports an overlap of occurrences at the rule: in the form, it belongs to the duration. */
+export function placeOverlap(errors: FormErrors): FormErrors {
+  const { rrule, ...others } = errors;
+  const [, longest] = (typeof rrule === 'string' && OVERLAP.exec(rrule)) || [];
+  if (longest === undefined) return errors;
+  const duration = `Each occurrence must end before the next one starts: use a duration of at most ${longest}.`;
+  return { duration, ...others };
 }
 
 function coversAny({ monitorIds, allMonitors, selector }: WindowValues): boolean {

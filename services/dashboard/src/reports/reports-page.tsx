@@ -7,6 +7,7 @@ import { type ComponentProps, type ReactNode, type Ref, useRef, useState } from 
 import { ApiError } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { downloadCsv } from '../components/csv.ts';
+import { toFormErrors } from '../components/form.ts';
 import { formatCount, formatLocal } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel, ScrollRegion } from '../components/page.tsx';
@@ -116,8 +117,7 @@ function toFull(search: ReportSearch): FullSearch {
 
 /** The messages of the server about fields. */
 function fieldErrors(error: unknown): SearchErrors {
-  if (!(error instanceof ApiError)) return {};
-  return Object.fromEntries(error.fields.map(({ path, message }) => [path, message]));
+  return toFormErrors(error instanceof ApiError ? error.fields : []);
 }
 
 interface ResultProps extends ComponentProps<typeof ReportTable> {

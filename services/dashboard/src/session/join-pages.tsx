@@ -21,7 +21,8 @@ export function SetUpPage(): ReactNode {
       title="Welcome to Tocsin"
       hint="Create the first owner of this installation. You can invite everyone else afterwards."
       action="Create owner"
-      unknown="Tocsin prints a new set-up link at each start, and only the latest one works. Copy all of it."
+      // Whether there is an owner is not revealed without a token.
+      unknown="If this installation has an owner, sign in, or ask an owner for an invitation. Otherwise, Tocsin prints a new set-up link at each start, and only the latest one works. Copy all of it."
       gone="This installation has an owner, so its set-up link no longer works. Sign in, or ask an owner for an invitation."
     />
   );

@@ -61,6 +61,18 @@ test('the session that ends in the middle stops the work, and what was sent is k
   expect(error).toMatchObject({ status: 401 });
 });
 
+test('without a response, the error says that the work may be repeated', async () => {
+  const { log, sent, error } = await run((request) => (request === 2 ? refusal(0) : null));
+  expect([log, sent]).toEqual([
+    ['ab', 'cd'],
+    ['a', 'b'],
+  ]);
+  expect(error).toMatchObject({
+    status: 0,
+    message: expect.stringContaining('repeating the request is safe'),
+  });
+});
+
 test('a server that always asks to wait does not keep the work going forever', async () => {
   const { log, sent, error } = await run(() => refusal(429, 5));
   expect(log.filter((entry) => entry === 'ab')).toHaveLength(10);

@@ -1,5 +1,5 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { ApiError } from '../../../api/request.ts';
+import { ApiError, isStatus } from '../../../api/request.ts';
 
 interface ChunkOptions {
   /** Ids of one request. */
@@ -14,6 +14,11 @@ interface ChunkOptions {
 
 /** Requests for the same ids, while the server says when to try again. */
 const MAX_ATTEMPTS = 10;
+const NO_RESPONSE = {
+  status: 0,
+  title: 'No connection',
+  detail: 'Tocsin is unreachable. Try again: repeating the request is safe, even if part of it was applied.',
+};
 
 /**
  * Sends ids in chunks, one after another: each request is applied as a whole, and may be repeated.
@@ -33,6 +38,7 @@ export async function sendInChunks(
         break;
       } catch (error) {
         const retryAfterMs = error instanceof ApiError ? error.retryAfterMs : null;
+        if (isStatus(error, 0)) throw new ApiError(NO_RESPONSE);
         if (retryAfterMs === null || attempt === MAX_ATTEMPTS || signal.aborted) throw error;
         await wait(retryAfterMs, signal);
       }
