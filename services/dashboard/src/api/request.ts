@@ -58,10 +58,17 @@ async function send(request: ClientRequest): Promise<unknown> {
 
 const SIGNED_OUT = { status: 401, title: 'Not signed in', detail: 'Your session has ended. Sign in.' };
 
+/** A connection may die without notice. */
+const TIMEOUT_MS = 30_000;
+/** Checks and test webhooks have deadlines of their own, and reports wait for each other. */
+const LONG_TIMEOUT_MS = 300_000;
+const LONG = /\/(?:reports|trigger|test)(?:[/?]|$)/;
+
 /** @throws ApiError with the status 0 without a complete response */
 async function receive(request: ClientRequest): Promise<{ response: Response; text: string }> {
   const { method, path, body, headers, signal } = request;
   const userId = sessionGate.userOf(path);
+  const timeout = AbortSignal.timeout(LONG.test(path) ? LONG_TIMEOUT_MS : TIMEOUT_MS);
   try {
     const response = await fetch(path, {
       method,
@@ -72,7 +79,7 @@ async function receive(request: ClientRequest): Promise<{ response: Response; te
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal && { signal }),
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     return { response, text: await response.text() };
   } catch (error) {
