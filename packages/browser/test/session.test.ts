@@ -14,6 +14,7 @@ const MEMBER = { name: 'Bob', email: 'bob@example.com', password: 'another horse
 
 let dashboard: DashboardSystem;
 let owner: DashboardUser;
+let member: DashboardUser;
 let watched: WatchedContext;
 let page: Page;
 let invitation: { readonly token: string; readonly url: string };
@@ -24,7 +25,7 @@ beforeAll(async () => {
   invitation = await owner.call('POST /api/dashboard/invitations', {
     body: { role: 'member', email: MEMBER.email },
   });
-  await acceptInvitation(dashboard.api.port, invitation.token, MEMBER);
+  member = await acceptInvitation(dashboard.api.port, invitation.token, MEMBER);
   watched = await openContext(dashboard.browser, { viewport: { width: 1_280, height: 900 } });
   page = await watched.context.newPage();
 });
@@ -240,4 +241,41 @@ test('the palette finds pages, monitors and actions by keyboard', async () => {
     return list.evaluate((element) => element === document.activeElement);
   });
   await owner.call('DELETE /api/dashboard/monitors/:id', { id: monitor.id });
+});
+
+test('a form of one user is not saved as another who signs in in another tab', async () => {
+  const signedInAs = (tab: Page): Locator =>
+    tab.getByRole('dialog', { name: 'Sign in again' }).getByText(`Signed in as ${MEMBER.email}`);
+  await signedIn();
+  await page.goto('/channels/new');
+  await field('Name').fill('Of Ada');
+  await field('URL').fill(dashboard.receiver.url('/hook'));
+  const idle = await watched.context.newPage();
+  await idle.goto('/incidents');
+  await idle.getByRole('status').getByText('Live', { exact: true }).waitFor();
+  const tab = await watched.context.newPage();
+  await tab.goto('/');
+  await tab.getByRole('button', { name: 'Account' }).click();
+  await tab.getByRole('menuitem', { name: 'Sign out' }).click();
+  await field('Email address', tab).fill(MEMBER.email);
+  await field('Password', tab).fill(MEMBER.password);
+  await tab.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await tab.getByRole('heading', { level: 1, name: 'Monitors' }).waitFor();
+
+  await button('Create channel').evaluate((element: HTMLElement) => element.click());
+  await signedInAs(page).waitFor();
+  // The stream ends with the session.
+  await signedInAs(idle).waitFor();
+  const { channels } = await member.call('GET /api/dashboard/channels');
+  expect(channels.map(({ name }) => name)).not.toContain('Of Ada');
+
+  await signInAgain(OWNER);
+  await page
+    .getByRole('dialog')
+    .getByText(/whsec_/)
+    .waitFor();
+  await button('I have stored it').click();
+  await heading('Of Ada').waitFor();
+  await signedInAs(idle).waitFor({ state: 'detached' });
+  await Promise.all([idle.close(), tab.close()]);
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { changesAsKey, type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
@@ -67,6 +68,7 @@ beforeAll(async () => {
     'no session': browser(api),
     'a session signed out': browser(api).set('Cookie', signedOut.cookie),
     'a removed user': removed.agent,
+    'a page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
   };
 });
 afterAll(async () => {

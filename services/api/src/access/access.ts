@@ -1,9 +1,10 @@
 import { AppError } from '@tocsin/contracts/errors';
+import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import type { Access, Route } from '@tocsin/contracts/routes/route';
 import { hashToken } from '@tocsin/core/secrets/tokens';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';
@@ -24,11 +25,12 @@ export function createGuards(context: ApiContext): Guards {
   const forBrowsers = [keepPrivate, requireTrustedOrigin(publicUrl)];
   const forAnyone = [...forBrowsers, ...limit];
   const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
+  const forSessions = [...forBrowsers, checkNamedUser(context)];
   return (path, access) => {
     if (access === 'key' || access === 'write key') return forKeys;
     if (access === 'member' || access === 'owner') return forUsers;
     if (/^\/api\/dashboard(?:\/|$)/.test(path)) return forAnyone;
-    return /^\/api\/auth(?:\/|$)/.test(path) ? forBrowsers : [];
+    return /^\/api\/auth(?:\/|$)/.test(path) ? forSessions : [];
   };
 }
 
@@ -71,11 +73,34 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
       throw new AppError('not_signed_in', 'There is no session, or it has ended. Sign in.');
     const { accountId, userId, name, role, sessionId, cookies } = signedIn;
     for (const cookie of cookies) res.append('Set-Cookie', cookie);
+    requireNamedUser(req, userId);
     const { requestId } = stateOf(res);
     const actor = { accountId, type: 'user', id: userId, name, requestId, sources: null } as const;
     stateOf(res).caller = { ...actor, canWrite: true, apiKeyId: null, userId, role, sessionId };
     next();
   };
+}
+
+/** For routes that better-auth authenticates. */
+function checkNamedUser({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
+  return async function checkUser(req, res, next) {
+    const signedIn = req.get(USER_HEADER) === undefined ? null : await identity.find(req);
+    if (signedIn !== null) {
+      for (const cookie of signedIn.cookies) res.append('Set-Cookie', cookie);
+      requireNamedUser(req, signedIn.userId);
+    }
+    next();
+  };
+}
+
+/** All tabs of a browser share one session: a page may still be open when another user signs in. @throws AppError not_signed_in */
+function requireNamedUser(req: Request, userId: string): void {
+  const named = req.get(USER_HEADER);
+  if (named === undefined || named === userId) return;
+  throw new AppError(
+    'not_signed_in',
+    `Another user is signed in than the one that ${USER_HEADER} names. Sign in as that user.`,
+  );
 }
 
 /**

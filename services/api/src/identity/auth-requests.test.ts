@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { browser, newSignedInUser, newUser, PASSWORD } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { canonicalAddress } from './auth-request.ts';
@@ -33,6 +34,39 @@ describe('a new password', () => {
     ]);
     expect((await agent.get(ME)).status).toBe(200);
     expect((await browser(api).post(SIGN_IN).send({ email, password: PASSWORD })).status).toBe(200);
+  });
+});
+
+describe('a request of a page of another user', () => {
+  const monitor = { name: 'a', url: 'https://a.example' };
+  const change = { currentPassword: PASSWORD, newPassword: 'another long password' };
+
+  test.each([
+    ['/api/dashboard/monitors', monitor],
+    ['/api/auth/change-password', change],
+    ['/api/auth/revoke-other-sessions', {}],
+    ['/api/auth/sign-out', {}],
+  ])('POST %s: 401, and nothing changes', async (path, body) => {
+    const [ada, bob] = [await newSignedInUser(api), await newSignedInUser(api)];
+    const response = await bob.agent.post(path).set(USER_HEADER, ada.id).send(body);
+    expect([response.status, response.body]).toEqual([
+      401,
+      expect.objectContaining({
+        type: 'urn:tocsin:problem:not-signed-in',
+        detail: expect.stringMatching(/^Another user is signed in/),
+      }),
+    ]);
+    expect((await bob.agent.get('/api/dashboard/monitors')).body).toEqual({ monitors: [] });
+    const { email } = bob;
+    expect((await browser(api).post(SIGN_IN).send({ email, password: PASSWORD })).status).toBe(200);
+  });
+
+  test('is accepted from a page of the same user', async () => {
+    const { id, agent } = await newSignedInUser(api);
+    for (const path of ['/api/auth/revoke-other-sessions', '/api/dashboard/monitors/delete']) {
+      const body = path.endsWith('delete') ? { monitorIds: [id] } : {};
+      expect((await agent.post(path).set(USER_HEADER, id).send(body)).status).toBe(200);
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import { type FieldError, type Problem, problemSchema } from '@tocsin/contracts/errors';
+import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { type ClientRequest, createClient } from '@tocsin/contracts/routes/client';
 import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
 import { sessionGate } from './session-gate.ts';
@@ -48,26 +49,39 @@ export const api = createClient<DashboardRoutes>(send);
 async function send(request: ClientRequest): Promise<unknown> {
   const { path } = request;
   if (!(await sessionGate.pass(path))) throw new ApiError(SIGNED_OUT);
-  const response = await fetchResponse(request);
+  const { response, text } = await receive(request);
   if (response.status === 401 && (await sessionGate.end(path))) return send(request);
   if (response.status === 204) return undefined;
-  const text = await response.text();
   if (!response.ok) throw toApiError(response, text);
   return JSON.parse(text) as unknown;
 }
 
 const SIGNED_OUT = { status: 401, title: 'Not signed in', detail: 'Your session has ended. Sign in.' };
 
-async function fetchResponse({ method, path, body, headers, signal }: ClientRequest): Promise<Response> {
+/** A connection may die without notice. */
+const TIMEOUT_MS = 30_000;
+/** Checks and test webhooks have deadlines of their own, and reports wait for each other. */
+const LONG_TIMEOUT_MS = 300_000;
+const LONG = /\/(?:reports|trigger|test)(?:[/?]|$)/;
+
+/** @throws ApiError with the status 0 without a complete response */
+async function receive(request: ClientRequest): Promise<{ response: Response; text: string }> {
+  const { method, path, body, headers, signal } = request;
+  const userId = sessionGate.userOf(path);
+  const timeout = AbortSignal.timeout(LONG.test(path) ? LONG_TIMEOUT_MS : TIMEOUT_MS);
   try {
-    return await fetch(path, {
+    const response = await fetch(path, {
       method,
       credentials: 'same-origin',
-      ...(body === undefined
-        ? { headers }
-        : { headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) }),
-      ...(signal && { signal }),
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(userId !== null && { [USER_HEADER]: userId }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
+    return { response, text: await response.text() };
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError({

@@ -7,6 +7,7 @@ const OPEN = /^\/api\/(?:auth\/(?:sign-in|get-session)|dashboard\/sign-in-method
  */
 class SessionGate {
   #isGuarding = false;
+  #userId: string | null = null;
   #hasEnded = false;
   readonly #waiting = new Set<(isSignedIn: boolean) => void>();
   readonly #listeners = new Set<() => void>();
@@ -15,10 +16,23 @@ class SessionGate {
     return this.#hasEnded;
   }
 
-  /** Starts to hold requests back, for pages that let the user sign in again. @returns a function that stops it */
-  guard(): () => void {
+  /**
+   * Starts to hold requests back, for pages that let the user sign in again.
+   * @param userId whom the open page belongs to
+   * @returns a function that stops it
+   */
+  guard(userId: string): () => void {
     this.#isGuarding = true;
-    return () => this.open(false);
+    this.#userId = userId;
+    return () => {
+      this.open(false);
+      this.#userId = null;
+    };
+  }
+
+  /** The user in whose name a request is sent; null: whoever is signed in. */
+  userOf(path: string): string | null {
+    return OPEN.test(path) ? null : this.#userId;
   }
 
   /** After a 401. @returns whether to send the request again, once the user has decided */

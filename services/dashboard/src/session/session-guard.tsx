@@ -1,6 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
+import {
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { sessionGate } from '../api/session-gate.ts';
 import { useLiveState, useLiveStream } from '../live/live-provider.tsx';
 import { meQuery, useMe } from './session.ts';
@@ -16,7 +23,6 @@ export function SessionGuard(): ReactNode {
   const { user } = useMe();
   // The page belongs to the user who opened it.
   const [owner] = useState(user);
-  const isOther = user.id !== owner.id;
   const hasEnded = useSyncExternalStore(sessionGate.subscribe, () => sessionGate.hasEnded);
   const queryClient = useQueryClient();
   const router = useRouter();
@@ -24,16 +30,19 @@ export function SessionGuard(): ReactNode {
   const isLost = useLiveState() === 'lost';
   useQuery({ ...meQuery, refetchInterval: isLost ? PROBE_EVERY_MS : false });
   useEffect(() => {
-    const stop = sessionGate.guard();
+    // The server ends the stream with the session. When it is back, another user may have signed in.
+    if (isLost) return () => void queryClient.invalidateQueries(meQuery);
+    return undefined;
+  }, [isLost, queryClient]);
+  // Before the effects in which the page sends its first requests.
+  useLayoutEffect(() => {
+    const stop = sessionGate.guard(owner.id);
     window.addEventListener('keydown', keepFromPage, { capture: true });
     return () => {
       window.removeEventListener('keydown', keepFromPage, { capture: true });
       stop();
     };
-  }, []);
-  useEffect(() => {
-    if (isOther) void sessionGate.end('');
-  }, [isOther]);
+  }, [owner.id]);
   useEffect(() => {
     if (hasEnded) stream.pause();
   }, [hasEnded, stream]);
