@@ -1,7 +1,8 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { TimelineDelivery, TimelineEntry } from '@tocsin/contracts/incidents/timeline';
 import type { Event, MonitorRegion } from '@tocsin/contracts/monitors/events';
-import { describeCause, formatCount, joinWords } from '../../../components/format.ts';
+import { joinWords } from '../../../components/format.ts';
+import { describeAttempts } from '../../../incidents/delivery-text.ts';
 import { describeRegion } from '../figures.ts';
 
 /** How the regions of a monitor see it, the worst first. */
@@ -75,11 +76,14 @@ export function outcomesOf(entries: readonly TimelineEntry[], channels: readonly
     channelId: channel.id,
     name: channel.name,
     state,
-    detail: describeAttempts(
-      state,
-      attemptCount,
-      error ?? (statusCode === null ? null : `HTTP ${statusCode}`),
-    ),
+    detail:
+      state === 'held'
+        ? 'The channel is disabled'
+        : describeAttempts({
+            state,
+            attemptCount,
+            error: error ?? (statusCode === null ? null : `HTTP ${statusCode}`),
+          }),
   }));
   const others = channels.filter(({ id }) => !byChannel.has(id));
   return [
@@ -91,15 +95,4 @@ export function outcomesOf(entries: readonly TimelineEntry[], channels: readonly
       detail: enabled ? 'Nothing sent about this incident' : 'Disabled',
     })),
   ];
-}
-
-function describeAttempts(
-  state: TimelineDelivery['state'],
-  count: number,
-  reason: string | null,
-): string | null {
-  if (state === 'held') return 'The channel is disabled';
-  if (count === 0 || (state === 'delivered' && count === 1)) return null;
-  const attempts = `after ${formatCount(count, 'attempt')}`;
-  return state === 'delivered' || reason === null ? attempts : `${attempts}: ${describeCause(null, reason)}`;
 }
