@@ -30,19 +30,19 @@ test.each([
   expect(formatUptime(uptime)).toBe(text);
 });
 
-test('describes failures and gaps only if there are any', () => {
+test('describes failed and missed checks only if there are any', () => {
   const figures = { uptime: 1, checks: 2_880, failures: 0, inconclusive: 0, gaps: 0, latency: null };
   expect(describeChecks(figures)).toBe('2,880 checks');
   expect(describeChecks({ ...figures, checks: 1, failures: 1, inconclusive: 0, gaps: 1 })).toBe(
-    '1 check, 1 failed, 1 gap',
+    '1 check, 1 failed, 1 missed',
   );
-  expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 gaps');
+  expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 missed');
   expect(describeChecks({ ...figures, failures: 1, inconclusive: 3 })).toBe(
     '2,880 checks, 1 failed, 3 inconclusive',
   );
 });
 
-test('an inconclusive check or a gap is not a period without checks', () => {
+test('an inconclusive or missed check is not a period without checks', () => {
   const none = { ...FIGURES, checks: 0 };
   expect(hasChecks(none)).toBe(false);
   expect(hasChecks({ ...none, inconclusive: 1 })).toBe(true);
@@ -52,10 +52,10 @@ test('an inconclusive check or a gap is not a period without checks', () => {
 test('a table has a column for inconclusive checks only if there are any', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
   const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
-  expect(countColumns([null, figures])).toEqual(['Uptime', 'Checks', 'Failed', 'Gaps']);
+  expect(countColumns([null, figures])).toEqual(['Uptime', 'Checks', 'Failed', 'Missed']);
   expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
   const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
-  expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Gaps']);
+  expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
   expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
   expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
   expect([formatPercentiles(figures), formatPercentiles(null)]).toEqual([

@@ -22,7 +22,7 @@ const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>>
   Checks: ({ checks }) => formatNumber(checks),
   Failed: ({ failures }) => formatNumber(failures),
   Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),
-  Gaps: ({ gaps }) => formatNumber(gaps),
+  Missed: ({ gaps }) => formatNumber(gaps),
 };
 
 /** The titles of the columns for counts. Most accounts have no inconclusive checks, and no column for them. */
@@ -49,12 +49,12 @@ export function hasChecks({ checks, inconclusive, gaps }: CheckCounts): boolean 
   return checks + inconclusive + gaps > 0;
 }
 
-/** Formats as `2,880 checks, 3 failed, 2 inconclusive, 1 gap`. Only the number of checks appears if it is 0. */
+/** Formats as `2,880 checks, 3 failed, 2 inconclusive, 1 missed`. Only the number of checks appears if it is 0. */
 export function describeChecks({ checks, failures, inconclusive, gaps }: CheckCounts): string {
   const parts = [formatCount(checks, 'check')];
   if (failures > 0) parts.push(`${formatNumber(failures)} failed`);
   if (inconclusive > 0) parts.push(`${formatNumber(inconclusive)} inconclusive`);
-  if (gaps > 0) parts.push(formatCount(gaps, 'gap'));
+  if (gaps > 0) parts.push(`${formatNumber(gaps)} missed`);
   return parts.join(', ');
 }
 

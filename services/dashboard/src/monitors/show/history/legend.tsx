@@ -48,7 +48,7 @@ export function Legend({ stats, states, view }: History & { readonly view: PlotV
       {has('gaps') && (
         <li>
           <span className={classes['gap']} aria-hidden />
-          Gaps: missed checks
+          Missed checks
         </li>
       )}
       {has('inconclusive') && (
