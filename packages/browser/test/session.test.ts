@@ -54,6 +54,13 @@ async function signInAgain(user: typeof OWNER): Promise<void> {
   await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
+/** Closes the dialog that shows the secret of a new channel. */
+async function storeSecret(): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/whsec_/).waitFor();
+  await dialog.getByRole('button', { name: 'I have stored it' }).click();
+}
+
 async function signedIn(): Promise<void> {
   await watched.context.clearCookies();
   await watched.context.addCookies(owner.cookies);
@@ -118,11 +125,7 @@ test('a session that ends in mid-form is renewed in place', async () => {
 
   await signInAgain(OWNER);
   // The held request created the channel.
-  await page
-    .getByRole('dialog')
-    .getByText(/whsec_/)
-    .waitFor();
-  await button('I have stored it').click();
+  await storeSecret();
   await heading('On call').waitFor();
   await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
   expect(await documentTime(page)).toBe(loadedAt);
@@ -270,11 +273,7 @@ test('a form of one user is not saved as another who signs in in another tab', a
   expect(channels.map(({ name }) => name)).not.toContain('Of Ada');
 
   await signInAgain(OWNER);
-  await page
-    .getByRole('dialog')
-    .getByText(/whsec_/)
-    .waitFor();
-  await button('I have stored it').click();
+  await storeSecret();
   await heading('Of Ada').waitFor();
   await signedInAs(idle).waitFor({ state: 'detached' });
   await Promise.all([idle.close(), tab.close()]);
