@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents with their status
- * changes. Each monitor fails at fixed times, is slower by day, and some have inconclusive results. Then they are up.
+ * changes. Each monitor fails at fixed times, is slower by day, and some have inconclusive results. At the end, all are up.
  */
 export async function insertHistory({ database }: System, monitorIds: readonly string[]): Promise<void> {
   // The api creates only the partitions that it needs.

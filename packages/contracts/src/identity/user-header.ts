@@ -1,2 +1,2 @@
-/** The id of the user whom the page that sends a request belongs to. The API refuses the request if the session is another user's. */
+/** Contains the id of the user who opened the page. The API refuses the request if the session belongs to another user. */
 export const USER_HEADER = 'X-Tocsin-User';

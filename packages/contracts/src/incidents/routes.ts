@@ -97,7 +97,8 @@ export const incidentRoutes = defineRoutes(common, {
 - \`delivery\`: webhooks, when they were created, with their latest state.
 - \`maintenance\`: occurrences that overlap it, of windows that cover the monitor now.
 - \`configuration\`: changes of the monitor, from 24 hours before it opened.
-- \`acknowledged\` and \`acknowledgement-removed\`, also of those who no longer work on it. \`note\`.
+- \`acknowledged\` and \`acknowledgement-removed\`: every acknowledgement, including those that were removed.
+- \`note\`.
 
 Checks, deliveries and status changes are there as long as they are kept.`,
     resource,

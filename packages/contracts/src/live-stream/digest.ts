@@ -9,8 +9,8 @@ export const digestSchema = component(
   'Hashes over all monitors of the account, to compare with a list that was read before.',
   {
     statuses: hash.describe('Over the status of each monitor, and since when.'),
-    configuration: hash.describe('Over which monitors there are, and when they were last edited.'),
-    details: hash.describe('Over what else a list shows: causes, open incidents and certificates.'),
+    configuration: hash.describe('Over the ids of the monitors, and when each was last edited.'),
+    details: hash.describe('Over the other details in a list: causes, open incidents and certificates.'),
   },
 );
 export type Digest = z.infer<typeof digestSchema>;

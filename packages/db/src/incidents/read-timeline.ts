@@ -65,7 +65,7 @@ function entriesOf({ openedAt, resolvedAt }: Incident): TimelineEntry[] {
   ];
 }
 
-/** Who began and stopped to work on the incident. */
+/** When the incident was acknowledged and when an acknowledgement was removed, by whom. */
 async function listAcknowledgements(
   db: Database,
   accountId: string,

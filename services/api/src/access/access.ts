@@ -93,13 +93,13 @@ function checkNamedUser({ identity }: Pick<ApiContext, 'identity'>): RequestHand
   };
 }
 
-/** All tabs of a browser share one session: a page may still be open when another user signs in. @throws AppError not_signed_in */
+/** All tabs of a browser share one session: another user may sign in while a page is open. @throws AppError not_signed_in */
 function requireNamedUser(req: Request, userId: string): void {
   const named = req.get(USER_HEADER);
   if (named === undefined || named === userId) return;
   throw new AppError(
     'not_signed_in',
-    `Another user is signed in than the one that ${USER_HEADER} names. Sign in as that user.`,
+    `The session does not belong to the user in ${USER_HEADER}. Sign in as that user.`,
   );
 }
 

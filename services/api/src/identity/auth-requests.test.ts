@@ -53,7 +53,7 @@ describe('a request of a page of another user', () => {
       401,
       expect.objectContaining({
         type: 'urn:tocsin:problem:not-signed-in',
-        detail: expect.stringMatching(/^Another user is signed in/),
+        detail: expect.stringMatching(/does not belong to the user in X-Tocsin-User/),
       }),
     ]);
     expect((await bob.agent.get('/api/dashboard/monitors')).body).toEqual({ monitors: [] });

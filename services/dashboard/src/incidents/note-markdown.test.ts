@@ -32,7 +32,7 @@ test.each([
   '<javascript:alert(1)>',
   'javascript://x/%0aalert(1)',
   '<svg onload=alert(1)>',
-])('%j cannot do harm', (text) => {
+])('%j is rendered without active content', (text) => {
   const html = render(text);
   expect(html.match(/<\/?[a-z]+/g)?.filter((tag) => !['<p', '</p', '<a', '</a'].includes(tag))).toEqual([]);
   expect(html).not.toMatch(/href="[^"]/);
@@ -73,7 +73,8 @@ test('a list in a list has no line breaks of its own', () => {
   expect(html).toContain('one<br/>\nmore');
 });
 
-test('a note of any brackets is rendered soon', () => {
+// A pattern that backtracks without a bound would never end.
+test('a URL followed by thousands of brackets is rendered', () => {
   for (const part of ['https://(', 'https://[', 'https://a(', 'https://x.', '.', '(', ')'])
     expect(render(`https://x${part.repeat(Math.floor(9_000 / part.length))}`)).toContain('https');
-}, 5_000);
+});

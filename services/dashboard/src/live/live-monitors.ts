@@ -73,7 +73,7 @@ export class LiveMonitors {
     const isConfigurationSame = own.configuration === digest.configuration;
     const areStatusesSame = own.statuses === digest.statuses;
     if (isConfigurationSame && areStatusesSame && own.details === digest.details) return;
-    // The stream tells every change of a status, but no created, edited or deleted monitors, and not everything about an outage.
+    // The stream contains every status change, but no created, edited or deleted monitors, and not every detail of an outage.
     if (isConfigurationSame && !areStatusesSame) this.#isCorrecting = true;
     this.#reloader.reload({ queryKey });
   }

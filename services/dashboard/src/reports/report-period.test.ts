@@ -79,7 +79,7 @@ test.each([
   ['UTC', '2026-03-01', '2026-02-01', '', { from: 'Choose a day in the past.' }],
   // There, the next day has begun.
   ['Europe/Berlin', '2026-03-01', '2026-03-01', '', {}],
-  ['UTC', '2026-02-02', '2026-02-01', '', { to: 'Choose a day after From.' }],
+  ['UTC', '2026-02-02', '2026-02-01', '', { to: 'Choose the first day or a later one.' }],
   ['UTC', '2026-02-01', '2026-02-28', 'team in (shop', { selector: expect.stringMatching(/ends too early/) }],
 ])('in %s, the errors of %s to %s with the labels "%s" are %j', (zone, from, to, selector, errors) => {
   expect(findSearchErrors({ zone, from, to, selector }, NOW)).toEqual(errors);

@@ -54,7 +54,7 @@ export function findSearchErrors({ from, to, zone, selector = '' }: FullSearch, 
   const isFuture = from > toLocal(nowMs, zone).slice(0, 10);
   return {
     ...(isFuture && { from: 'Choose a day in the past.' }),
-    ...(!isFuture && to < from && { to: 'Choose a day after From.' }),
+    ...(!isFuture && to < from && { to: 'Choose the first day or a later one.' }),
     ...(error !== null && { selector: error }),
   };
 }
