@@ -23,7 +23,13 @@ import { Prober } from '../probe/probe.ts';
 import { Recorder } from '../record/recorder.ts';
 import type { NetworkProof } from '../regions/network-proof.ts';
 import { TargetCache } from '../targets/target-cache.ts';
-import { createLocalTargets, loopbackEgress, type LocalTarget } from '../testing/local-targets.ts';
+import {
+  type ConnectionState,
+  createLocalTargets,
+  type LocalTarget,
+  loopbackEgress,
+  serveWhileConnected,
+} from '../testing/local-targets.ts';
 import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { ScheduledChecks } from './scheduled-check.ts';
@@ -55,14 +61,15 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Whether the network works, and the checked target. A canary that is `silent` keeps the proof waiting. */
-let network: 'works' | 'broken' | 'silent';
+/** What happens to the connections of this process. A canary whose connections hang keeps the proof waiting. */
+let connections: ConnectionState;
+/** Whether the checked target itself works. */
 let targetWorks: boolean;
 let canary: LocalTarget;
 let monitorId: string;
 let checker: Checker;
 beforeEach(async () => {
-  network = 'works';
+  connections = 'work';
   targetWorks = true;
   canary = await serve(() => true);
   const target = await serve(() => targetWorks);
@@ -78,11 +85,7 @@ afterEach(async () => {
 });
 
 function serve(works: () => boolean): Promise<LocalTarget> {
-  return servers.tcp((socket) => {
-    if (network === 'broken' || !works()) socket.destroy();
-    else if (network === 'works')
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
-  });
+  return serveWhileConnected(servers, () => (works() ? connections : 'break'));
 }
 
 async function addMonitor(url: string, failureThreshold = 1): Promise<string> {
@@ -209,21 +212,21 @@ test('a failure below the threshold is recorded without proof', async () => {
 
 test('without a network, results are inconclusive until a canary responds; what is down then alerts', async () => {
   await run(0);
-  network = 'broken';
+  connections = 'break';
   await run(1);
   await run(2);
   expect([await eventsOf(), await statusOf()]).toEqual([['UP', 'inconclusive', 'inconclusive'], 'UP']);
   expect(await countOf('checks', 'status')).toEqual({ UP: 1, INCONCLUSIVE: 2 });
   await isolationIs('open');
   targetWorks = false;
-  network = 'works';
+  connections = 'work';
   await isolationIs('ended');
   await run(3);
   expect([(await eventsOf()).at(-1), await statusOf()]).toEqual(['DOWN', 'DOWN']);
 });
 
 test('a canary itself alerts while the region is isolated', async () => {
-  network = 'broken';
+  connections = 'break';
   await run();
   await isolationIs('open');
   const [canaryTarget] = await loadCanaries(context, accountId, REGION);
@@ -233,10 +236,10 @@ test('a canary itself alerts while the region is isolated', async () => {
 });
 
 describe('a result that waits for proof', () => {
-  /** Starts a check that fails, and whose canary is silent. */
+  /** Starts a check that fails, and whose canary hangs. */
   async function startWaiting(process: Checker = checker): Promise<{ readonly check: Promise<void> }> {
     targetWorks = false;
-    network = 'silent';
+    connections = 'hang';
     const before = canary.connections();
     const check = run(0, monitorId, process);
     check.catch(() => undefined);
@@ -250,7 +253,7 @@ describe('a result that waits for proof', () => {
     checker.shutdown.abort();
     await expect(check).rejects.toThrow(JobReturnedError);
     expect(await eventsOf()).toEqual([]);
-    network = 'works';
+    connections = 'work';
     const next = startChecker();
     await run(0, monitorId, next);
     expect([await eventsOf(), await statusOf()]).toEqual([['DOWN'], 'DOWN']);
@@ -277,7 +280,7 @@ describe('a result that waits for proof', () => {
 });
 
 test('a triggered check without a network is inconclusive, but one of another URL counts for nothing anyway', async () => {
-  network = 'broken';
+  connections = 'break';
   const trigger = async (url: string | null): Promise<void> => {
     const takeTrigger = async () => ({ monitorId, region: REGION, url });
     await runTriggeredCheck({ ...checker.triggered, takeTrigger }, { triggerId: randomUUID() });

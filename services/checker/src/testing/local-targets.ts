@@ -95,6 +95,25 @@ export function responding(targets: LocalTargets, bytes: string | Buffer): Promi
   return targets.tcp((socket) => socket.once('data', () => socket.end(bytes)));
 }
 
+/** What becomes of new connections: one that hangs stays open without a response. */
+export type ConnectionState = 'work' | 'break' | 'hang';
+
+/** Responds to any request while connections work. */
+export function serveWhileConnected(
+  targets: LocalTargets,
+  connections: () => ConnectionState,
+): Promise<LocalTarget> {
+  return targets.tcp((socket) => {
+    const state = connections();
+    if (state === 'break') socket.destroy();
+    else
+      socket.once(
+        'data',
+        () => state === 'work' && socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'),
+      );
+  });
+}
+
 /** Calls `done` with the whole body of a request. */
 export function withBody(request: http.IncomingMessage, done: (body: string) => void): void {
   const chunks: Buffer[] = [];
