@@ -191,10 +191,10 @@ test('rows lead to their monitors and incidents, and sort by every column', asyn
   await page.getByText('Choose a day in the past.').waitFor({ state: 'detached' });
   await page.getByLabel('To', { exact: true }).fill(dayOf(month.from - 24 * HOUR_MS));
   await page.getByLabel('To', { exact: true }).press('Enter');
-  await page.getByText('Choose a day after From.').waitFor();
+  await page.getByText('Choose the first day or a later one.').waitFor();
   expect(await page.getByRole('alert').count()).toBe(0);
   await page.getByLabel('Period').selectOption('last-month');
-  await page.getByText('Choose a day after From.').waitFor({ state: 'detached' });
+  await page.getByText('Choose the first day or a later one.').waitFor({ state: 'detached' });
   await page.getByLabel('Period').selectOption('Custom');
   expect(await page.getByLabel('Period').inputValue()).toBe('custom');
   expect(await page.getByLabel('From').evaluate((field) => field === document.activeElement)).toBe(true);
