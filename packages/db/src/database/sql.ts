@@ -17,6 +17,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
+import { encodeArray } from './binary-arrays.ts';
 import type { Queryable, Transaction } from './open.ts';
 
 /** A timestamp with millisecond precision: what the wire can carry, so a value that is read back equals the written one. */
@@ -65,7 +66,13 @@ export function arrayOf(type: string, values: readonly unknown[]): SQL {
 }
 
 function arrayParam(type: string, values: readonly unknown[]): Param {
-  return sql.param(type === 'timestamptz' ? values.map(toIso) : values);
+  const isTime = type === 'timestamptz';
+  const encoded = encodeArray(type, isTime ? values.map(toEpochMs) : values);
+  return sql.param(encoded ?? (isTime ? values.map(toIso) : values));
+}
+
+function toEpochMs(time: unknown): unknown {
+  return time instanceof Date ? time.getTime() : time;
 }
 
 /** Epoch milliseconds or a date as Postgres reads it; anything else as it is. */
