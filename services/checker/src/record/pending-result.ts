@@ -23,16 +23,23 @@ export class RecorderClosedError extends Error {
 
 /** How long the results of a busy monitor wait, while those of others are recorded. */
 const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
-/** Batches start this far apart: a transaction costs about the same for one result as for thirty. */
+/** Urgent batches start this far apart: a transaction costs about the same for one result as for thirty. */
 export const BATCH_EVERY_MS = 25;
 /** Slow batches start this many times their duration apart, which makes fewer and larger ones. */
 const BATCH_EVERY_DURATIONS = 4;
-const MAX_BETWEEN_BATCHES_MS = 100;
+const MAX_BETWEEN_URGENT_MS = 100;
+/** How far apart batches start that nobody waits for. */
+export const MAX_BETWEEN_BATCHES_MS = 150;
 
-/** When the batch after one that took from `startedAt` to `endedAt` may start; all in milliseconds of one clock. */
-export function nextBatchAt(startedAt: number, endedAt: number): number {
+/** Whether somebody waits for the result: it may have to alert, or it answers a trigger. */
+export function isUrgent({ check }: Pick<PendingResult, 'check'>): boolean {
+  return check.status === 'DOWN' || check.source === 'trigger';
+}
+
+/** When an urgent batch may start after one that took from `startedAt` to `endedAt`; all in milliseconds of one clock. */
+export function nextUrgentBatchAt(startedAt: number, endedAt: number): number {
   const apartMs = Math.max(BATCH_EVERY_MS, (endedAt - startedAt) * BATCH_EVERY_DURATIONS);
-  return startedAt + Math.min(apartMs, MAX_BETWEEN_BATCHES_MS);
+  return startedAt + Math.min(apartMs, MAX_BETWEEN_URGENT_MS);
 }
 
 export function postpone(busy: readonly PendingResult[]): void {

@@ -6,7 +6,9 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { withSpan } from '@tocsin/runtime/tracing';
 import {
   BATCH_EVERY_MS,
-  nextBatchAt,
+  isUrgent,
+  MAX_BETWEEN_BATCHES_MS,
+  nextUrgentBatchAt,
   postpone,
   RecorderClosedError,
   rejectClosed,
@@ -59,6 +61,8 @@ export class Recorder {
   readonly #closing = new AbortController();
   /** Ends the wait for a result that is due; null: nothing waits. */
   #idle: AbortController | null = null;
+  /** Ends the wait for more results when an urgent one comes or the batch is full; null: nothing waits for more. */
+  #collecting: AbortController | null = null;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -84,6 +88,7 @@ export class Recorder {
     return new Promise((resolve, reject) => {
       this.#pending.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
       this.#idle?.abort();
+      if (isUrgent({ check }) || this.#pending.length >= MAX_BATCH_SIZE) this.#collecting?.abort();
       this.#flushing ??= this.#flushAll();
     });
   }
@@ -113,10 +118,12 @@ export class Recorder {
   abandon(): void {
     this.#closing.abort();
     this.#idle?.abort();
+    this.#collecting?.abort();
   }
 
   async #flushAll(): Promise<void> {
-    await this.#waitUnlessClosing(BATCH_EVERY_MS);
+    const now = performance.now();
+    await this.#collect(now + BATCH_EVERY_MS, now + MAX_BETWEEN_BATCHES_MS);
     while (this.#pending.length > 0) {
       if (this.#closing.signal.aborted) {
         rejectClosed(this.#pending.splice(0));
@@ -129,14 +136,26 @@ export class Recorder {
       }
       const startedAt = performance.now();
       const busy = await this.#flush(batch);
-      const nextAt = nextBatchAt(startedAt, performance.now());
+      const urgentAt = nextUrgentBatchAt(startedAt, performance.now());
       // Before newer results, so that those of one monitor keep their order.
       this.#pending.unshift(...busy);
-      if (this.#pending.length < MAX_BATCH_SIZE)
-        await this.#waitUnlessClosing(Math.max(0, nextAt - performance.now()));
+      await this.#collect(urgentAt, startedAt + MAX_BETWEEN_BATCHES_MS);
     }
     // In the same turn as the last look at the pending results, so that the next one starts a new flush.
     this.#flushing = null;
+  }
+
+  /** Waits for more results: until the batch is full, or the given moment, which is earlier for urgent ones. By `performance.now()`. */
+  async #collect(urgentAt: number, latestAt: number): Promise<void> {
+    if (this.#pending.length >= MAX_BATCH_SIZE) return;
+    await this.#waitUnlessClosing(Math.max(0, urgentAt - performance.now()));
+    const restMs = latestAt - performance.now();
+    if (restMs <= 0 || this.#pending.length >= MAX_BATCH_SIZE || this.#pending.some(isUrgent)) return;
+    if (this.#closing.signal.aborted) return;
+    const collecting = new AbortController();
+    this.#collecting = collecting;
+    await wait(restMs, undefined, { signal: collecting.signal }).catch(() => undefined);
+    this.#collecting = null;
   }
 
   /** The oldest due results, one of each monitor. Those of suspected monitors go to the quarantine instead. */
