@@ -4,6 +4,7 @@ import {
   createMonitorSchema,
   type Monitor,
   type MonitorInput,
+  monitorSchema,
   type MonitorUpdate,
 } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
@@ -76,15 +77,7 @@ export function readInput(
   row: MonitorRow,
   secrets: Pick<SecretBox, 'decrypt'>,
 ): { readonly shown: MonitorInput; readonly error: UnreadableMonitorError | null } {
-  let error: UnreadableMonitorError | null = null;
-  const decrypt = (sealed: string): string => {
-    try {
-      return secrets.decrypt(sealed);
-    } catch (cause) {
-      error = new UnreadableMonitorError(row.id, cause);
-      return UNREADABLE;
-    }
-  };
+  const { headers, body, error } = readSecrets(row, secrets);
   const values = {
     ...row,
     // A later version's type is shown as it is.
@@ -92,10 +85,29 @@ export function readInput(
     interval: row.intervalSeconds,
     timeout: row.timeoutSeconds,
     retryInterval: row.retryIntervalSeconds,
-    headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
-    body: row.sealedBody === null ? null : decrypt(row.sealedBody),
+    headers,
+    body,
   };
   return { shown: pick(values, FIELDS), error };
+}
+
+function readSecrets(
+  { id, sealedHeaders, sealedBody }: Pick<MonitorRow, 'id' | 'sealedHeaders' | 'sealedBody'>,
+  secrets: Pick<SecretBox, 'decrypt'>,
+) {
+  let error: UnreadableMonitorError | null = null;
+  const decrypt = (sealed: string): string => {
+    try {
+      return secrets.decrypt(sealed);
+    } catch (cause) {
+      error = new UnreadableMonitorError(id, cause);
+      return UNREADABLE;
+    }
+  };
+  const headers = sealedHeaders && mapValues(sealedHeaders, decrypt);
+  const body = sealedBody === null ? null : decrypt(sealedBody);
+  // Assigned in a function, which TypeScript does not follow.
+  return { headers, body, error: error as UnreadableMonitorError | null };
 }
 
 /**
@@ -163,6 +175,41 @@ export function toMonitor(
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
+}
+
+/** The fields of a wire record, in order. */
+export const WIRE_FIELDS = monitorSchema.keyof().options;
+
+const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
+  interval: 'intervalSeconds',
+  timeout: 'timeoutSeconds',
+  retryInterval: 'retryIntervalSeconds',
+  headers: 'sealedHeaders',
+  body: 'sealedBody',
+};
+
+/** The columns of monitors `m` under the names of the wire record. Header values and the body are sealed. */
+export const wireColumns: SQL = sql.raw(
+  WIRE_FIELDS.map((field) => {
+    const column = columns[WIRE_COLUMNS[field] ?? (field as keyof MonitorRow)];
+    const name = `m."${column.name}"`;
+    const value = column.getSQLType().startsWith('timestamp')
+      ? `to_char(${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+      : name;
+    return `${field === 'errorDetail' ? `case m.status when 'DOWN' then ${name} end` : value} as "${field}"`;
+  }).join(', '),
+);
+
+/** Shows the secrets of a wire record of `wireColumns`, as the viewer may see them. @param json the record */
+export function showSecrets(
+  json: string,
+  secrets: SecretBox,
+  { canWrite }: Pick<Viewer, 'canWrite'>,
+): string {
+  const sealed = JSON.parse(json) as Monitor;
+  const row = { id: sealed.id, sealedHeaders: sealed.headers, sealedBody: sealed.body };
+  const { headers, body } = readSecrets(row, canWrite ? secrets : HIDING);
+  return JSON.stringify({ ...sealed, headers, body });
 }
 
 function pick<Value, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
