@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { sql, type SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database, DbContext } from '../database/open.ts';
+import type { DbContext } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { query, queryOne } from '../database/sql.ts';
-import { showSecrets, type Viewer, WIRE_FIELDS, wireColumns } from './monitor-codec.ts';
+import { queryOne } from '../database/sql.ts';
+import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec.ts';
 
 /** Few enough that reading a page does not delay other requests. */
 export const PAGE_MONITORS = 250;
@@ -57,11 +57,10 @@ function versionOf(
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }
 
-const wireRow = z.object({ json: z.string(), hasSecrets: z.boolean() });
+const pageRow = z.object({ records: z.string().nullable() });
 
 /**
- * The wire records of the monitors of a listing as JSON, in pages of comma-separated records. Postgres writes the JSON, which takes a
- * fraction of the time that rows of many columns take.
+ * The wire records of the monitors of a listing as JSON, in pages of comma-separated records.
  *
  * Each page is read by itself, so no connection and no snapshot waits for a slow reader. Monitors that were deleted since the listing
  * are left out, and later ones do not appear.
@@ -73,23 +72,10 @@ export async function* readListedMonitors(
 ): AsyncGenerator<string> {
   const length = PAGE_MONITORS * (ID_CHARACTERS + 1);
   for (let from = 0; from < ids.length; from += length) {
-    const rows = await readPage(
-      db,
-      viewer.accountId,
-      sql`${`{${ids.slice(from, from + length - 1)}}`}::uuid[]`,
-    );
-    const records = rows.map(({ json, hasSecrets }) =>
-      hasSecrets ? showSecrets(json, secrets, viewer) : json,
-    );
-    if (records.length > 0) yield records.join(',');
+    const page = `{${ids.slice(from, from + length - 1)}}`;
+    const { records } = await queryOne(db, pageRow)`${prepared}
+      select string_agg(${wireJson}, ',' order by m.created_at desc, m.id desc) as records
+      from monitors m where m.id = any(${page}::uuid[]) and m.account_id = ${viewer.accountId}`;
+    if (records !== null) yield showSecrets(records, secrets, viewer);
   }
-}
-
-function readPage(db: Database, accountId: string, ids: SQL) {
-  return query(db, wireRow)`${prepared}
-    select row_to_json(w)::text as json, w.headers is not null or w.body is not null as has_secrets
-    from (
-      select ${wireColumns} from monitors m where m.id = any(${ids}) and m.account_id = ${accountId}
-      order by m.created_at desc, m.id desc
-    ) w`;
 }
