@@ -56,7 +56,6 @@ export function listHandler(
     return SENT;
 
     function setHeaders(version: string): void {
-      // Weak, since it is the same for every encoding.
       res.set('ETag', weakEtagOf(version)).vary('Accept-Encoding').type('json');
     }
 
