@@ -8,14 +8,13 @@ import { recordAudit } from '@tocsin/db/audit-log/record-audit';
 import { listChannels } from '@tocsin/db/channels/read-channels';
 import { type Database, openDatabase, type OpenDatabase, type Transaction } from '@tocsin/db/database/open';
 import { listMaintenanceWindows } from '@tocsin/db/maintenance-windows/read-windows';
-import { listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { readRegionNetworks } from '@tocsin/db/regions/canaries';
 import { invitations } from '@tocsin/db/users/table';
 import { createUser, isUnused, listUsers } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import { Draw, MARK, operate, type World } from './audit-operations.ts';
-import { openTestContext, PATIENT, type TestContext, untilWaiting } from './harness.ts';
+import { openTestContext, PATIENT, type TestContext, untilWaiting, listMonitors } from './harness.ts';
 
 /** Of the whole test, which takes about 30 ms for each. */
 const OPERATIONS = Number(process.env['AUDIT_OPERATIONS'] ?? 600);

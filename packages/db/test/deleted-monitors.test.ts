@@ -9,7 +9,7 @@ import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { findEvent, listEvents, listRecentChecks, tailEvents } from '@tocsin/db/events/read-events';
 import { getIncident, listIncidents } from '@tocsin/db/incidents/read-incidents';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { sql } from 'drizzle-orm';
 import {
@@ -19,6 +19,7 @@ import {
   openTestContext,
   type TestContext,
   untilWaiting,
+  listMonitors,
 } from './harness.ts';
 
 const HISTORY = ['events', 'check_rollups', 'incidents'] as const;

@@ -4,11 +4,18 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listIncidents } from '@tocsin/db/incidents/read-incidents';
-import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { asc, eq, sql } from 'drizzle-orm';
-import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import {
+  checkOf,
+  failureOf,
+  makeMonitor,
+  openTestContext,
+  type TestContext,
+  listMonitors,
+} from './harness.ts';
 import { begin, end, makeWindow, payloadsOf } from './maintenance-harness.ts';
 
 let context: TestContext;

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
@@ -10,6 +10,7 @@ import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
 import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitors';
+import { readListedMonitors, readListing } from '@tocsin/db/monitors/list-monitors';
 import type { Viewer } from '@tocsin/db/monitors/monitor-codec';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
@@ -55,6 +56,15 @@ export async function openTestContext(): Promise<TestContext> {
       await testDatabase.drop();
     },
   };
+}
+
+/** All monitors that a viewer sees. */
+export async function listMonitors(context: DbContext, viewer: Viewer): Promise<Monitor[]> {
+  const monitors: Monitor[] = [];
+  for await (const page of readListedMonitors(context, viewer, await readListing(context, viewer))) {
+    monitors.push(...(JSON.parse(`[${page}]`) as Monitor[]));
+  }
+  return monitors;
 }
 
 /** An empty database of its own, without tables. Its account no longer exists. */

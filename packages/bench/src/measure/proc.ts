@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 
 /** Linux counts CPU time in ticks of this length (`USER_HZ`), on every machine. */
 const TICK_MS = 10;
@@ -49,6 +49,16 @@ export function readResources<Name extends string>(
     privateBytes: sum(tree, ({ pid }) => readSize(pid, 'status', 'RssAnon') ?? 0),
     descriptors: sum(tree, ({ pid }) => attempt(() => readdirSync(`/proc/${pid}/fd`).length) ?? 0),
   }));
+}
+
+/** Forgets the peak of a process's resident memory so far. */
+export function resetPeakMemory(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+/** The most resident memory that a process has had since `resetPeakMemory`, in bytes. */
+export function readPeakMemory(pid: number): number {
+  return readSize(pid, 'status', 'VmHWM') ?? Number.NaN;
 }
 
 export function parseProcStat(line: string): ProcStat {

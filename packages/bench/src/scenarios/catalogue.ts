@@ -2,6 +2,7 @@ import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
 import { runDetection } from './detection.ts';
 import { runHistory } from './history.ts';
+import { runLists } from './lists.ts';
 import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
@@ -112,5 +113,18 @@ export const SCENARIOS: readonly Scenario[] = [
       "Debian's Prometheus scrapes the metrics of 20,000 monitors every 15 s, at 1,000 checks per second",
     bars: { 'cpu-ratio': { atMost: 1.05 }, 'scraped-missed': { atMost: 0 } },
     run: runScrape,
+  },
+  {
+    name: 'lists',
+    about: 'the list of 50,000 monitors: compressed, not compressed, not modified, and four at once',
+    bars: {
+      'gzip-p99': { atMost: 1_500 },
+      'identity-p99': { atMost: 1_500 },
+      'gzip-memory': { atMost: 100 },
+      'identity-memory': { atMost: 100 },
+      'at-once-memory': { atMost: 100 },
+      'unchanged-p99': { atMost: 150 },
+    },
+    run: runLists,
   },
 ];

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { EVENT, INCIDENT, MONITOR, MONITOR_OVERVIEW } from '../routes/examples.ts';
-import { defineRoutes, idempotencyKey, ifMatch, type Route, type Routes } from '../routes/route.ts';
+import {
+  defineRoutes,
+  idempotencyKey,
+  ifMatch,
+  ifNoneMatch,
+  type Route,
+  type Routes,
+} from '../routes/route.ts';
 import {
   accountEventsQuerySchema,
   eventPathSchema,
@@ -32,9 +39,13 @@ export const monitorRoutes = defineRoutes(forPrograms, {
   listMonitors: {
     endpoint: 'GET /api/cli/monitors',
     summary: 'List monitors',
-    description: 'Every monitor of the account, newest first.',
+    description:
+      'Every monitor that the account has when the request begins, newest first, each as it is when it is sent. Monitors that are deleted meanwhile may be missing. If the connection breaks before the end, the list is incomplete.',
+    headers: ifNoneMatch,
     response: z.strictObject({ monitors: z.array(monitorSchema) }),
     responseExample: { monitors: [MONITOR] },
+    responseHeaders: ['ETag'],
+    otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
   },
   createMonitor: {
     endpoint: 'POST /api/cli/monitors',

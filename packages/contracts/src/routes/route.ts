@@ -116,6 +116,14 @@ export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOpt
   return z.object({ 'If-Match': z.string().optional().describe(description) });
 }
 
+/** The request headers of a route that takes `If-None-Match`. */
+export const ifNoneMatch = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .describe('The `ETag` of your copy. If it is still current, the request returns 304 without a body.'),
+});
+
 const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters, such as a UUID`;
 /** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;

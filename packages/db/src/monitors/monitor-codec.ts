@@ -4,10 +4,12 @@ import {
   createMonitorSchema,
   type Monitor,
   type MonitorInput,
+  monitorSchema,
   type MonitorUpdate,
 } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
 import { type Audited, type AuditRecord, recordOf } from '../audit-log/record-audit.ts';
 import { laterThan } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
@@ -163,6 +165,73 @@ export function toMonitor(
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
+}
+
+/** The fields of a wire record, in order. */
+export const WIRE_FIELDS = monitorSchema.keyof().options;
+
+/** The columns of the fields that have another name than theirs. */
+const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
+  interval: 'intervalSeconds',
+  timeout: 'timeoutSeconds',
+  retryInterval: 'retryIntervalSeconds',
+  headers: 'sealedHeaders',
+  body: 'sealedBody',
+};
+
+/** Encloses sealed values in JSON that Postgres writes. In JSON itself, this character is always escaped. */
+const MARK = '\u0001';
+
+/**
+ * The wire record of a monitor `m` as JSON, an expression. Postgres writes it in a fraction of the time that a row of so many columns
+ * takes. Header values and the body are sealed: see `showSecrets`.
+ */
+export const wireJson: SQL = sql.raw(writeWireJson());
+
+function writeWireJson(): string {
+  const [first, last] = [WIRE_FIELDS.indexOf('headers'), WIRE_FIELDS.indexOf('body')];
+  const objectOf = (fields: readonly (keyof Monitor)[]): string =>
+    `(select row_to_json(w)::text from (select ${fields.map((field) => `${wireValue(field)} as "${field}"`).join(', ')}) w)`;
+  const sealed = WIRE_FIELDS.slice(first, last + 1).map((field) => {
+    const value = `chr(1) || to_json(${wireValue(field)})::text || chr(1)`;
+    return `',"${field}":' || coalesce(${value}, 'null')`;
+  });
+  const [before, after] = [objectOf(WIRE_FIELDS.slice(0, first)), objectOf(WIRE_FIELDS.slice(last + 1))];
+  return [`left(${before}, -1)`, ...sealed, `','`, `substr(${after}, 2)`].join(' || ');
+}
+
+function wireValue(field: keyof Monitor): string {
+  const column = columns[WIRE_COLUMNS[field] ?? (field as keyof MonitorRow)];
+  const value = `m."${column.name}"`;
+  if (field === 'errorDetail') return `case m.status when 'DOWN' then ${value} end`;
+  if (!column.getSQLType().startsWith('timestamp')) return value;
+  return `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+const sealedValue = z.union([z.string(), z.record(z.string(), z.string())]);
+
+/** Shows the secrets in texts of `wireJson`, as the viewer may see them. */
+export function showSecrets(
+  json: string,
+  secrets: SecretBox,
+  { canWrite }: Pick<Viewer, 'canWrite'>,
+): string {
+  const decrypt = (sealed: string): string => {
+    if (!canWrite) return HIDDEN_SECRET;
+    try {
+      return secrets.decrypt(sealed);
+    } catch {
+      return UNREADABLE;
+    }
+  };
+  const show = (part: string): string => {
+    const value = sealedValue.parse(JSON.parse(part));
+    return JSON.stringify(typeof value === 'string' ? decrypt(value) : mapValues(value, decrypt));
+  };
+  return json
+    .split(MARK)
+    .map((part, index) => (index % 2 === 0 ? part : show(part)))
+    .join('');
 }
 
 function pick<Value, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {

@@ -2,7 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { and, desc, eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
 import { recentEvents } from '../events/read-events.ts';
 import { toMonitor, type Viewer } from './monitor-codec.ts';
@@ -30,16 +30,4 @@ export async function getMonitorByExternalId(
   const [row] = await context.db.select().from(monitors).where(isThis);
   if (row === undefined) throw new AppError('not_found', 'There is no monitor with this externalId.');
   return { monitor: toMonitor(row, context.secrets, viewer), version: versionOf(row) };
-}
-
-/** Every monitor of the account, by creation date, then id, descending. */
-export async function listMonitors(context: DbContext, viewer: Viewer): Promise<Monitor[]> {
-  const newestFirst = [desc(monitors.createdAt), desc(monitors.id)];
-  const isOwn = eq(monitors.accountId, viewer.accountId);
-  const rows = await context.db
-    .select()
-    .from(monitors)
-    .where(isOwn)
-    .orderBy(...newestFirst);
-  return rows.map((row) => toMonitor(row, context.secrets, viewer));
 }

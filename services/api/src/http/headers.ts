@@ -34,8 +34,18 @@ export function etagOf(version: string): string {
   return `"${version}"`;
 }
 
+/** A version of a response as an ETag: the same for every encoding. */
+export function weakEtagOf(version: string): string {
+  return `W/${etagOf(version)}`;
+}
+
+/** Whether an `If-None-Match` header has this version: the client need not get it again. */
+export function hasVersion(ifNoneMatch: string, version: string): boolean {
+  return versionsOf(ifNoneMatch)?.has(version) ?? true;
+}
+
 /**
- * The versions in an `If-Match` header; null if there is none, or `*`. Weak ETags match too, against RFC 9110, section 13.1.1: proxies that
+ * The versions in an `If-Match` or `If-None-Match` header; null if there is none, or `*`. Weak ETags match too, against RFC 9110, section 13.1.1: proxies that
  * compress make ours weak, and ours identify a version, not bytes.
  */
 export function versionsOf(ifMatch: string | undefined): ReadonlySet<string> | null {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { Request, Response } from 'express';
+import { weakEtagOf } from './headers.ts';
 
 /**
  * Sends a public document. It is built and compressed once, because requests without authentication must be cheap.
@@ -14,8 +15,7 @@ export function publicDocument(
   return function sendDocument(req, res) {
     if (built === undefined) {
       const text = Buffer.from(build());
-      // Weak, since it is the same for both encodings.
-      const etag = `W/"${createHash('sha256').update(text).digest('base64url')}"`;
+      const etag = weakEtagOf(createHash('sha256').update(text).digest('base64url'));
       built = { text, gzipped: gzipSync(text), etag };
     }
     res.set({ 'Cache-Control': 'no-cache', ETag: built.etag }).vary('Accept-Encoding').type(type);

@@ -17,7 +17,7 @@ import { tailAccount } from '@tocsin/db/events/tail-account';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { getMonitor, getMonitorByExternalId, listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { getMonitor, getMonitorByExternalId } from '@tocsin/db/monitors/read-monitors';
 import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
@@ -27,6 +27,7 @@ import { invalidFields, parseFields } from '../http/errors.ts';
 import { type Handlers, implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
+import { listHandler } from './list.ts';
 import { metricsHandler } from './metrics.ts';
 import { testMonitor } from './test-monitor.ts';
 import { triggerCheck } from './trigger.ts';
@@ -35,7 +36,7 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
   const { db, settings, schedules } = context;
   const { defaultRegion, regions } = settings;
   return {
-    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller) }),
+    listMonitors: listHandler(context),
     createMonitor: {
       parseBody: (body) => parseCreate(body, regions),
       handle: async ({ caller, headers, body, location }) => {

@@ -18,7 +18,7 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
   Location: { description: 'URL of the created resource, or of the redirect.', required: true, schema: text },
   ETag: {
     description:
-      'Version of the resource. For a monitor, it changes with the fields, not with checks. For a set, it identifies the plan.',
+      'Version of the resource. For a monitor, it changes with the fields, not with checks. For the list of monitors, it changes with everything that the list shows. For a set, it identifies the plan.',
     required: true,
     schema: text,
   },

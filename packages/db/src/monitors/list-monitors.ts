@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { DbContext } from '../database/open.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { queryOne } from '../database/sql.ts';
+import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec.ts';
+
+/** Few enough that reading a page does not delay other requests. */
+export const PAGE_MONITORS = 250;
+const ID_CHARACTERS = 36;
+
+/**
+ * Identifies everything that the list shows of a monitor. Of its fields, the revision suffices. The last stamp is not shown, but never
+ * returns to an earlier value, so no state of a monitor has the hash of an earlier one.
+ */
+const stateHash = sql`hash_record_extended((id, revision, updated_at, status, status_since, error_detail, last_checked_at,
+  last_timestamp), 0)`;
+
+/** The monitors that an account has at one moment. */
+export interface MonitorListing {
+  /** Changes with everything that the list shows to this viewer. */
+  readonly version: string;
+  readonly count: number;
+  /** The ids, newest monitor first, separated by commas: an account may have tens of thousands. */
+  readonly ids: string;
+}
+
+const stateRow = z.object({ count: z.number(), hash: z.string() });
+
+/** The version of the list of all monitors, without their ids, which take as long again. It reads no secret and sorts nothing. */
+export async function readListVersion(context: DbContext, viewer: Viewer): Promise<string> {
+  const state = await queryOne(context.db, stateRow)`${prepared}
+    select count(*)::int as count, coalesce(bit_xor(${stateHash}), 0)::text as hash
+    from monitors where account_id = ${viewer.accountId}`;
+  return versionOf(state, context, viewer);
+}
+
+/** All monitors of the account. */
+export async function readListing(context: DbContext, viewer: Viewer): Promise<MonitorListing> {
+  const { ids, ...state } = await queryOne(context.db, stateRow.extend({ ids: z.string() }))`${prepared}
+    select count(*)::int as count, coalesce(bit_xor(m.hash), 0)::text as hash, coalesce(string_agg(m.id::text, ','), '') as ids
+    from (
+      select id, ${stateHash} as hash from monitors where account_id = ${viewer.accountId}
+      order by created_at desc, id desc
+    ) m`;
+  return { version: versionOf(state, context, viewer), count: state.count, ids };
+}
+
+/** Besides the monitors, a response depends on who reads it, on the keys that decrypt secrets, and on the fields of this release. */
+function versionOf(
+  { count, hash }: z.output<typeof stateRow>,
+  { secrets }: Pick<DbContext, 'secrets'>,
+  { accountId, canWrite }: Viewer,
+): string {
+  const parts = [accountId, canWrite ? secrets.keyIds : null, WIRE_FIELDS, count, hash];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+}
+
+const pageRow = z.object({ records: z.string().nullable() });
+
+/**
+ * The wire records of the monitors of a listing as JSON, in pages of comma-separated records.
+ *
+ * Each page is read by itself, so no connection and no snapshot waits for a slow reader. Monitors that were deleted since the listing
+ * are left out, and later ones do not appear.
+ */
+export async function* readListedMonitors(
+  { db, secrets }: DbContext,
+  viewer: Viewer,
+  { ids }: Pick<MonitorListing, 'ids'>,
+): AsyncGenerator<string> {
+  const length = PAGE_MONITORS * (ID_CHARACTERS + 1);
+  for (let from = 0; from < ids.length; from += length) {
+    const page = `{${ids.slice(from, from + length - 1)}}`;
+    const { records } = await queryOne(db, pageRow)`${prepared}
+      select string_agg(${wireJson}, ',' order by m.created_at desc, m.id desc) as records
+      from monitors m where m.id = any(${page}::uuid[]) and m.account_id = ${viewer.accountId}`;
+    if (records !== null) yield showSecrets(records, secrets, viewer);
+  }
+}

@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import {
+  PAGE_MONITORS,
+  readListedMonitors,
+  readListing,
+  readListVersion,
+} from '@tocsin/db/monitors/list-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { toMonitor } from '@tocsin/db/monitors/monitor-codec';
+import { monitors } from '@tocsin/db/monitors/table';
+import { desc, sql } from 'drizzle-orm';
+import { listMonitors, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+beforeAll(async () => {
+  context = await openTestContext();
+  await context.db.execute(sql`
+    insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions)
+    select gen_random_uuid(), ${context.accountId}, 'Monitor', 'https://a.example', 'HTTP', 60, 10, 'GET', 1, '{}'
+    from generate_series(1, ${3 * PAGE_MONITORS}::int)`);
+});
+afterAll(() => context.close());
+
+test('a list that is read while monitors come and go has each monitor that stays exactly once', async () => {
+  const { db, viewer, accountId } = context;
+  const listing = await readListing(context, viewer);
+  const ids = listing.ids.split(',');
+  const [, updated = '', gone = '', goneToo = ''] = ids.slice(PAGE_MONITORS);
+  const pages = readListedMonitors(context, viewer, listing);
+  const found: Monitor[] = [];
+  const take = (page: string): number => found.push(...(JSON.parse(`[${page}]`) as Monitor[]));
+  const first = await pages.next();
+  if (first.done !== true) take(first.value);
+  expect(found).toHaveLength(PAGE_MONITORS);
+  const added = await makeMonitor(context);
+  // Committed late: older than those that are still to be read.
+  await db.execute(sql`update monitors set created_at = '2020-01-01' where id = ${added.id}`);
+  await updateMonitor(context, systemActor(accountId), updated, { name: 'Updated' }, 'default', null);
+  for (const id of [gone, goneToo, ids[0] ?? '']) await deleteMonitor(db, systemActor(accountId), id);
+  for await (const page of pages) take(page);
+  expect(found.map(({ id }) => id)).toEqual(ids.filter((id) => id !== gone && id !== goneToo));
+  expect(found.find(({ id }) => id === updated)?.name).toBe('Updated');
+});
+
+test.each([true, false])('each monitor is the same as elsewhere (may write: %s)', async (canWrite) => {
+  const { db, secrets, viewer } = context;
+  await makeMonitor(context, {
+    name: 'Größe "1" \u2028 \\ 😀',
+    method: 'POST',
+    headers: { Authorization: 'Bearer café', 'X-Empty': '' },
+    body: '{"a": "\t"}',
+    assertions: { bodyContains: '"', maxLatency: 900 },
+    regions: ['eu', 'us'],
+    retryInterval: 10,
+    labels: { 'example.com/team': 'a', app: '' },
+  });
+  const { id } = await makeMonitor(context, { headers: { Authorization: 'a' } });
+  await db.execute(sql`
+    update monitors set sealed_headers = '{"Authorization": "v1.00000000.lost"}', status = 'DOWN', error_detail = 'refused',
+      last_checked_at = '2026-01-01T00:00:00.100Z' where id = ${id}`);
+  await db.execute(sql`update monitors set error_detail = 'not shown' where status = 'PENDING'`);
+  const rows = await db.select().from(monitors).orderBy(desc(monitors.createdAt), desc(monitors.id));
+  const expected = rows.map((row) => toMonitor(row, secrets, { canWrite }));
+  // As text, because the order of fields is the same, too.
+  expect(JSON.stringify(await listMonitors(context, { ...viewer, canWrite }))).toBe(JSON.stringify(expected));
+});
+
+test('the version is the same with and without ids, and depends on the keys of the server and on what the viewer may see', async () => {
+  const { viewer } = context;
+  const { version } = await readListing(context, viewer);
+  expect(await readListVersion(context, viewer)).toBe(version);
+  const otherKeys = { ...context, secrets: new SecretBox([randomBytes(32)]) };
+  expect(await readListVersion(otherKeys, viewer)).not.toBe(version);
+  const hidden = { ...viewer, canWrite: false };
+  expect(await readListVersion(context, hidden)).not.toBe(version);
+  expect(await readListVersion(otherKeys, hidden)).toBe(await readListVersion(context, hidden));
+});
+
+test('an account without monitors has a version, too', async () => {
+  const viewer = { ...context.viewer, accountId: '00000000-0000-4000-8000-000000000000' };
+  expect(await readListing(context, viewer)).toEqual({
+    version: await readListVersion(context, viewer),
+    count: 0,
+    ids: '',
+  });
+});

@@ -1,0 +1,76 @@
+import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import {
+  type MonitorListing,
+  PAGE_MONITORS,
+  readListedMonitors,
+  readListing,
+  readListVersion,
+} from '@tocsin/db/monitors/list-monitors';
+import type { ApiContext } from '../context.ts';
+import { hasVersion, weakEtagOf } from '../http/headers.ts';
+import { type ApiRequest, SENT } from '../http/implement.ts';
+import { createChunkSender } from '../http/send-chunks.ts';
+
+type ListRequest = Pick<
+  ApiRequest<(typeof monitorRoutes)['listMonitors']>,
+  'caller' | 'headers' | 'req' | 'res'
+>;
+
+/** The handler of the list of all monitors. A list of more than a page is sent while it is read. */
+export function listHandler(
+  context: Pick<ApiContext, 'db' | 'secrets'>,
+): (request: ListRequest) => Promise<typeof SENT> {
+  const sendChunks = createChunkSender({
+    atOnce: { process: 8, account: 4 },
+    waitMs: 10_000,
+    content: 'the list of monitors of this account',
+  });
+  return async ({ caller, headers, req, res }) => {
+    const ifNoneMatch = headers['If-None-Match'];
+    if (ifNoneMatch !== undefined) {
+      const version = await readListVersion(context, caller);
+      if (hasVersion(ifNoneMatch, version)) {
+        setHeaders(version);
+        res.status(304).end();
+        return SENT;
+      }
+    }
+    const listing = await readListing(context, caller);
+    if (req.method === 'HEAD') {
+      setHeaders(listing.version);
+      res.end();
+    } else if (listing.count <= PAGE_MONITORS) {
+      let text = '';
+      for await (const chunk of readList(listing)) text += chunk;
+      setHeaders(listing.version);
+      res.send(text);
+    } else {
+      await sendChunks({ req, res }, caller.accountId, async () => {
+        const chunks = readList(listing);
+        // An error of the first page is still a proper response.
+        const first = await chunks.next();
+        setHeaders(listing.version);
+        return resume(first, chunks);
+      });
+    }
+    return SENT;
+
+    function setHeaders(version: string): void {
+      res.set('ETag', weakEtagOf(version)).vary('Accept-Encoding').type('json');
+    }
+
+    async function* readList(listing: MonitorListing): AsyncGenerator<string> {
+      let separator = '{"monitors":[';
+      for await (const page of readListedMonitors(context, caller, listing)) {
+        yield separator + page;
+        separator = ',';
+      }
+      yield separator === ',' ? ']}' : `${separator}]}`;
+    }
+  };
+}
+
+async function* resume(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  if (first.done !== true) yield first.value;
+  yield* rest;
+}
