@@ -8,7 +8,7 @@ import { Stores } from '@tocsin/lab/stores';
 import { System } from '@tocsin/lab/system';
 import { Redis } from 'ioredis';
 import { readUsage, type Usage } from './measure/proc.ts';
-import type { Span } from './measure/slots.ts';
+import type { Span } from '@tocsin/lab/slots';
 import { HelperProcess } from './processes/helper-process.ts';
 import type { TargetMessage } from './processes/web-target.ts';
 import { profileTop } from './profile/cpu-profile.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { distributionOf } from './percentiles.ts';
-import { countSlots, type Span } from './slots.ts';
+import { countSlots, type Span } from '@tocsin/lab/slots';
 
 /** Slots of a span that have no event this long after its end count as missed. */
 const MAX_LATE_MS = 15_000;
