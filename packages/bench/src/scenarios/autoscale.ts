@@ -15,7 +15,7 @@ import type { Bench, Measurement } from './scenario.ts';
 
 const INTERVAL_SECONDS = 5;
 const LOW_RATE = 200;
-const HIGH_RATE = 3_000;
+const DEFAULT_HIGH_RATE = 3_000;
 /** Monitors that one transaction deletes. */
 const DELETED_AT_A_TIME = 1_000;
 /** How long the phases last. The last one is longer than the stabilization window, and the averages of Prometheus. */
@@ -23,7 +23,7 @@ const PHASES = { low: 150, high: 300, lowAgain: 480 };
 
 /** The load rises and falls while Kubernetes' rules, applied to the chart's autoscaler, add and remove checkers. */
 export async function runAutoscale(bench: Bench, name: AutoscalerName, cores: number): Promise<Measurement> {
-  const { seconds = PHASES.high } = bench.options;
+  const { seconds = PHASES.high, rate: highRate = DEFAULT_HIGH_RATE } = bench.options;
   const pace = seconds / PHASES.high;
   const spec = await readScaling(name, cores);
   const stage = await openStage(bench);
@@ -47,14 +47,14 @@ export async function runAutoscale(bench: Bench, name: AutoscalerName, cores: nu
   const loop = runControlLoop({ spec, pods, prometheus, pace, onChange, signal: end.signal });
   try {
     const phases = await Promise.race([
-      runPhases(bench, stage, pace, (next) => (rate = next)),
+      runPhases(bench, stage, { highRate, pace }, (next) => (rate = next)),
       loop.then(() => Promise.reject(new Error('the control loop ended'))),
     ]);
     end.abort();
     await loop;
     await pods.settle();
     return {
-      settings: { autoscaler: name, cores, pace },
+      settings: { autoscaler: name, cores, rate: highRate, pace },
       figures: [
         ...scalingFigures(changes, phases, spec),
         figure('killed', 'checkers killed', pods.killed, ''),
@@ -77,7 +77,7 @@ interface Phases {
 async function runPhases(
   bench: Bench,
   stage: Stage,
-  pace: number,
+  { highRate, pace }: { readonly highRate: number; readonly pace: number },
   onRate: (rate: number) => void,
 ): Promise<Phases> {
   const { system } = stage;
@@ -97,9 +97,9 @@ async function runPhases(
   bench.say(`${LOW_RATE} checks per second …`);
   await last('low');
   const highAt = Date.now();
-  bench.say(`${HIGH_RATE} checks per second …`);
-  onRate(HIGH_RATE);
-  const more = await add((HIGH_RATE - LOW_RATE) * INTERVAL_SECONDS);
+  bench.say(`${highRate} checks per second …`);
+  onRate(highRate);
+  const more = await add((highRate - LOW_RATE) * INTERVAL_SECONDS);
   const addedAt = Date.now();
   await last('high');
   const highTo = Date.now();
@@ -145,7 +145,7 @@ async function runPhases(
         '',
       ),
       lag('late-low', `${LOW_RATE}/s`, low),
-      lag('late-high', `${HIGH_RATE}/s`, high),
+      lag('late-high', `${highRate}/s`, high),
       figure('late-max', '  maximum', high.lateMs.max, 'ms'),
       lag('late-low-again', `${LOW_RATE}/s again`, lowAgain),
     ],
