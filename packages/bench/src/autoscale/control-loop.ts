@@ -76,6 +76,13 @@ export function scaleDurations(text: string, pace: number): string {
   });
 }
 
+/** How often the number of checkers changed its direction, beyond up once and down once. */
+export function countTurns(changes: readonly Pick<Change, 'from' | 'to'>[]): number {
+  const directions = changes.map(({ from, to }) => Math.sign(to - from));
+  const runs = directions.filter((direction, index) => direction !== directions[index - 1]);
+  return Math.max(0, runs.length - 2);
+}
+
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { LIMITS } from '@tocsin/contracts/limits';
 import { systemActor } from '@tocsin/db/audit-log/actor';
+import { isTemporary } from '@tocsin/db/database/errors';
 import { deleteMonitors } from '@tocsin/db/monitors/bulk-writes';
 import { until } from '@tocsin/embedded/testing/until';
 import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import { readScaling, type AutoscalerName, type ScalingSpec } from '../autoscale/chart.ts';
 import { CheckerPods } from '../autoscale/checker-pods.ts';
-import { runControlLoop, scaleDurations, type Change } from '../autoscale/control-loop.ts';
+import { countTurns, runControlLoop, scaleDurations, type Change } from '../autoscale/control-loop.ts';
 import { readSlots, type Slots } from '../measure/events.ts';
 import { Prometheus } from '../processes/prometheus.ts';
 import { figure, type Figure } from '../report/figure.ts';
@@ -16,8 +18,6 @@ import type { Bench, Measurement } from './scenario.ts';
 const INTERVAL_SECONDS = 5;
 const LOW_RATE = 200;
 const DEFAULT_HIGH_RATE = 3_000;
-/** Monitors that one transaction deletes. */
-const DELETED_AT_A_TIME = 1_000;
 /** How long the phases last. The last one is longer than the stabilization window, and the averages of Prometheus. */
 const PHASES = { low: 150, high: 300, lowAgain: 480 };
 
@@ -108,8 +108,16 @@ async function runPhases(
   bench.say(`${LOW_RATE} checks per second …`);
   onRate(LOW_RATE);
   const actor = systemActor(system.context.accountId);
-  for (let first = 0; first < more.length; first += DELETED_AT_A_TIME)
-    await deleteMonitors(system.context.db, actor, more.slice(first, first + DELETED_AT_A_TIME));
+  for (let first = 0; first < more.length; first += LIMITS.bulkMonitors) {
+    const some = more.slice(first, first + LIMITS.bulkMonitors);
+    // Like a client that repeats a request after a timeout: recording checks locks the same monitors.
+    await until('monitors to be deleted', () =>
+      deleteMonitors(system.context.db, actor, some).catch((error: unknown) => {
+        if (isTemporary(error)) return null;
+        throw error;
+      }),
+    );
+  }
   await last('lowAgain');
   const endAt = Date.now();
   const [low, meanwhile, lowAgain] = [
@@ -164,13 +172,6 @@ function scalingFigures(changes: readonly Change[], { highAt, lowAt }: Phases, s
     figure('settled-up', 'load raised to last checker added', settled(highAt, lowAt), 's'),
     figure('settled-down', 'load lowered to last checker removed', settled(lowAt, Infinity), 's'),
   ];
-}
-
-/** How often the number of checkers went another way than up first and down once. */
-function countTurns(changes: readonly Pick<Change, 'from' | 'to'>[]): number {
-  const directions = changes.map(({ from, to }) => Math.sign(to - from));
-  const runs = directions.filter((direction, index) => direction !== directions[index - 1]);
-  return Math.max(0, runs.length - (runs[0] === 1 ? 2 : 0));
 }
 
 /** Prometheus scrapes the checkers as often as the chart says. Resolves when it has responded. */
