@@ -8,7 +8,7 @@ import { Stores } from '@tocsin/lab/stores';
 import { System } from '@tocsin/lab/system';
 import { Redis } from 'ioredis';
 import { readUsage, type Usage } from './measure/proc.ts';
-import type { Span } from './measure/slots.ts';
+import type { Span } from '@tocsin/lab/slots';
 import { HelperProcess } from './processes/helper-process.ts';
 import type { TargetMessage } from './processes/web-target.ts';
 import { profileTop } from './profile/cpu-profile.ts';
@@ -49,12 +49,16 @@ async function createStage(
 
   const profileFolder = join(folder, 'profiles');
   const services = new Map<string, ServiceProcess>();
-  const startService = async (name: string, serviceEnv: Record<string, string> = {}): Promise<void> => {
+  const startService = async (
+    name: string,
+    serviceEnv: Record<string, string> = {},
+  ): Promise<ServiceProcess> => {
     const service = name.split(' ', 1)[0] as ServiceName;
     const nodeOptions = profile === service ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
     const started = system.service(service, serviceEnv, { label: name, nodeOptions });
     await started.start();
     services.set(name, started);
+    return started;
   };
   const running = (service: ServiceName): ServiceProcess[] =>
     [...services.values()].filter(({ name }) => name === service);
@@ -80,6 +84,8 @@ async function createStage(
       await Promise.all(['api', 'notifier', ...numbers].map((name) => startService(name)));
     },
     running,
+    /** Forgets a service that its caller has stopped. */
+    forget: (name: string) => void services.delete(name),
     /** Shuts down all replicas of a service. */
     stopServices,
     /** The usage of every program, by name. */

@@ -103,28 +103,13 @@ describe('the chart refuses', () => {
       { ...MINIMAL, api: { maxUnavailable: '0%' } },
       'maxUnavailable',
     ],
-    ['KEDA without a trigger', { ...MINIMAL, keda: { enabled: true } }, 'keda.redis.address'],
-    [
-      'a Redis trigger that watches a Redis other than that of the region',
-      {
-        ...MINIMAL,
-        ownQueues: ['eu'],
-        regions: { default: null, eu: { keda: { maxReplicas: 3 } } },
-        keda: { enabled: true, redis: { address: 'redis:6379' } },
-      },
-      'regions.eu.keda.redis.address',
-    ],
-    [
-      'a Sentinel without the name of its primary',
-      { ...MINIMAL, keda: { enabled: true, redis: { address: 'redis:26379', kind: 'redis-sentinel' } } },
-      'keda.redis.sentinelMaster',
-    ],
+    ['KEDA without Prometheus', { ...MINIMAL, keda: { enabled: true } }, 'keda.prometheus.serverAddress'],
     [
       'a minimum of checkers above the maximum, with KEDA',
       {
         ...MINIMAL,
         regions: { eu: { keda: { maxReplicas: 1 } } },
-        keda: { enabled: true, redis: { address: 'redis:6379' } },
+        keda: { enabled: true, prometheus: { serverAddress: 'http://prometheus' } },
       },
       'region eu: keda.minReplicas',
     ],
@@ -138,41 +123,14 @@ describe('the chart refuses', () => {
       {
         ...MINIMAL,
         autoscaling: { enabled: true },
-        keda: { enabled: true, redis: { address: 'redis:6379' } },
+        keda: { enabled: true, prometheus: { serverAddress: 'http://prometheus' } },
       },
       'set keda.enabled or autoscaling.enabled to false',
     ],
     [
-      'an autoscaler without a metric',
-      { ...MINIMAL, autoscaling: { enabled: true, cpuPercent: 0 } },
-      'region default: set autoscaling.cpuPercent',
-    ],
-    [
-      'an autoscaler on CPU without a CPU request',
-      {
-        ...MINIMAL,
-        autoscaling: { enabled: true },
-        checker: { resources: { requests: { cpu: null } } },
-      },
-      'checker.resources.requests.cpu',
-    ],
-    [
-      'an autoscaler on CPU without resources',
-      { ...MINIMAL, autoscaling: { enabled: true }, checker: { resources: null } },
-      'region default: set checker.resources.requests.cpu',
-    ],
-    [
-      'an autoscaler on CPU of a region without requests',
-      { ...MINIMAL, autoscaling: { enabled: true }, regions: { eu: { resources: { requests: null } } } },
-      'region eu: set checker.resources.requests.cpu',
-    ],
-    [
-      'a selector for the lag of another region',
-      {
-        ...MINIMAL,
-        autoscaling: { enabled: true, lag: { metric: 'a', selector: { region: 'b' } } },
-      },
-      'autoscaling.lag.selector must not set region',
+      'a target that a busy checker hardly exceeds',
+      { ...MINIMAL, autoscaling: { enabled: true, cores: 1 } },
+      'autoscaling/cores',
     ],
   ])('%s', (_name, values, message) => expectRefusal(values, message));
 

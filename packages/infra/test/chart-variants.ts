@@ -5,7 +5,6 @@ const SECRETS = {
 };
 const KEDA = {
   enabled: true,
-  redis: { address: 'redis.data:6379', existingSecret: 'keda-redis', tls: true, database: 3 },
   prometheus: { serverAddress: 'http://prometheus.monitoring:9090', matchers: 'namespace="monitoring"' },
 };
 
@@ -53,7 +52,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
     ownQueues: ['eu'],
     regions: {
       default: null,
-      eu: { keda: { maxReplicas: 30, redis: { address: 'redis.eu:6379' } } },
+      eu: { keda: { maxReplicas: 30 } },
       us: { podLabels: { 'example.com/region': 'us' } },
     },
     certificates: {
@@ -110,17 +109,8 @@ export const VARIANTS: Readonly<Record<string, object>> = {
   },
   HorizontalPodAutoscalers: {
     ...MINIMAL,
-    regions: {
-      default: {},
-      eu: { autoscaling: { maxReplicas: 30, cpuPercent: 0 } },
-      us: { autoscaling: { lag: { metric: '' } } },
-      no: {},
-    },
-    autoscaling: {
-      enabled: true,
-      cpuPercent: 120,
-      lag: { metric: 'tocsin_lag', selector: { cluster: 'main' }, seconds: 0.5 },
-    },
+    regions: { default: {}, eu: { autoscaling: { maxReplicas: 30, cores: 0.8 } }, no: {} },
+    autoscaling: { enabled: true },
   },
   'a cluster that only checks': {
     ...MINIMAL,

@@ -1,13 +1,12 @@
 import { access } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { CHART } from '@tocsin/infra/helm';
 import { findManifest, readManifests } from './manifests.ts';
 import {
-  checkExpressions,
   findRecorded,
   findUnknown,
   readDocumentedMetrics,
   runPromtool,
+  testExpression,
   testWithAmtool,
   testWithPromtool,
 } from './prometheus.ts';
@@ -127,38 +126,46 @@ describe('the alerting rules of the services', () => {
   });
 });
 
-interface AdapterRule {
-  readonly seriesQuery: string;
-  readonly name: { readonly as: string };
-  readonly metricsQuery: string;
-}
-
-describe('the rule for prometheus-adapter in the README of the chart', () => {
-  let rule: AdapterRule;
-  let query: string;
-  beforeAll(async () => {
-    const readme = await readRepositoryFile(`${CHART}/README.md`);
-    const [, block = ''] = /```yaml\n(externalRules:.*?)```/s.exec(readme) ?? [];
-    ({
-      externalRules: [rule],
-    } = parse(block) as { externalRules: [AdapterRule] });
-    const [series = ''] = rule.seriesQuery.split('{');
-    query = rule.metricsQuery.replace('<<.Series>>', series).replace('<<.LabelMatchers>>', 'region="eu"');
-  });
-
-  test('computes the same lag as the query of KEDA', async () => {
-    const keda = { enabled: true, prometheus: { serverAddress: 'http://prometheus:9090' } };
+describe('the query of KEDA', () => {
+  async function readQuery(matchers: string): Promise<string> {
+    const keda = { enabled: true, prometheus: { serverAddress: 'http://prometheus:9090', matchers } };
     const manifests = readManifests(
       await renderChart({ ...MINIMAL, regions: { default: null, eu: {} }, keda }),
     );
     const { triggers } = findManifest(manifests, 'ScaledObject')['spec'] as {
       triggers: { metadata: { query: string } }[];
     };
-    expect(query).toBe(triggers[0]?.metadata.query);
-    expect(findUnknown(query, await readDocumentedMetrics())).toEqual([]);
+    return triggers[0]?.metadata.query ?? '';
+  }
+
+  test('uses documented metrics', async () => {
+    expect(findUnknown(await readQuery(''), await readDocumentedMetrics())).toEqual([]);
   });
 
-  testWithPromtool('is a valid expression', () => checkExpressions([query]));
+  testWithPromtool(
+    'adds up the cores of the checkers of the region, also of one that was removed',
+    async () => {
+      const cpu = (instance: string, namespace = 'a'): string =>
+        `process_cpu_seconds_total{job="tocsin",instance="${instance}",namespace="${namespace}"}`;
+      const checks = (instance: string, region: string, namespace = 'a'): string =>
+        `tocsin_check_schedule_lag_seconds_count{job="tocsin",instance="${instance}",namespace="${namespace}",region="${region}"}`;
+      const values = {
+        [cpu('busy')]: '0+15x20',
+        [checks('busy', 'eu')]: '0+900x20',
+        [cpu('idle')]: '0+3x20',
+        [checks('idle', 'eu')]: '0x20',
+        [cpu('removed')]: '0+6x19 stale',
+        [checks('removed', 'eu')]: '0+90x19 stale',
+        [cpu('other region')]: '0+15x20',
+        [checks('other region', 'us')]: '0+900x20',
+        [cpu('other namespace', 'b')]: '0+15x20',
+        [checks('other namespace', 'eu', 'b')]: '0+900x20',
+        [cpu('api')]: '0+15x20',
+      };
+      // After 20 minutes, there is no data.
+      await testExpression(await readQuery('namespace="a"'), values, { '10m': 0.8, '20m': null });
+    },
+  );
 });
 
 describe('the configurations of Prometheus and Alertmanager', () => {

@@ -29,12 +29,39 @@ export async function runPromtool(...args: string[]): Promise<void> {
 
 /** Checks expressions with promtool. @throws Error if one is invalid */
 export async function checkExpressions(expressions: readonly string[]): Promise<void> {
+  const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
+  await runOnRules('check', { groups: [{ name: 'expressions', rules }] });
+}
+
+/**
+ * Evaluates an expression with promtool.
+ * @param values of each series, a sample every 30 s, in the notation of its tests
+ * @param expected the value at a time such as `10m`; null for no result
+ * @throws Error if a value differs
+ */
+export async function testExpression(
+  expr: string,
+  values: Readonly<Record<string, string>>,
+  expected: Readonly<Record<string, number | null>>,
+): Promise<void> {
+  const test = {
+    interval: '30s',
+    input_series: Object.entries(values).map(([series, text]) => ({ series, values: text })),
+    promql_expr_test: Object.entries(expected).map(([time, value]) => ({
+      expr,
+      eval_time: time,
+      exp_samples: value === null ? [] : [{ labels: '{}', value }],
+    })),
+  };
+  await runOnRules('test', { rule_files: [], tests: [test] });
+}
+
+async function runOnRules(command: 'check' | 'test', content: object): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-promtool-'));
   try {
     const file = join(folder, 'rules.yaml');
-    const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
-    await writeFile(file, stringify({ groups: [{ name: 'expressions', rules }] }));
-    await runPromtool('check', 'rules', file);
+    await writeFile(file, stringify(content));
+    await runPromtool(command, 'rules', file);
   } finally {
     await rm(folder, { recursive: true });
   }

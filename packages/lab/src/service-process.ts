@@ -44,6 +44,11 @@ export class ServiceProcess {
     return Number(this.#ready['port'] ?? 0);
   }
 
+  /** The port of its health endpoints since the last start; 0 before that. */
+  get healthPort(): number {
+    return Number(this.#ready['healthPort'] ?? this.port);
+  }
+
   /** 0 before the first start. */
   get pid(): number {
     return this.#child?.pid ?? 0;
@@ -65,8 +70,9 @@ export class ServiceProcess {
 
   /** Requests one of its health endpoints. @throws Error if there is no response within 10 s */
   get(path: string): Promise<Response> {
-    const port = Number(this.#ready['healthPort'] ?? this.port);
-    return fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(RESPONSE_WITHIN_MS) });
+    return fetch(`http://127.0.0.1:${this.healthPort}${path}`, {
+      signal: AbortSignal.timeout(RESPONSE_WITHIN_MS),
+    });
   }
 
   /** Resolves when the process of the last start has ended; at once if there is none. */

@@ -1,6 +1,6 @@
 import type { System } from '@tocsin/lab/system';
 import { Client } from 'pg';
-import type { Span } from './slots.ts';
+import type { Span } from '@tocsin/lab/slots';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

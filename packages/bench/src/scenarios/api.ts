@@ -3,7 +3,7 @@ import { createMonitors } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { fillHistory } from '../measure/fill-history.ts';
 import { measureCalls, timeOf } from '../measure/requests.ts';
-import type { Span } from '../measure/slots.ts';
+import type { Span } from '@tocsin/lab/slots';
 import { figure, type Figure } from '../report/figure.ts';
 import { openStage, measureUsage } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';

@@ -1,5 +1,7 @@
+import { AUTOSCALERS } from '../autoscale/chart.ts';
 import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
+import { runAutoscale } from './autoscale.ts';
 import { runDetection } from './detection.ts';
 import { runHistory } from './history.ts';
 import { runLists } from './lists.ts';
@@ -127,4 +129,22 @@ export const SCENARIOS: readonly Scenario[] = [
     },
     run: runLists,
   },
+  ...AUTOSCALERS.map((name): Scenario => {
+    const scaled = name === 'keda' ? "KEDA's rules" : "a HorizontalPodAutoscaler's rules";
+    return {
+      name: `autoscale-${name}`,
+      about: `200 → 3,000 → 200 checks per second, checkers scaled by ${scaled}; takes 17 minutes`,
+      bars: {
+        most: { atLeast: 3 },
+        least: { atMost: 2 },
+        turns: { atMost: 0 },
+        missed: { atMost: 0 },
+        repeated: { atMost: 0 },
+        killed: { atMost: 0 },
+        'settled-up': { atMost: 180 },
+        'settled-down': { atMost: 480 },
+      },
+      run: (bench) => runAutoscale(bench, name, 0.25),
+    };
+  }),
 ];

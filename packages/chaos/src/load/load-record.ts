@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { countSlots, type Span } from '@tocsin/bench/measure/slots';
+import { countSlots, type Span } from '@tocsin/lab/slots';
 import { until } from '@tocsin/embedded/testing/until';
 import { untilChecked } from '@tocsin/lab/monitors';
 import { repeatedReceipts } from '../oracle/deliveries.ts';

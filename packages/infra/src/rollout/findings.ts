@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { countSlots, type Span } from '@tocsin/bench/measure/slots';
+import { countSlots, type Span } from '@tocsin/lab/slots';
 import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { expectedWebhooks, comparedFields, type CheckEvent } from '@tocsin/lab/oracle/model';
 import { z } from 'zod';

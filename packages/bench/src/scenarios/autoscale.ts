@@ -1,0 +1,188 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { systemActor } from '@tocsin/db/audit-log/actor';
+import { deleteMonitors } from '@tocsin/db/monitors/bulk-writes';
+import { until } from '@tocsin/embedded/testing/until';
+import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
+import { readScaling, type AutoscalerName, type ScalingSpec } from '../autoscale/chart.ts';
+import { CheckerPods } from '../autoscale/checker-pods.ts';
+import { countTurns, runControlLoop, scaleDurations, type Change } from '../autoscale/control-loop.ts';
+import { readSlots, type Slots } from '../measure/events.ts';
+import { Prometheus } from '../processes/prometheus.ts';
+import { figure, type Figure } from '../report/figure.ts';
+import { formatNumber } from '../report/table.ts';
+import { openStage, type Stage } from '../stage.ts';
+import type { Bench, Measurement } from './scenario.ts';
+
+const INTERVAL_SECONDS = 5;
+const LOW_RATE = 200;
+const DEFAULT_HIGH_RATE = 3_000;
+/** Recording checks locks the same monitors, so a large transaction could wait for longer than a statement may take. */
+const DELETED_AT_A_TIME = 50;
+/** How long the phases last, in seconds. The last one is longer than the stabilization window, and the averages of Prometheus. */
+const PHASES = { low: 150, high: 300, lowAgain: 480 };
+
+/** The load rises and falls while Kubernetes' rules, applied to the chart's autoscaler, add and remove checkers. */
+export async function runAutoscale(bench: Bench, name: AutoscalerName, cores: number): Promise<Measurement> {
+  const { seconds = PHASES.high, rate: highRate = DEFAULT_HIGH_RATE } = bench.options;
+  const pace = seconds / PHASES.high;
+  const spec = await readScaling(name, cores);
+  const stage = await openStage(bench);
+  await Promise.all([stage.startService('api'), stage.startService('notifier')]);
+  const pods = new CheckerPods(stage, spec.graceSeconds);
+  pods.scaleTo(spec.minReplicas);
+  await pods.settle();
+  const prometheus = spec.query === null ? null : await scrapeCheckers(bench, stage, spec, pods, pace);
+  const end = new AbortController();
+  const changes: (Change & { readonly line: string })[] = [];
+  const startedAt = Date.now();
+  let rate = 0;
+  const onChange = (change: Change): void => {
+    const { at, cores: used, recommended, from, to } = change;
+    const second = Math.round((at - startedAt) / 1_000);
+    const metric = `${formatNumber(used)} cores, ${recommended} recommended`;
+    const line = `${second} s: ${rate.toLocaleString('en-US')} checks per second, ${metric}: ${from} → ${to} checkers`;
+    bench.say(line);
+    changes.push({ ...change, line });
+  };
+  const loop = runControlLoop({ spec, pods, prometheus, pace, onChange, signal: end.signal });
+  try {
+    const phases = await Promise.race([
+      runPhases(bench, stage, { highRate, pace }, (next) => (rate = next)),
+      loop.then(() => Promise.reject(new Error('the control loop ended'))),
+    ]);
+    end.abort();
+    await loop;
+    await pods.settle();
+    return {
+      settings: { autoscaler: name, cores, rate: highRate, pace },
+      figures: [
+        ...scalingFigures(changes, phases, spec),
+        figure('killed', 'checkers killed', pods.killed, ''),
+        ...phases.figures,
+      ],
+      notes: changes.map(({ line }) => `  ${line}`),
+    };
+  } finally {
+    end.abort();
+  }
+}
+
+interface Phases {
+  /** Epoch milliseconds. */
+  readonly highAt: number;
+  readonly lowAt: number;
+  readonly figures: readonly Figure[];
+}
+
+async function runPhases(
+  bench: Bench,
+  stage: Stage,
+  { highRate, pace }: { readonly highRate: number; readonly pace: number },
+  onRate: (rate: number) => void,
+): Promise<Phases> {
+  const { system } = stage;
+  const { pool } = system.database;
+  const last = (phase: keyof typeof PHASES): Promise<void> => wait(PHASES[phase] * pace * 1_000);
+  const slots = (ids: readonly string[], from: number, to: number): Promise<Slots> =>
+    readSlots(pool, ids, INTERVAL_SECONDS, { from, to });
+  const add = async (count: number): Promise<string[]> => {
+    const ids = await stage.insertMonitors(count, INTERVAL_SECONDS);
+    if (stage.redis !== null) await untilScheduled(system, stage.redis);
+    return ids;
+  };
+  onRate(LOW_RATE);
+  const ids = await add(LOW_RATE * INTERVAL_SECONDS);
+  await untilChecked(system);
+  const startAt = Date.now();
+  bench.say(`${LOW_RATE} checks per second …`);
+  await last('low');
+  const highAt = Date.now();
+  bench.say(`${highRate} checks per second …`);
+  onRate(highRate);
+  const more = await add((highRate - LOW_RATE) * INTERVAL_SECONDS);
+  const addedAt = Date.now();
+  await last('high');
+  const highTo = Date.now();
+  const high = await slots(more, addedAt, highTo);
+  const lowAt = Date.now();
+  bench.say(`${LOW_RATE} checks per second …`);
+  onRate(LOW_RATE);
+  const actor = systemActor(system.context.accountId);
+  for (let first = 0; first < more.length; first += DELETED_AT_A_TIME) {
+    const some = more.slice(first, first + DELETED_AT_A_TIME);
+    await deleteMonitors(system.context.db, actor, some);
+  }
+  await last('lowAgain');
+  const endAt = Date.now();
+  const [low, meanwhile, lowAgain] = [
+    await slots(ids, startAt, highAt),
+    await slots(ids, highAt, lowAt),
+    await slots(ids, lowAt, endAt),
+  ];
+  const all = [low, meanwhile, high, lowAgain];
+  const sum = (valueOf: (one: Slots) => number): number =>
+    all.reduce((total, one) => total + valueOf(one), 0);
+  const lag = (key: string, label: string, { lateMs }: Slots): Figure =>
+    figure(key, `slot to recorded, without probe, p99: ${label}`, lateMs.p99, 'ms');
+  return {
+    highAt,
+    lowAt,
+    figures: [
+      figure(
+        'offered',
+        'checks planned',
+        sum(({ planned }) => planned),
+        '',
+      ),
+      figure(
+        'missed',
+        'slots without an event',
+        sum(({ missed }) => missed),
+        '',
+      ),
+      figure(
+        'repeated',
+        'slots with several events',
+        sum(({ repeated }) => repeated),
+        '',
+      ),
+      lag('late-low', `${LOW_RATE}/s`, low),
+      lag('late-high', `${highRate}/s`, high),
+      figure('late-max', '  maximum', high.lateMs.max, 'ms'),
+      lag('late-low-again', `${LOW_RATE}/s again`, lowAgain),
+    ],
+  };
+}
+
+function scalingFigures(changes: readonly Change[], { highAt, lowAt }: Phases, spec: ScalingSpec): Figure[] {
+  const settled = (from: number, to: number): number => {
+    const at = changes.findLast((change) => change.at >= from && change.at < to)?.at;
+    return at === undefined ? Number.NaN : (at - from) / 1_000;
+  };
+  return [
+    figure('most', 'most checkers', Math.max(spec.minReplicas, ...changes.map(({ to }) => to)), ''),
+    figure('least', 'checkers at the end', changes.at(-1)?.to ?? spec.minReplicas, ''),
+    figure('turns', 'changes of direction, beyond up and down', countTurns(changes), ''),
+    figure('settled-up', 'load raised to last checker added', settled(highAt, lowAt), 's'),
+    figure('settled-down', 'load lowered to last checker removed', settled(lowAt, Infinity), 's'),
+  ];
+}
+
+/** Prometheus scrapes the checkers as often as the chart says. Resolves when it has responded. */
+async function scrapeCheckers(
+  { teardown }: Bench,
+  stage: Stage,
+  spec: ScalingSpec,
+  pods: CheckerPods,
+  pace: number,
+): Promise<Prometheus> {
+  const prometheus = await Prometheus.start(stage.system.folder, teardown, [
+    {
+      job_name: 'checkers',
+      scrape_interval: scaleDurations(spec.scrapeInterval, pace),
+      file_sd_configs: [{ files: [pods.targetsFile] }],
+    },
+  ]);
+  await until('Prometheus to respond', async () => (await prometheus.query('vector(1)')) === 1);
+  return prometheus;
+}
