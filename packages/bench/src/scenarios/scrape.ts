@@ -1,18 +1,12 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { findExecutable } from '@tocsin/embedded/executables';
-import { UsageError } from '@tocsin/embedded/program/run-program';
-import { findFreePort } from '@tocsin/embedded/ports';
-import { seenBefore } from '@tocsin/embedded/testing/until';
 import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { readRecordedChecks } from '../measure/events.ts';
 import { type Histogram, histogramPercentile, subtractHistogram } from '../measure/histogram.ts';
 import type { Usage } from '../measure/proc.ts';
+import { findPrometheus, startPrometheus, type Prometheus } from '../processes/prometheus.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { measureUsage, openStage, type Stage } from '../stage.ts';
 import { readLag } from './load.ts';
@@ -21,15 +15,13 @@ import type { Bench, Measurement } from './scenario.ts';
 const MONITORS = 20_000;
 const RATE = 1_000;
 const SCRAPE_INTERVAL_SECONDS = 15;
-const READY_WITHIN_MS = 60_000;
 /** Code that has just started is still being compiled. */
 const WARM_UP_MS = 20_000;
 const METRICS = '/api/cli/metrics';
 
 /** What Prometheus costs the system that it scrapes. Windows with and without it take turns, because the machine may drift. */
 export async function runScrape(bench: Bench): Promise<Measurement> {
-  const program = findExecutable(['prometheus'], process.env['PATH'] ?? '');
-  if (program === null) throw new UsageError('Install Prometheus: apt-get install prometheus');
+  findPrometheus();
   const { monitors = MONITORS, rate = RATE, seconds = 60, checkers = 1 } = bench.options;
   const interval = monitors / rate;
   const stage = await openStage(bench);
@@ -46,10 +38,10 @@ export async function runScrape(bench: Bench): Promise<Measurement> {
   const from = process.hrtime.bigint();
   for (const kind of ['alone', 'scraped', 'scraped', 'alone'] as const) {
     bench.say(`Measuring for ${seconds} s, ${kind === 'scraped' ? 'with' : 'without'} Prometheus …`);
-    const prometheus = kind === 'scraped' ? await startPrometheus(bench, system, program) : null;
+    const prometheus = kind === 'scraped' ? await scrapeMetrics(bench, system) : null;
     windows[kind].push(await measureWindow(stage, ids, interval, seconds));
     if (prometheus === null) continue;
-    scrapes = await prometheus.figures();
+    scrapes = await scrapeFigures(prometheus);
     await prometheus.stop();
   }
   const [alone, scraped] = [combine(windows.alone), combine(windows.scraped)];
@@ -133,53 +125,24 @@ function windowFigures(
   ];
 }
 
-/** Prometheus with its defaults, which scrapes the metrics of the account. */
-async function startPrometheus({ teardown }: Bench, system: System, program: string) {
-  const port = await findFreePort();
-  const folder = join(system.folder, `prometheus-${port}`);
-  await mkdir(folder);
-  const config = {
-    scrape_configs: [
-      {
-        job_name: 'tocsin-monitors',
-        scrape_interval: `${SCRAPE_INTERVAL_SECONDS}s`,
-        metrics_path: METRICS,
-        authorization: { credentials: system.apiKey },
-        static_configs: [{ targets: [`127.0.0.1:${system.apiPort()}`] }],
-      },
-    ],
+/** Prometheus, which scrapes the metrics of the account. */
+async function scrapeMetrics(bench: Bench, system: System): Promise<Prometheus> {
+  const job = {
+    job_name: 'tocsin-monitors',
+    scrape_interval: `${SCRAPE_INTERVAL_SECONDS}s`,
+    metrics_path: METRICS,
+    authorization: { credentials: system.apiKey },
+    static_configs: [{ targets: [`127.0.0.1:${system.apiPort()}`] }],
   };
-  // JSON is YAML.
-  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
-  const options = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', '--log.level=error'];
-  const address = `127.0.0.1:${port}`;
-  const child = spawn(program, [...options, `--web.listen-address=${address}`], {
-    cwd: folder,
-    stdio: 'ignore',
-  });
-  const exit = once(child, 'exit');
-  const stop = async (): Promise<void> => {
-    child.kill();
-    await exit;
-  };
-  teardown.onStop(stop);
-  const read = async (name: string): Promise<number> => {
-    const query = encodeURIComponent(`max_over_time(${name}[1h])`);
-    const response = await fetch(`http://${address}/api/v1/query?query=${query}`).catch(() => null);
-    // While it starts, it does not listen, or responds with 503.
-    if (response?.ok !== true) return Number.NaN;
-    const body = (await response.json()) as { data: { result: { value: [number, string] }[] } };
-    return Number(body.data.result[0]?.value[1]);
-  };
-  const isUp = await seenBefore(Date.now() + READY_WITHIN_MS, async () => (await read('up')) === 1);
-  if (isUp === null) throw new Error('Prometheus did not scrape the api');
-  return {
-    stop,
-    figures: async (): Promise<Figure[]> => [
-      figure('scrape-max', 'longest scrape', (await read('scrape_duration_seconds')) * 1_000, 'ms'),
-      figure('scrape-samples', 'series of a scrape', await read('scrape_samples_scraped'), ''),
-    ],
-  };
+  return startPrometheus(bench, system.folder, job, 'up');
+}
+
+async function scrapeFigures({ query }: Prometheus): Promise<Figure[]> {
+  const longest = await query('max_over_time(scrape_duration_seconds[1h])');
+  return [
+    figure('scrape-max', 'longest scrape', longest * 1_000, 'ms'),
+    figure('scrape-samples', 'series of a scrape', await query('max_over_time(scrape_samples_scraped[1h])'), ''),
+  ];
 }
 
 /** The size of a response, and the memory of the api after it. */
