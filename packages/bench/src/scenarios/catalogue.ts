@@ -1,6 +1,7 @@
 import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
 import { runDetection } from './detection.ts';
+import { runFleet } from './fleet.ts';
 import { runHistory } from './history.ts';
 import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
@@ -12,6 +13,14 @@ import { runSelectors } from './selectors.ts';
 import { runTail } from './tail.ts';
 
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
+
+/** Growth of each program's memory over 100 minutes, MB. */
+const FLAT_MEMORY = Object.fromEntries(
+  ['checker-1', 'checker-2', 'redis', 'postgres', 'api', 'notifier', 'resolver'].map((name) => [
+    `growth-${name}`,
+    { atMost: 15 },
+  ]),
+);
 
 function load(name: string, plan: LoadPlan, bars: Scenario['bars'] = {}): Scenario {
   const { rate, protocol = 'http', queue, hanging } = plan;
@@ -112,5 +121,23 @@ export const SCENARIOS: readonly Scenario[] = [
       "Debian's Prometheus scrapes the metrics of 20,000 monitors every 15 s, at 1,000 checks per second",
     bars: { 'cpu-ratio': { atMost: 1.05 }, 'scraped-missed': { atMost: 0 } },
     run: runScrape,
+  },
+  {
+    name: 'fleet',
+    about:
+      '120,000 monitors at one minute for two hours, with names, slow and hanging targets, outages and a short history; needs root',
+    bars: {
+      missed: { atMost: 0 },
+      repeated: { atMost: 0 },
+      'lag-p99': { atMost: 1_000 },
+      'false-failures': { atMost: 0 },
+      'false-passes': { atMost: 0 },
+      'webhooks-missing': { atMost: 0 },
+      'webhooks-unexpected': { atMost: 0 },
+      'api-failures': { atMost: 0 },
+      ...FLAT_MEMORY,
+    },
+    isLong: true,
+    run: runFleet,
   },
 ];
