@@ -40,7 +40,9 @@ export function parseCommandLine(args: readonly string[]): { scenario: string | 
 async function run(scenario: string, options: Options, program: Teardown): Promise<void> {
   if (process.platform !== 'linux')
     throw new UsageError('Benchmarks need Linux: they read CPU time and memory from /proc');
-  const scenarios = SCENARIOS.filter(({ name, isLong }) => (scenario === 'all' ? isLong !== true : name === scenario));
+  const scenarios = SCENARIOS.filter(({ name, isLong }) =>
+    scenario === 'all' ? isLong !== true : name === scenario,
+  );
   if (scenarios.length === 0) throw new UsageError(`Unknown scenario "${scenario}". See --help`);
   const machine = describeMachine();
   const results: object[] = [];

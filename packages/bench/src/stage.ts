@@ -76,6 +76,8 @@ async function createStage(
     targetUrl,
     /** PEM; null for http. */
     targetCa: tls?.ca ?? null,
+    /** A file that contains it; null for http. */
+    targetCaFile: tls === null ? null : caFile,
     receiver,
     /** Starts a service by a name such as `checker 1`, with these settings besides those of every service. */
     startService,

@@ -50,8 +50,6 @@ export async function startTraffic(
     if (status >= 200 && status < 300) measured.push(performance.now() - sentAt);
     else fail(`${call.method} ${call.path}: status ${status}`);
   };
-  const get = (path: string): ApiCall => ({ method: 'GET', path });
-
   const request = async (): Promise<void> => {
     for (let turn = 0; !ending.signal.aborted; turn += 1) {
       // A large step, so that the requests are of different hosts.
@@ -61,7 +59,8 @@ export async function startTraffic(
         () => send(get(`${MONITORS}/${id}`)),
         () => send(get(`${MONITORS}/${id}/events?since=${since}`)),
         () => send(get(`/api/dashboard/monitors/${id}/stats`), session),
-        async () => void (await api.metrics().catch((error: unknown) => fail(`GET /metrics: ${String(error)}`))),
+        async () =>
+          void (await api.metrics().catch((error: unknown) => fail(`GET /metrics: ${String(error)}`))),
       ];
       await calls[turn % calls.length]?.();
       await pause(EVERY_MS, ending.signal);
@@ -80,7 +79,9 @@ export async function startTraffic(
       const call = get(`${TAIL}${cursor === '' ? '' : `&since=${encodeURIComponent(cursor)}`}`);
       const outcome = await callApi(target, call);
       if (outcome.kind !== 'response' || outcome.status !== 200) {
-        fail(`${call.method} ${call.path}: ${outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind}`);
+        fail(
+          `${call.method} ${call.path}: ${outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind}`,
+        );
         await pause(EVERY_MS, ending.signal);
         continue;
       }
@@ -116,6 +117,10 @@ export async function startTraffic(
       ];
     },
   };
+}
+
+function get(path: string): ApiCall {
+  return { method: 'GET', path };
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

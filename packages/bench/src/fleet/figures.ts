@@ -44,7 +44,9 @@ export function recordedOf(windows: Observation['windows']): number {
 }
 
 function worstLag(samples: readonly Sample[], percent: number): number {
-  const parts = samples.slice(1).map((sample, index) => subtractHistogram(sample.lag, samples[index]?.lag ?? []));
+  const parts = samples
+    .slice(1)
+    .map((sample, index) => subtractHistogram(sample.lag, samples[index]?.lag ?? []));
   return Math.max(...parts.map((lag) => histogramPercentile(lag, percent)));
 }
 

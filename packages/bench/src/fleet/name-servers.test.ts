@@ -3,7 +3,9 @@ import { configOf, parseCounts, zoneFile } from './name-servers.ts';
 
 test('zoneFile gives each host an address with its TTL', () => {
   const hosts = [{ name: 's0.fleet.test', ttlSeconds: 30, address: '127.80.0.1' }];
-  expect(zoneFile(hosts)).toMatch(/^fleet\.test\. 3600 IN SOA [\s\S]+\ns0\.fleet\.test\. 30 IN A 127\.80\.0\.1\n$/);
+  expect(zoneFile(hosts)).toMatch(
+    /^fleet\.test\. 3600 IN SOA [\s\S]+\ns0\.fleet\.test\. 30 IN A 127\.80\.0\.1\n$/,
+  );
 });
 
 test('the resolver asks the authoritative server for the zone', () => {

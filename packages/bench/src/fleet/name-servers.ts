@@ -91,7 +91,8 @@ async function requirePermission([program, ...args]: Launcher): Promise<void> {
   try {
     await run(program, [...args, 'true']);
   } catch (cause) {
-    const why = 'The checkers need a resolv.conf of their own, in a mount namespace, and the resolver needs port 53';
+    const why =
+      'The checkers need a resolv.conf of their own, in a mount namespace, and the resolver needs port 53';
     throw new NotPermittedError(`${why}. Run the scenario as root.`, { cause });
   }
 }
@@ -144,6 +145,7 @@ ${zone}
 
 /** Reads the output of `unbound-control stats_noreset`. */
 export function parseCounts(text: string): QueryCounts {
-  const read = (name: string): number => Number(new RegExp(`^total\\.num\\.${name}=(\\d+)$`, 'm').exec(text)?.[1]);
+  const read = (name: string): number =>
+    Number(new RegExp(`^total\\.num\\.${name}=(\\d+)$`, 'm').exec(text)?.[1]);
   return { queries: read('queries'), misses: read('cachemiss') };
 }

@@ -48,8 +48,15 @@ export async function observe(
   const samples: Sample[] = [];
   const windows: (WindowCounts & Span)[] = [];
   const countSettled = async (): Promise<void> => {
-    for (let next = pending[0]; next !== undefined && Date.now() >= settledAt(next, timeout); next = pending[0]) {
-      const counts = await countWindow(client, ids, next, { intervalSeconds: interval, timeoutSeconds: timeout });
+    for (
+      let next = pending[0];
+      next !== undefined && Date.now() >= settledAt(next, timeout);
+      next = pending[0]
+    ) {
+      const counts = await countWindow(client, ids, next, {
+        intervalSeconds: interval,
+        timeoutSeconds: timeout,
+      });
       windows.push({ ...next, ...counts });
       pending.shift();
       say(`  ${minutesOf(next.from - from)} to ${minutesOf(next.to - from)}: ${describeCounts(counts)}`);

@@ -73,7 +73,8 @@ export async function startFleet(
   bench.say('Waiting until each is checked …');
   await untilChecked(system);
   const targets = all.map((id, number) => ({ id, ...targetOf(number) }));
-  const idsOf = (wanted: string): string[] => targets.flatMap(({ id, kind }) => (kind === wanted ? [id] : []));
+  const idsOf = (wanted: string): string[] =>
+    targets.flatMap(({ id, kind }) => (kind === wanted ? [id] : []));
   return {
     ids: { all, hanging: idsOf('hanging'), flapping: idsOf('flapping') },
     phases: new Map(

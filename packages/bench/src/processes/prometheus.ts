@@ -7,8 +7,8 @@ import { requireProgram, startServer, type ServerProgram } from './server-progra
 export interface Prometheus extends ServerProgram {
   /** Its database. */
   readonly dataFolder: string;
-  /** The value of the first series of a PromQL expression; NaN without one. */
-  readonly query: (expression: string) => Promise<number>;
+  /** The value of the first series of a PromQL expression, now or at a time in epoch milliseconds; NaN without one. */
+  readonly query: (expression: string, at?: number) => Promise<number>;
 }
 
 /** @throws UsageError if it is not installed */
@@ -33,8 +33,8 @@ export async function startPrometheus(
   // JSON is YAML.
   await writeFile(join(own, 'prometheus.yml'), JSON.stringify({ scrape_configs: [scrapeConfig] }));
   const address = `127.0.0.1:${port}`;
-  const query = async (expression: string): Promise<number> => {
-    const url = `http://${address}/api/v1/query?query=${encodeURIComponent(expression)}`;
+  const query = async (expression: string, at = Date.now()): Promise<number> => {
+    const url = `http://${address}/api/v1/query?query=${encodeURIComponent(expression)}&time=${at / 1_000}`;
     const response = await fetch(url).catch(() => null);
     // While it starts, it does not listen, or responds with 503.
     if (response?.ok !== true) return Number.NaN;

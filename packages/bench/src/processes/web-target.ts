@@ -75,7 +75,11 @@ function responseTo(head: string): Buffer {
 }
 
 /** @param port 0 for any free one */
-async function listen(tls: { key: string; cert: string } | null, host: string, port: number): Promise<number> {
+async function listen(
+  tls: { key: string; cert: string } | null,
+  host: string,
+  port: number,
+): Promise<number> {
   const server: Server =
     tls === null ? createServer({ noDelay: true }, serve) : createTlsServer({ ...tls, noDelay: true }, serve);
   // A client may end in the middle of its handshake.

@@ -8,6 +8,7 @@ import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
 import { runOutage } from './outage.ts';
+import { runPeers, type PeersPlan } from './peers.ts';
 import { runScrape } from './scrape.ts';
 import { runSelectors } from './selectors.ts';
 import { runTail } from './tail.ts';
@@ -31,6 +32,15 @@ function load(name: string, plan: LoadPlan, bars: Scenario['bars'] = {}): Scenar
     about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks per second${store}${targets}`,
     bars: { done: { atLeast: rate * 0.99 }, ...LAG, ...bars },
     run: (bench) => runLoad(bench, plan),
+  };
+}
+
+function peers(name: string, plan: PeersPlan): Scenario {
+  return {
+    name,
+    about: `Tocsin, and Debian's blackbox_exporter with Prometheus, at ${plan.rate.toLocaleString('en-US')} ${plan.protocol} checks per second`,
+    bars: { 'tocsin-done': { atLeast: 99 }, 'tocsin-to-peer': { atMost: 0.5 } },
+    run: (bench) => runPeers(bench, plan),
   };
 }
 
@@ -122,6 +132,8 @@ export const SCENARIOS: readonly Scenario[] = [
     bars: { 'cpu-ratio': { atMost: 1.05 }, 'scraped-missed': { atMost: 0 } },
     run: runScrape,
   },
+  peers('peers', { rate: 1_000, protocol: 'http' }),
+  peers('peers-https', { rate: 500, protocol: 'https' }),
   {
     name: 'fleet',
     about:

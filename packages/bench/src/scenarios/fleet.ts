@@ -3,7 +3,13 @@ import { freemem } from 'node:os';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { Client } from 'pg';
 import { startTraffic } from '../fleet/api-traffic.ts';
-import { alertFigures, fleetMemoryFigures, historyFigures, recordedOf, slotFigures } from '../fleet/figures.ts';
+import {
+  alertFigures,
+  fleetMemoryFigures,
+  historyFigures,
+  recordedOf,
+  slotFigures,
+} from '../fleet/figures.ts';
 import { compareAlerts, type Alert } from '../fleet/find-alerts.ts';
 import { startNameServers, type NameServers, type QueryCounts } from '../fleet/name-servers.ts';
 import { observe, type Observation } from '../fleet/observe.ts';
@@ -33,7 +39,12 @@ export async function runFleet(bench: Bench): Promise<Measurement> {
   const { monitors = 120_000, interval = 60, seconds = 7_200, checkers = 2 } = bench.options;
   const stage = await openStage(bench);
   const { system } = stage;
-  await warnOfLimits(bench, system.folder, monitors, (monitors / interval) * Math.min(seconds, RETENTION_MINUTES * 60));
+  await warnOfLimits(
+    bench,
+    system.folder,
+    monitors,
+    (monitors / interval) * Math.min(seconds, RETENTION_MINUTES * 60),
+  );
   const names = await startNameServers(bench, system.folder, hostsOf(monitors));
   for (const [name, pid] of names.pids) stage.addProgram(name, pid);
   const fleet = await startFleet(bench, stage, names, { monitors, interval, checkers }, SHORT_DAYS);
@@ -70,7 +81,8 @@ export async function runFleet(bench: Bench): Promise<Measurement> {
       samples: samples.map(({ at, usage, history }) => ({
         at,
         usage: Object.fromEntries(usage),
-        ...history,
+        databaseBytes: history.databaseBytes,
+        rolledUntil: history.rolledUntil,
         partitions: Object.fromEntries(history.partitions),
       })),
     },
@@ -135,6 +147,11 @@ function lookupFigures(
   const seconds = Number(clock.to - clock.from) / 1e9;
   return [
     figure('names', 'names looked up', queries / seconds, '/s'),
-    figure('names-missed', '  not in the cache of the resolver', ((after.misses - before.misses) / queries) * 100, '%'),
+    figure(
+      'names-missed',
+      '  not in the cache of the resolver',
+      ((after.misses - before.misses) / queries) * 100,
+      '%',
+    ),
   ];
 }

@@ -141,7 +141,12 @@ async function scrapeFigures({ query }: Prometheus): Promise<Figure[]> {
   const longest = await query('max_over_time(scrape_duration_seconds[1h])');
   return [
     figure('scrape-max', 'longest scrape', longest * 1_000, 'ms'),
-    figure('scrape-samples', 'series of a scrape', await query('max_over_time(scrape_samples_scraped[1h])'), ''),
+    figure(
+      'scrape-samples',
+      'series of a scrape',
+      await query('max_over_time(scrape_samples_scraped[1h])'),
+      '',
+    ),
   ];
 }
 
