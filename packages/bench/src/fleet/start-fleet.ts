@@ -5,7 +5,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
-import { insertMonitors, untilChecked, untilScheduled } from '@tocsin/lab/monitors';
+import { insertMonitors, markScheduled, untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { Bench } from '../scenarios/scenario.ts';
 import type { Stage } from '../stage.ts';
 import type { NameServers } from './name-servers.ts';
@@ -56,6 +56,7 @@ export async function startFleet(
       return `${protocol}://${host}:${ports[protocol]}${path}`;
     },
   });
+  await markScheduled(system);
   await createChannel(system.context, systemActor(system.context.accountId), {
     name: 'alerts',
     url: receiver.url('/hook'),
