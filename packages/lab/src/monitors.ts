@@ -95,11 +95,6 @@ export async function insertMonitors(
   }
 }
 
-/** Marks all monitors as scheduled, so that none gets the first check of a new monitor: they keep to their slots from the start. */
-export async function markScheduled({ database }: Pick<System, 'database'>): Promise<void> {
-  await database.pool.query('update monitor_regions set scheduled_revision = 1');
-}
-
 /** Waits until every monitor is scheduled, according to Postgres. */
 export async function untilApplied(system: System): Promise<void> {
   await untilNone(

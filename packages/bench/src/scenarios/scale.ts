@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { markScheduled, untilChecked, untilScheduled } from '@tocsin/lab/monitors';
+import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { Redis } from 'ioredis';
 import { readPeakRate, readRecordedChecks } from '../measure/events.ts';
 import { figure, type Figure } from '../report/figure.ts';
@@ -27,7 +27,7 @@ export async function runStart(bench: Bench): Promise<Measurement> {
   const stage = await openOnRedis(bench);
   const { system } = stage;
   await stage.insertMonitors(monitors, interval);
-  await markScheduled(system);
+  await system.database.pool.query('update monitor_regions set scheduled_revision = 1');
   bench.say('Starting the services …');
   const startedAt = Date.now();
   const elapsed = (): number => (Date.now() - startedAt) / 1_000;
