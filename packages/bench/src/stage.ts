@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { insertMonitors } from '@tocsin/lab/monitors';
-import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
+import type { ServiceName, ServiceProcess, ServiceProcessOptions } from '@tocsin/lab/service-process';
 import { Stores } from '@tocsin/lab/stores';
 import { System } from '@tocsin/lab/system';
 import { Redis } from 'ioredis';
@@ -49,13 +49,15 @@ async function createStage(
 
   const profileFolder = join(folder, 'profiles');
   const services = new Map<string, ServiceProcess>();
+  const otherPrograms = new Map<string, number>([['web-target', target.pid]]);
   const startService = async (
     name: string,
     serviceEnv: Record<string, string> = {},
+    options: Pick<ServiceProcessOptions, 'launcher'> = {},
   ): Promise<ServiceProcess> => {
     const service = name.split(' ', 1)[0] as ServiceName;
     const nodeOptions = profile === service ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : [];
-    const started = system.service(service, serviceEnv, { label: name, nodeOptions });
+    const started = system.service(service, serviceEnv, { label: name, nodeOptions, ...options });
     await started.start();
     services.set(name, started);
     return started;
@@ -75,6 +77,8 @@ async function createStage(
     targetUrl,
     /** PEM; null for http. */
     targetCa: tls?.ca ?? null,
+    /** A file that contains it; null for http. */
+    targetCaFile: tls === null ? null : caFile,
     receiver,
     /** Starts a service by a name such as `checker 1`, with these settings besides those of every service. */
     startService,
@@ -86,12 +90,14 @@ async function createStage(
     running,
     /** Forgets a service that its caller has stopped. */
     forget: (name: string) => void services.delete(name),
+    /** Adds a program that is not part of Tocsin to the usage. */
+    addProgram: (name: string, pid: number): void => void otherPrograms.set(name, pid),
     /** Shuts down all replicas of a service. */
     stopServices,
     /** The usage of every program, by name. */
     usage: (): Map<string, Usage> => {
       const pids = [...services].map(([name, { pid }]) => [name, pid] as const);
-      return readUsage(new Map([...stores.pids, ['web-target', target.pid], ...pids]));
+      return readUsage(new Map([...stores.pids, ...otherPrograms, ...pids]));
     },
     /** Inserts monitors of the target's paths. @returns their ids */
     insertMonitors: (count: number, intervalSeconds: number): Promise<string[]> =>

@@ -1,7 +1,7 @@
 /* A program that starts a process in a folder of its own; run by `src/program/run-program.test.ts`. */
 import { spawn } from 'node:child_process';
 import { openFolder } from '../dist/program/teardown.js';
-import { runProgram } from '../dist/program/run-program.js';
+import { NotPermittedError, runProgram } from '../dist/program/run-program.js';
 
 const [behavior] = process.argv.slice(2);
 await runProgram(async (teardown) => {
@@ -17,6 +17,7 @@ await runProgram(async (teardown) => {
   process.stdout.write('started\n');
   if (behavior === 'succeeds') return 0;
   if (behavior === 'fails') throw new Error('no luck');
+  if (behavior === 'is not permitted') throw new NotPermittedError('Run it as root.');
   setInterval(() => {
     if (behavior === 'writes') process.stdout.write('working\n');
   }, 20);

@@ -55,7 +55,7 @@ async function sendCalls(
       next += 1;
       if (call === undefined) return;
       const sentAt = performance.now();
-      const status = await send(baseUrl, agent, bearer(system.apiKey), call);
+      const status = await sendCall(baseUrl, agent, bearer(system.apiKey), call);
       if (status >= 200 && status < 300) latencies.push(performance.now() - sentAt);
       else failures += 1;
     }
@@ -66,7 +66,7 @@ async function sendCalls(
 }
 
 /** Does not parse the body, which would take CPU time from the api. @returns the status after the whole response; 0 for none */
-function send(
+export function sendCall(
   baseUrl: string,
   agent: Agent,
   authorization: Readonly<Record<string, string>>,

@@ -1,62 +1,52 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findExecutable } from '@tocsin/embedded/executables';
 import { findFreePort } from '@tocsin/embedded/ports';
-import { UsageError } from '@tocsin/embedded/program/run-program';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
+import type { Bench } from '../scenarios/scenario.ts';
+import { requireProgram, startServer, type ServerProgram } from './server-program.ts';
 
-/** The Prometheus of this machine, as a process. */
-export class Prometheus {
-  readonly address: string;
-  readonly stop: () => Promise<void>;
+export interface Prometheus extends ServerProgram {
+  /** Its database. */
+  readonly dataFolder: string;
+  /** The value of the first series of a PromQL expression, now or at a time in epoch milliseconds; NaN without one. */
+  readonly query: (expression: string, at?: number) => Promise<number>;
+}
 
-  private constructor(address: string, stop: () => Promise<void>) {
-    this.address = address;
-    this.stop = stop;
-  }
+/** @throws UsageError if it is not installed */
+export function findPrometheus(): string {
+  return requireProgram('prometheus', 'prometheus');
+}
 
-  /** Returns its path. @throws UsageError if there is none */
-  static requireInstalled(): string {
-    const program = findExecutable(['prometheus'], process.env['PATH'] ?? '');
-    if (program === null) throw new UsageError('Install Prometheus: apt-get install prometheus');
-    return program;
-  }
-
-  /** @param scrapeConfigs `scrape_configs` of its configuration. The teardown stops it */
-  static async start(
-    parent: string,
-    teardown: Teardown,
-    scrapeConfigs: readonly object[],
-  ): Promise<Prometheus> {
-    const port = await findFreePort();
-    const folder = join(parent, `prometheus-${port}`);
-    await mkdir(folder);
-    // JSON is YAML.
-    await writeFile(join(folder, 'prometheus.yml'), JSON.stringify({ scrape_configs: scrapeConfigs }));
-    const options = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', '--log.level=error'];
-    const address = `127.0.0.1:${port}`;
-    const child = spawn(Prometheus.requireInstalled(), [...options, `--web.listen-address=${address}`], {
-      cwd: folder,
-      stdio: 'ignore',
-    });
-    const exit = once(child, 'exit');
-    const stop = async (): Promise<void> => {
-      child.kill();
-      await exit;
-    };
-    teardown.onStop(stop);
-    return new Prometheus(address, stop);
-  }
-
-  /** The value of the first series. @returns NaN without a series, or while Prometheus starts */
-  async query(expression: string): Promise<number> {
-    const url = `http://${this.address}/api/v1/query?query=${encodeURIComponent(expression)}`;
+/**
+ * Starts Debian's Prometheus with its defaults, and waits until a query has a positive value.
+ * @param folder for its files
+ * @param readyQuery for example the scraped targets that are up
+ */
+export async function startPrometheus(
+  bench: Bench,
+  folder: string,
+  scrapeConfig: object,
+  readyQuery: string,
+): Promise<Prometheus> {
+  const port = await findFreePort();
+  const own = join(folder, `prometheus-${port}`);
+  await mkdir(own);
+  // JSON is YAML.
+  await writeFile(join(own, 'prometheus.yml'), JSON.stringify({ scrape_configs: [scrapeConfig] }));
+  const address = `127.0.0.1:${port}`;
+  const query = async (expression: string, at = Date.now()): Promise<number> => {
+    const url = `http://${address}/api/v1/query?query=${encodeURIComponent(expression)}&time=${at / 1_000}`;
     const response = await fetch(url).catch(() => null);
     // While it starts, it does not listen, or responds with 503.
     if (response?.ok !== true) return Number.NaN;
     const body = (await response.json()) as { data: { result: { value: [number, string] }[] } };
     return Number(body.data.result[0]?.value[1]);
-  }
+  };
+  const options = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', '--log.level=error'];
+  const server = await startServer(bench, {
+    program: findPrometheus(),
+    args: [...options, `--web.listen-address=${address}`],
+    folder: own,
+    isReady: async () => (await query(readyQuery)) > 0,
+  });
+  return { ...server, dataFolder: join(own, 'data'), query };
 }

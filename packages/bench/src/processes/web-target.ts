@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { isDown } from '../fleet/flaps.ts';
+import { behaviorOf, HANGING_PATH } from '../fleet/target-path.ts';
 import { serveParent } from './helper-process.ts';
 
 /*
  * The target of the checks, as a separate process. It reads to the end of a request's head and sends a constant response, since it
- * must be much cheaper than a check. A path /f/<number> is down for a span of time, and /h/… never responds.
+ * must be much cheaper than a check. A path /f/<number> is down for a span of time, /h/… never responds, and /d/… responds after a delay.
  */
 
 /** When a path is down; epoch milliseconds. */
@@ -21,7 +23,12 @@ export interface FlipReport {
 }
 
 export type TargetMessage =
-  | { readonly type: 'start'; readonly tls: { readonly key: string; readonly cert: string } | null }
+  | {
+      readonly type: 'start';
+      readonly tls: { readonly key: string; readonly cert: string } | null;
+      /** Addresses to listen on, all with the same port. Default: 127.0.0.1. */
+      readonly addresses?: readonly string[];
+    }
   | { readonly type: 'flips'; readonly flips: readonly Flip[] }
   | { readonly type: 'report' };
 
@@ -43,7 +50,14 @@ function serve(socket: Socket): void {
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => {
     head += chunk.toString('latin1');
-    if (head.endsWith(END_OF_HEAD) && !head.startsWith('GET /h/')) socket.end(responseTo(head));
+    if (!head.endsWith(END_OF_HEAD) || head.startsWith(`GET ${HANGING_PATH}`)) return;
+    const behavior = behaviorOf(head);
+    if (behavior === null) socket.end(responseTo(head));
+    else {
+      const { delayMs, flapPhaseMs } = behavior;
+      const isUp = flapPhaseMs === null || !isDown(flapPhaseMs, Date.now());
+      setTimeout(() => socket.end(isUp ? UP : DOWN), delayMs);
+    }
   });
 }
 
@@ -60,18 +74,27 @@ function responseTo(head: string): Buffer {
   return UP;
 }
 
-async function start(tls: { key: string; cert: string } | null): Promise<{ port: number }> {
+/** @param port 0 for any free one */
+async function listen(
+  tls: { key: string; cert: string } | null,
+  host: string,
+  port: number,
+): Promise<number> {
   const server: Server =
     tls === null ? createServer({ noDelay: true }, serve) : createTlsServer({ ...tls, noDelay: true }, serve);
   // A client may end in the middle of its handshake.
   server.on('tlsClientError', () => undefined);
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+  server.listen({ port, host, backlog: 4096 });
   await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port };
+  return (server.address() as AddressInfo).port;
 }
 
 serveParent(async (message: TargetMessage) => {
-  if (message.type === 'start') return start(message.tls);
+  if (message.type === 'start') {
+    let port = 0;
+    for (const address of message.addresses ?? ['127.0.0.1']) port = await listen(message.tls, address, port);
+    return { port };
+  }
   if (message.type === 'report') return reports;
   flips = message.flips;
   reports = flips.map(() => ({ failedAt: null, recoveredAt: null }));

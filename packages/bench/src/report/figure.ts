@@ -4,7 +4,7 @@ export interface Bar {
   readonly atLeast?: number;
 }
 
-type Unit = 'ms' | 's' | 'µs' | '/s' | 'MB' | 'B' | '×' | '%' | '';
+type Unit = 'ms' | 's' | 'min' | 'µs' | '/s' | 'MB' | 'B' | '×' | '%' | '';
 
 /** One measured value. */
 export interface Figure {

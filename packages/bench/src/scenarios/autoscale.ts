@@ -1,13 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitors } from '@tocsin/db/monitors/bulk-writes';
-import { until } from '@tocsin/embedded/testing/until';
 import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import { readScaling, type AutoscalerName, type ScalingSpec } from '../autoscale/chart.ts';
 import { CheckerPods } from '../autoscale/checker-pods.ts';
 import { countTurns, runControlLoop, scaleDurations, type Change } from '../autoscale/control-loop.ts';
 import { readSlots, type Slots } from '../measure/events.ts';
-import { Prometheus } from '../processes/prometheus.ts';
+import { startPrometheus, type Prometheus } from '../processes/prometheus.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { formatNumber } from '../report/table.ts';
 import { openStage, type Stage } from '../stage.ts';
@@ -170,19 +169,16 @@ function scalingFigures(changes: readonly Change[], { highAt, lowAt }: Phases, s
 
 /** Prometheus scrapes the checkers as often as the chart says. Resolves when it has responded. */
 async function scrapeCheckers(
-  { teardown }: Bench,
+  bench: Bench,
   stage: Stage,
   spec: ScalingSpec,
   pods: CheckerPods,
   pace: number,
 ): Promise<Prometheus> {
-  const prometheus = await Prometheus.start(stage.system.folder, teardown, [
-    {
-      job_name: 'checkers',
-      scrape_interval: scaleDurations(spec.scrapeInterval, pace),
-      file_sd_configs: [{ files: [pods.targetsFile] }],
-    },
-  ]);
-  await until('Prometheus to respond', async () => (await prometheus.query('vector(1)')) === 1);
-  return prometheus;
+  const job = {
+    job_name: 'checkers',
+    scrape_interval: scaleDurations(spec.scrapeInterval, pace),
+    file_sd_configs: [{ files: [pods.targetsFile] }],
+  };
+  return startPrometheus(bench, stage.system.folder, job, 'vector(1)');
 }

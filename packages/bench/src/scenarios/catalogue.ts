@@ -3,6 +3,7 @@ import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
 import { runAutoscale } from './autoscale.ts';
 import { runDetection } from './detection.ts';
+import { runFleet } from './fleet.ts';
 import { runHistory } from './history.ts';
 import { runLists } from './lists.ts';
 import { runRollUp } from './roll-up.ts';
@@ -10,11 +11,20 @@ import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
 import { runOutage } from './outage.ts';
+import { runPeers, type PeersPlan } from './peers.ts';
 import { runScrape } from './scrape.ts';
 import { runSelectors } from './selectors.ts';
 import { runTail } from './tail.ts';
 
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
+
+/** Growth of each program's memory over 100 minutes, MB. */
+const FLAT_MEMORY = Object.fromEntries(
+  ['checker-1', 'checker-2', 'redis', 'postgres', 'api', 'notifier', 'resolver'].map((name) => [
+    `growth-${name}`,
+    { atMost: 15 },
+  ]),
+);
 
 function load(name: string, plan: LoadPlan, bars: Scenario['bars'] = {}): Scenario {
   const { rate, protocol = 'http', queue, hanging } = plan;
@@ -25,6 +35,15 @@ function load(name: string, plan: LoadPlan, bars: Scenario['bars'] = {}): Scenar
     about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks per second${store}${targets}`,
     bars: { done: { atLeast: rate * 0.99 }, ...LAG, ...bars },
     run: (bench) => runLoad(bench, plan),
+  };
+}
+
+function peers(name: string, plan: PeersPlan): Scenario {
+  return {
+    name,
+    about: `Tocsin, and Debian's blackbox_exporter with Prometheus, at ${plan.rate.toLocaleString('en-US')} ${plan.protocol} checks per second`,
+    bars: { 'tocsin-done': { atLeast: 99 }, 'tocsin-to-peer': { atMost: 0.5 } },
+    run: (bench) => runPeers(bench, plan),
   };
 }
 
@@ -147,4 +166,24 @@ export const SCENARIOS: readonly Scenario[] = [
       run: (bench) => runAutoscale(bench, name, 0.25),
     };
   }),
+  peers('peers', { rate: 1_000, protocol: 'http' }),
+  peers('peers-https', { rate: 500, protocol: 'https' }),
+  {
+    name: 'fleet',
+    about:
+      '120,000 monitors at one minute for two hours, with names, slow and hanging targets, outages and a short history; needs root',
+    bars: {
+      missed: { atMost: 0 },
+      repeated: { atMost: 0 },
+      'lag-p99': { atMost: 1_000 },
+      'false-failures': { atMost: 0 },
+      'false-passes': { atMost: 0 },
+      'webhooks-missing': { atMost: 0 },
+      'webhooks-unexpected': { atMost: 0 },
+      'api-failures': { atMost: 0 },
+      ...FLAT_MEMORY,
+    },
+    isLong: true,
+    run: runFleet,
+  },
 ];

@@ -117,7 +117,11 @@ export async function readLag(stage: Stage): Promise<Histogram> {
 }
 
 /** The cost of a bare request to the target, at the rate of the load, in a process of its own. */
-async function measureFloor({ teardown }: Bench, stage: Stage, load: Load): Promise<FloorReport> {
+export async function measureFloor(
+  { teardown }: Bench,
+  stage: Stage,
+  load: Pick<Load, 'rate' | 'seconds'>,
+): Promise<FloorReport> {
   const seconds = Math.min(MAX_FLOOR_SECONDS, load.seconds);
   const starting = HelperProcess.start<FloorMessage>('floor-client');
   const client = await teardown.start(starting, (one) => one.stop());
@@ -125,6 +129,12 @@ async function measureFloor({ teardown }: Bench, stage: Stage, load: Load): Prom
   const report = await client.request<FloorReport>({ ...plan, seconds, warmUpSeconds: seconds / 2 });
   await client.stop();
   return report;
+}
+
+/** The mean CPU time of a request that succeeded, µs. */
+export function floorPerRequest(floors: readonly FloorReport[]): number {
+  const requests = floors.reduce((sum, { requests, failures }) => sum + requests - failures, 0);
+  return (floors.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * 1_000) / requests;
 }
 
 /** Reads storage and lag at both ends of the measured window. Storage in bytes; NaN without Redis. */
@@ -176,9 +186,7 @@ function loadFigures(
   const seconds = (span.to - span.from) / 1_000;
   const cpu = cpuPerCheck(usage, checks.recorded);
   const checker = cpu.find(({ key }) => key === 'cpu-checker')?.value ?? Number.NaN;
-  // The mean of before and after, per request that succeeded.
-  const requests = floors.reduce((sum, { requests, failures }) => sum + requests - failures, 0);
-  const floor = (floors.reduce((sum, { cpuMs }) => sum + cpuMs, 0) * 1_000) / requests;
+  const floor = floorPerRequest(floors);
   const lagMs = (percent: number): number => histogramPercentile(lag, percent) * 1_000;
   return [
     figure('offered', 'checks planned', checks.expected / seconds, '/s'),

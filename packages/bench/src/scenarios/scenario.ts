@@ -46,6 +46,8 @@ export interface Measurement {
   readonly figures: readonly Figure[];
   /** Text below the table, such as the top of a profile. */
   readonly notes?: readonly string[];
+  /** Values over time, only for the JSON. */
+  readonly details?: object;
 }
 
 export interface Scenario {
@@ -54,5 +56,7 @@ export interface Scenario {
   readonly about: string;
   /** By the key of the figure. */
   readonly bars: Readonly<Record<string, Bar>>;
+  /** Takes too long for `all`. */
+  readonly isLong?: true;
   readonly run: (bench: Bench) => Promise<Measurement>;
 }

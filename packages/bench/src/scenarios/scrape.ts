@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { until } from '@tocsin/embedded/testing/until';
 import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
 import { readRecordedChecks } from '../measure/events.ts';
 import { type Histogram, histogramPercentile, subtractHistogram } from '../measure/histogram.ts';
 import type { Usage } from '../measure/proc.ts';
-import { Prometheus } from '../processes/prometheus.ts';
+import { findPrometheus, startPrometheus, type Prometheus } from '../processes/prometheus.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { measureUsage, openStage, type Stage } from '../stage.ts';
 import { readLag } from './load.ts';
@@ -16,14 +15,13 @@ import type { Bench, Measurement } from './scenario.ts';
 const MONITORS = 20_000;
 const RATE = 1_000;
 const SCRAPE_INTERVAL_SECONDS = 15;
-const READY_WITHIN_MS = 60_000;
 /** Code that has just started is still being compiled. */
 const WARM_UP_MS = 20_000;
 const METRICS = '/api/cli/metrics';
 
 /** What Prometheus costs the system that it scrapes. Windows with and without it take turns, because the machine may drift. */
 export async function runScrape(bench: Bench): Promise<Measurement> {
-  Prometheus.requireInstalled();
+  findPrometheus();
   const { monitors = MONITORS, rate = RATE, seconds = 60, checkers = 1 } = bench.options;
   const interval = monitors / rate;
   const stage = await openStage(bench);
@@ -40,10 +38,10 @@ export async function runScrape(bench: Bench): Promise<Measurement> {
   const from = process.hrtime.bigint();
   for (const kind of ['alone', 'scraped', 'scraped', 'alone'] as const) {
     bench.say(`Measuring for ${seconds} s, ${kind === 'scraped' ? 'with' : 'without'} Prometheus …`);
-    const prometheus = kind === 'scraped' ? await scrapeMonitors(bench, system) : null;
+    const prometheus = kind === 'scraped' ? await scrapeMetrics(bench, system) : null;
     windows[kind].push(await measureWindow(stage, ids, interval, seconds));
     if (prometheus === null) continue;
-    scrapes = await prometheus.figures();
+    scrapes = await scrapeFigures(prometheus);
     await prometheus.stop();
   }
   const [alone, scraped] = [combine(windows.alone), combine(windows.scraped)];
@@ -127,26 +125,29 @@ function windowFigures(
   ];
 }
 
-/** Prometheus with its defaults, which scrapes the metrics of the account. */
-async function scrapeMonitors({ teardown }: Bench, system: System) {
-  const prometheus = await Prometheus.start(system.folder, teardown, [
-    {
-      job_name: 'tocsin-monitors',
-      scrape_interval: `${SCRAPE_INTERVAL_SECONDS}s`,
-      metrics_path: METRICS,
-      authorization: { credentials: system.apiKey },
-      static_configs: [{ targets: [`127.0.0.1:${system.apiPort()}`] }],
-    },
-  ]);
-  const read = (name: string): Promise<number> => prometheus.query(`max_over_time(${name}[1h])`);
-  await until('Prometheus to scrape the api', async () => (await read('up')) === 1, READY_WITHIN_MS);
-  return {
-    stop: () => prometheus.stop(),
-    figures: async (): Promise<Figure[]> => [
-      figure('scrape-max', 'longest scrape', (await read('scrape_duration_seconds')) * 1_000, 'ms'),
-      figure('scrape-samples', 'series of a scrape', await read('scrape_samples_scraped'), ''),
-    ],
+/** Prometheus, which scrapes the metrics of the account. */
+async function scrapeMetrics(bench: Bench, system: System): Promise<Prometheus> {
+  const job = {
+    job_name: 'tocsin-monitors',
+    scrape_interval: `${SCRAPE_INTERVAL_SECONDS}s`,
+    metrics_path: METRICS,
+    authorization: { credentials: system.apiKey },
+    static_configs: [{ targets: [`127.0.0.1:${system.apiPort()}`] }],
   };
+  return startPrometheus(bench, system.folder, job, 'up');
+}
+
+async function scrapeFigures({ query }: Prometheus): Promise<Figure[]> {
+  const longest = await query('max_over_time(scrape_duration_seconds[1h])');
+  return [
+    figure('scrape-max', 'longest scrape', longest * 1_000, 'ms'),
+    figure(
+      'scrape-samples',
+      'series of a scrape',
+      await query('max_over_time(scrape_samples_scraped[1h])'),
+      '',
+    ),
+  ];
 }
 
 /** The size of a response, and the memory of the api after it. */

@@ -49,6 +49,7 @@ onLinux('a program ends with everything that it started', () => {
   test.each([
     ['succeeds', 0],
     ['fails', 1],
+    ['is not permitted', 2],
   ])('when its work %s', async (behavior, code) => {
     const program = await startHarness(behavior);
     expect(await once(program, 'exit')).toEqual([code, null]);

@@ -7,17 +7,23 @@ const SAME_SIGNAL_MS = 1_000;
 const CLEANUP_TIMEOUT_MS = 60_000;
 const EXIT_INTERRUPTED = 130;
 const EXIT_ABANDONED = 129;
+const EXIT_NOT_PERMITTED = 2;
 
 /** Invalid command-line arguments. The message is shown without a stack. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** This machine does not permit what the program has to do. The message says what to change, and is shown without a stack. */
+export class NotPermittedError extends Error {
+  override readonly name = 'NotPermittedError';
+}
+
 /**
  * Runs a program that starts servers and services, and exits the process. Everything that it started is stopped first: after
  * success, after an error, after SIGINT, SIGTERM or SIGHUP, and when its parent or the reader of its output is gone. A second
  * signal exits at once; so does a cleanup that takes over a minute. The sweeper of `openFolder` ends what is left then, and after SIGKILL.
- * @param work resolves to the exit code; it becomes 1 if the cleanup fails
+ * @param work resolves to the exit code; it becomes 1 if the cleanup fails, and 2 after NotPermittedError
  */
 export async function runProgram(work: (teardown: Teardown) => Promise<number>): Promise<void> {
   const teardown = new Teardown();
@@ -47,12 +53,13 @@ export async function runProgram(work: (teardown: Teardown) => Promise<number>):
   } catch (error) {
     // Work that is under way fails when its servers are stopped.
     if (endingSince === undefined) process.stderr.write(`${describe(error)}\n`);
-    await end(1);
+    await end(error instanceof NotPermittedError ? EXIT_NOT_PERMITTED : 1);
   }
 }
 
 /** One line for what the user can fix, a stack for a defect. */
 function describe(error: unknown): string {
-  if (error instanceof UsageError || error instanceof EmbeddedError) return error.message;
+  const isExpected = [UsageError, NotPermittedError, EmbeddedError].some((kind) => error instanceof kind);
+  if (error instanceof Error && isExpected) return error.message;
   return error instanceof Error && error.stack !== undefined ? error.stack : String(error);
 }
