@@ -122,10 +122,8 @@ async function measurePeer(
   const prometheus = await startPrometheus(bench, folder, job, 'count(probe_success)');
   stage.addProgram('blackbox', blackbox.pid);
   stage.addProgram('prometheus', prometheus.pid);
-  await until(
-    'a probe of each target',
-    async () => (await prometheus.query('count(probe_success)')) >= monitors,
-  );
+  // A probe that failed or timed out counts, too.
+  await until('a probe of each target', async () => (await prometheus.query('count(up)')) >= monitors);
   await wait(WARM_UP_MS);
   const before = await folderBytes(prometheus.dataFolder);
   const window = await measureUsage(stage, () => wait(seconds * 1_000));
