@@ -23,7 +23,7 @@ async function read(type: string, values: readonly unknown[]): Promise<(string |
 }
 
 const text = fc.string({ unit: 'binary' }).filter((value) => !value.includes('\0'));
-const TYPES: readonly (readonly [type: string, value: fc.Arbitrary<unknown>])[] = [
+const TYPES: readonly (readonly [type: string, value: fc.Arbitrary<boolean | number | string>])[] = [
   ['bool', fc.boolean()],
   ['int', fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })],
   ['text', fc.oneof(text, fc.constantFrom('', 'NULL', '"', '\\', '{a,b}', 'é🙂'))],

@@ -73,6 +73,10 @@ interface Phases {
   readonly figures: readonly Figure[];
 }
 
+function lag(key: string, label: string, { lateMs }: Slots): Figure {
+  return figure(key, `slot to recorded, without probe, p99: ${label}`, lateMs.p99, 'ms');
+}
+
 async function runPhases(
   bench: Bench,
   stage: Stage,
@@ -121,8 +125,6 @@ async function runPhases(
   const all = [low, meanwhile, high, lowAgain];
   const sum = (valueOf: (one: Slots) => number): number =>
     all.reduce((total, one) => total + valueOf(one), 0);
-  const lag = (key: string, label: string, { lateMs }: Slots): Figure =>
-    figure(key, `slot to recorded, without probe, p99: ${label}`, lateMs.p99, 'ms');
   return {
     highAt,
     lowAt,
