@@ -61,8 +61,6 @@ async function start(logger: Logger): Promise<RunningService> {
   const producers = new Producers(stores);
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
-  // Autoscaling recognizes the checkers of a region by this series, also before their first check.
-  for (const region of env.REGION) metrics.lagSeconds.zero({ region });
   const recorder = createRecorder(database, metrics, logger);
   const shutdown = new AbortController();
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');

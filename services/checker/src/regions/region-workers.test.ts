@@ -58,7 +58,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-function start(load: LoadTargets): void {
+function start(load: LoadTargets, registry = createMetrics()): void {
   workers = startRegionWorkers({
     region: REGION,
     concurrency: 500,
@@ -75,7 +75,7 @@ function start(load: LoadTargets): void {
         onBatch: () => undefined,
       }),
       networkProof: testNetworkProof(),
-      metrics: createCheckerMetrics(createMetrics()),
+      metrics: createCheckerMetrics(registry),
       prober: new Prober({ egress: createEgress({ allowCidrs: [] }) }),
       announce: () => undefined,
       retry: async () => undefined,
@@ -83,6 +83,13 @@ function start(load: LoadTargets): void {
     logger,
   });
 }
+
+test('a checker without checks has the series by which autoscaling recognizes its region', async () => {
+  const registry = createMetrics();
+  start(async () => new Map(), registry);
+  const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
+  expect(text).toContain(`tocsin_check_schedule_lag_seconds_count{region="${REGION}"} 0\n`);
+});
 
 test('the first checks of a backlog start before all jobs are taken', async () => {
   const queue = producers.queue('check', REGION);

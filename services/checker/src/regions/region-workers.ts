@@ -54,6 +54,8 @@ export interface RegionWorkers {
 export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers {
   const { region, stores, producers, db, context, testChecks, logger } = options;
   const store = stores.forRegion(region);
+  // Autoscaling recognizes the checkers of a region by this series, also before their first check.
+  context.metrics.lagSeconds.zero({ region });
   const capacity = new CheckCapacity({
     concurrency: options.concurrency,
     isStalled: () => context.recorder.stalled,
