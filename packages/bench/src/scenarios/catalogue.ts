@@ -1,6 +1,7 @@
 import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
 import { runDetection } from './detection.ts';
+import { runDistance } from './distance.ts';
 import { runHistory } from './history.ts';
 import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
@@ -92,6 +93,18 @@ export const SCENARIOS: readonly Scenario[] = [
       'outages of 100 targets with a failure threshold of 3, an interval of 60 s and retries every 10 s; takes 5 minutes',
     bars: { 'retried-p99': { atMost: 85 }, 'retried-missing': { atMost: 0 }, 'plain-missing': { atMost: 0 } },
     run: runDetection,
+  },
+  {
+    name: 'distance',
+    about: '1,000 checks per second of a checker that is up to 300 ms from Postgres, Redis, or both',
+    bars: {
+      'both-150-done': { atLeast: 990 },
+      'both-150-missed': { atMost: 0 },
+      'both-150-lag-p99': { atMost: 1_000 },
+      'both-150-webhook-p99': { atMost: 2_000 },
+      'both-150-webhook-missing': { atMost: 0 },
+    },
+    run: runDistance,
   },
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
   {
