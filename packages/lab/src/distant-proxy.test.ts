@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, expect, it } from '@jest/globals';
 import { DistantProxy, type DistantProxyOptions } from './distant-proxy.ts';
@@ -10,21 +10,25 @@ afterEach(async () => {
   for (const stop of stops.splice(0).toReversed()) await stop();
 });
 
-async function listen(onConnection: (socket: Socket) => void): Promise<Server> {
+/** @returns the port */
+async function listen(onConnection: (socket: Socket) => void): Promise<number> {
   const server = createServer({ allowHalfOpen: true }, onConnection);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   stops.push(async () => void server.close());
-  return server;
+  return (server.address() as AddressInfo).port;
 }
 
-/** A client of a server, through a proxy. */
-async function connectThrough(server: Server, options: DistantProxyOptions): Promise<Socket> {
-  const url = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+/** A client of a server on a port, through a proxy. */
+async function connectThrough(port: number, options: DistantProxyOptions): Promise<Socket> {
+  const url = `tcp://127.0.0.1:${port}`;
   const proxy = await DistantProxy.start(url, options);
   stops.push(() => proxy.stop());
-  const { port } = new URL(proxy.through(url));
-  const client = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+  const client = connect({
+    port: Number(new URL(proxy.through(url)).port),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
   stops.push(async () => void client.destroy());
   await once(client, 'connect');
   return client;
@@ -56,10 +60,10 @@ it('takes a round trip to connect, and one for a request and its response', asyn
 });
 
 it('forwards the end of one direction while the other stays open', async () => {
-  const server = await listen((socket) => {
+  const port = await listen((socket) => {
     socket.resume().on('end', () => socket.end('after the end'));
   });
-  const client = await connectThrough(server, { roundTripMs: 2 });
+  const client = await connectThrough(port, { roundTripMs: 2 });
   client.end('request');
   expect(String(await buffer(client))).toBe('after the end');
 });
@@ -75,9 +79,9 @@ it('forwards a reset', async () => {
 });
 
 it('closes the connection of the client if there is no server', async () => {
-  const server = await listen(() => undefined);
-  server.close();
-  const client = await connectThrough(server, { roundTripMs: 2 });
+  const port = await listen(() => undefined);
+  await stops.pop()?.();
+  const client = await connectThrough(port, { roundTripMs: 2 });
   const [error] = (await once(client.resume(), 'error')) as [NodeJS.ErrnoException];
   expect(error.code).toBe('ECONNRESET');
 });

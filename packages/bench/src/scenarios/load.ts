@@ -168,10 +168,10 @@ export async function measureOutages(
   const reports = await stage.target.request<FlipReport[]>({ type: 'report' });
   const arrivals = stage.receiver.received
     .filter(({ at }) => at.getTime() >= startsAt)
-    .map(({ at, body }) => ({
-      ...webhookPayloadSchema.parse(JSON.parse(body)),
-      receivedAt: at.getTime(),
-    }));
+    .map(({ at, body }) => {
+      const { monitorId, event, timestamp } = webhookPayloadSchema.parse(JSON.parse(body));
+      return { monitorId, event, timestamp, receivedAt: at.getTime() };
+    });
   return webhookFigures(reports, ids, arrivals);
 }
 
