@@ -13,7 +13,7 @@ export class HelperProcess<Message extends object> {
   }
 
   static async start<Message extends object>(
-    name: 'web-target' | 'floor-client' | 'webhook-target' | 'webhook-client',
+    name: 'web-target' | 'floor-client' | 'webhook-target' | 'webhook-client' | 'distant-proxy',
   ): Promise<HelperProcess<Message>> {
     const file = fileURLToPath(new URL(`${name}.js`, import.meta.url));
     const child = fork(file, [], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } });

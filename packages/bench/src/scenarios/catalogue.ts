@@ -4,6 +4,7 @@ import { runApi } from './api.ts';
 import { runAutoscale } from './autoscale.ts';
 import { runDetection } from './detection.ts';
 import { runFleet } from './fleet.ts';
+import { runDistance } from './distance.ts';
 import { runHistory } from './history.ts';
 import { runLists } from './lists.ts';
 import { runRollUp } from './roll-up.ts';
@@ -114,6 +115,18 @@ export const SCENARIOS: readonly Scenario[] = [
       'outages of 100 targets with a failure threshold of 3, an interval of 60 s and retries every 10 s; takes 5 minutes',
     bars: { 'retried-p99': { atMost: 85 }, 'retried-missing': { atMost: 0 }, 'plain-missing': { atMost: 0 } },
     run: runDetection,
+  },
+  {
+    name: 'distance',
+    about: '1,000 checks per second of a checker that is up to 300 ms from Postgres, Redis, or both',
+    bars: {
+      'both-150-done': { atLeast: 990 },
+      'both-150-missed': { atMost: 0 },
+      'both-150-lag-p99': { atMost: 1_000 },
+      'both-150-webhook-p99': { atMost: 2_000 },
+      'both-150-webhook-missing': { atMost: 0 },
+    },
+    run: runDistance,
   },
   { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
   {

@@ -61,7 +61,7 @@ export async function runLoad(bench: Bench, plan: LoadPlan): Promise<Measurement
   bench.say(`Measuring for ${load.seconds} s …`);
   const reading = await measureWindow(stage, load, ids);
   if (load.outages > 0) bench.say(`Letting ${load.outages} targets fail and recover …`);
-  const webhooks = await measureOutages(stage, load, ids.slice(0, load.outages));
+  const webhooks = await measureOutages(stage, load.interval, ids.slice(0, load.outages));
   await stage.stopServices('checker');
   bench.say('Measuring the floor again …');
   floors.push(await measureFloor(bench, stage, load));
@@ -159,11 +159,15 @@ async function usedBytes({ redis }: Stage): Promise<number> {
 }
 
 /** Under the same load, but after the window: the cost of deliveries is not the cost of a check. No figures without outages. */
-async function measureOutages(stage: Stage, load: Load, ids: readonly string[]): Promise<Figure[]> {
+export async function measureOutages(
+  stage: Stage,
+  intervalSeconds: number,
+  ids: readonly string[],
+): Promise<Figure[]> {
   if (ids.length === 0) return [];
   const startsAt = Date.now();
   // Long enough for a check to see it.
-  const downMs = load.interval * 1_500;
+  const downMs = intervalSeconds * 1_500;
   const flips = ids.map((_, number): Flip => {
     const downAt = startsAt + (number / OUTAGES_PER_SECOND) * 1_000;
     return { downAt, upAt: downAt + downMs };
@@ -172,10 +176,12 @@ async function measureOutages(stage: Stage, load: Load, ids: readonly string[]):
   // Until a check has seen the last one recover.
   await wait((ids.length / OUTAGES_PER_SECOND) * 1_000 + 2 * downMs + DRAIN_MS);
   const reports = await stage.target.request<FlipReport[]>({ type: 'report' });
-  const arrivals = stage.receiver.received.map(({ at, body }) => ({
-    ...webhookPayloadSchema.parse(JSON.parse(body)),
-    receivedAt: at.getTime(),
-  }));
+  const arrivals = stage.receiver.received
+    .filter(({ at }) => at.getTime() >= startsAt)
+    .map(({ at, body }) => {
+      const { monitorId, event, timestamp } = webhookPayloadSchema.parse(JSON.parse(body));
+      return { monitorId, event, timestamp, receivedAt: at.getTime() };
+    });
   return webhookFigures(reports, ids, arrivals);
 }
 

@@ -17,6 +17,7 @@ const LOAD_OPTIONS = {
 export const OPTIONS = {
   ...LOAD_OPTIONS,
   seconds: number('length of the measured window', null, POSITIVE),
+  variants: text('variants of "distance", such as near,both-150; by default all', 'NAMES'),
   events: number('events in the table of "history"', null, POSITIVE),
   profile: oneOf('CPU profile of a service, by default of the checker. No bars are shown', SERVICE_NAMES),
   json: text('writes machine, settings and figures to a file', 'FILE'),

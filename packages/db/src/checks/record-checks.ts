@@ -4,7 +4,8 @@ import { isUnconfirmed } from '@tocsin/core/status/evaluate-status';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
-import type { Database } from '../database/open.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { together } from '../database/sql.ts';
 import {
   changeStatus,
   enterMaintenance,
@@ -40,13 +41,13 @@ export async function recordChecks(
   { statementTimeoutMs, sealResponse = () => null }: RecordOptions = {},
 ): Promise<CheckOutcome[]> {
   return db.transaction(async (tx) => {
-    if (statementTimeoutMs !== undefined) {
-      await tx.execute(sql`select set_config('statement_timeout', ${String(statementTimeoutMs)}, true)`);
-    }
-    const monitors = await lockMonitors(tx, [...new Set(checks.map((check) => check.monitorId))]);
+    const ids = [...new Set(checks.map((check) => check.monitorId))];
+    const [, monitors] = await together(limitStatements(tx, statementTimeoutMs), lockMonitors(tx, ids));
     const skipped = checks.filter(({ monitorId }) => !monitors.has(monitorId));
-    const existing = await findExisting(tx, skipped);
-    const repeated = await findRepeated(tx, checks, monitors);
+    const [existing, repeated] = await together(
+      findExisting(tx, skipped),
+      findRepeated(tx, checks, monitors),
+    );
     const results = checks.map((check): RecordedCheck | DroppedCheck => {
       const monitor = monitors.get(check.monitorId);
       if (monitor === undefined) return { kind: existing.has(check.monitorId) ? 'busy' : 'gone' };
@@ -55,10 +56,12 @@ export async function recordChecks(
     });
     const recorded = results.filter((result) => result.kind === 'recorded');
     const updates = recorded.flatMap(({ regions }) => regions);
-    await insertEvents(tx, recorded, sealResponse);
-    await updateRegions(tx, updates);
-    await settleTriggers(tx, recorded);
-    const changes = await writeStatuses(tx, monitors.values());
+    const [, , , changes] = await together(
+      insertEvents(tx, recorded, sealResponse),
+      updateRegions(tx, updates),
+      settleTriggers(tx, recorded),
+      writeStatuses(tx, monitors.values()),
+    );
     return results.map((result): CheckOutcome => {
       if (result.kind !== 'recorded') return result;
       const { kind, check, timestamp, outdated, unconfirmed, gap } = result;
@@ -67,6 +70,11 @@ export async function recordChecks(
       return { kind, timestamp, outdated, unconfirmed, gap, statusChangeId };
     });
   });
+}
+
+async function limitStatements(tx: Transaction, timeoutMs: number | undefined): Promise<void> {
+  if (timeoutMs === undefined) return;
+  await tx.execute(sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`).execute();
 }
 
 /** Applies the rules to a result and changes the monitor accordingly. */

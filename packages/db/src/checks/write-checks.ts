@@ -4,7 +4,15 @@ import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, columnNames, type Columns, queryColumn, query, tableOf } from '../database/sql.ts';
+import {
+  arrayOf,
+  columnNames,
+  type Columns,
+  queryColumn,
+  query,
+  tableOf,
+  together,
+} from '../database/sql.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
 import type { CheckRecord, RecordedCheck, RegionUpdate, SealResponse } from './check-record.ts';
 
@@ -125,7 +133,8 @@ export async function findRepeated(
   checks: readonly CheckRecord[],
   monitors: ReadonlyMap<string, LockedMonitor>,
 ): Promise<ReadonlySet<CheckRecord>> {
-  return new Set([...(await findSettled(tx, checks)), ...(await findForgotten(tx, checks, monitors))]);
+  const found = await together(findSettled(tx, checks), findForgotten(tx, checks, monitors));
+  return new Set(found.flat());
 }
 
 /** The results whose trigger already has its event: a batch is recorded again if the response to its commit was lost. */

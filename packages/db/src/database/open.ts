@@ -62,6 +62,8 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
     max: options.poolSize,
     application_name: options.applicationName,
     ...(options.throughPooler !== true && { options: SESSION_LIMITS, Client: PreparingClient }),
+    // A statement is sent without waiting for the response to the one before: see `together`.
+    pipeline: true,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     silentMs: SILENT_CONNECTION_MS,
   });

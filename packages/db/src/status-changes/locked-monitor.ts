@@ -10,7 +10,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, epochMs, query } from '../database/sql.ts';
+import { arrayOf, epochMs, query, together } from '../database/sql.ts';
 import { HAS_BEGUN, readCovered } from '../maintenance-windows/coverage.ts';
 import { REGION_STATE_COLUMNS, toRegionState } from '../monitor-regions/read-regions.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
@@ -71,7 +71,7 @@ export async function lockMonitors(
   tx: Transaction,
   ids: readonly string[],
 ): Promise<Map<string, LockedMonitor>> {
-  const rows = await query(tx, monitorState)`${prepared}
+  const locking = query(tx, monitorState)`${prepared}
     select id, account_id, name, runbook_url, regions as named_regions, status,
       status_before_maintenance, error_detail, failure_threshold, recovery_threshold,
       interval_seconds, timeout_seconds, retry_interval_seconds, revision, probe_revision,
@@ -79,13 +79,17 @@ export async function lockMonitors(
       exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id
     for no key update skip locked`;
+  // A statement of its own behind the lock: one that locks and reads would see the regions as they were before the lock.
+  const reading = tx
+    .select({ monitorId: monitorRegions.monitorId, ...REGION_STATE_COLUMNS })
+    .from(monitorRegions)
+    .where(sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', ids)})`)
+    .execute();
+  const [rows, states] = await together(locking, reading);
   if (rows.length === 0) return new Map();
   const covered = rows.some((row) => row.mayBeCovered) ? await readCovered(tx, rows) : new Set<string>();
   const regions = new Map<string, RegionState[]>(rows.map(({ id }) => [id, []]));
-  const isOfLocked = sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`;
-  const states = tx.select({ monitorId: monitorRegions.monitorId, ...REGION_STATE_COLUMNS });
-  for (const row of await states.from(monitorRegions).where(isOfLocked))
-    regions.get(row.monitorId)?.push(toRegionState(row));
+  for (const row of states) regions.get(row.monitorId)?.push(toRegionState(row));
   return new Map(
     rows.map((row): [string, LockedMonitor] => {
       const clock = new MonitorClock(row.lastTimestamp, row.now);

@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
+import { arrayOf, query, queryColumn, tableOf, together } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
 import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
 import { type FrozenWebhookEvent, statusChanges } from './table.ts';
@@ -31,10 +31,27 @@ export async function writeStatuses(
 ): Promise<Map<string, WrittenChange>> {
   const touched = [...locked].filter((monitor) => monitor.touched);
   if (touched.length === 0) return new Map();
-  const { written, opened } = await writeChanges(
+  const changes = await planChanges(
     tx,
     touched.flatMap((monitor) => (monitor.change === null ? [] : [{ monitor, change: monitor.change }])),
   );
+  const written = new Map<string, WrittenChange>(
+    changes.map(({ row: { id, monitorId, timestamp, dispatchedAt } }) => [
+      monitorId,
+      { id, timestamp: timestamp.getTime(), due: dispatchedAt === null },
+    ]),
+  );
+  const opening = new Set(changes.flatMap(({ row, opens }) => (opens ? row.monitorId : [])));
+  await together(writeChanges(tx, changes), updateMonitors(tx, touched, written, opening));
+  return written;
+}
+
+async function updateMonitors(
+  tx: Transaction,
+  touched: readonly LockedMonitor[],
+  written: ReadonlyMap<string, WrittenChange>,
+  opening: ReadonlySet<string>,
+): Promise<void> {
   await tx.execute(sql`${prepared}
     update monitors m set
       status = u.status,
@@ -55,10 +72,9 @@ export async function writeStatuses(
       error_detail: ['text', ({ change }) => (change?.to === 'DOWN' ? change.errorDetail : null)],
       checked_at: ['timestamptz', (monitor) => monitor.lastCheckedAt],
       last_timestamp: ['timestamptz', (monitor) => monitor.clock.last],
-      opened: ['int', (monitor) => Number(opened.has(monitor.id))],
+      opened: ['int', (monitor) => Number(opening.has(monitor.id))],
     })}
     where m.id = u.id`);
-  return written;
 }
 
 interface Change {
@@ -66,50 +82,76 @@ interface Change {
   readonly change: PendingChange;
 }
 
-/** @returns the status changes by monitor, and the monitors whose incidents opened */
-async function writeChanges(tx: Transaction, changes: readonly Change[]) {
-  if (changes.length === 0) return { written: new Map<string, WrittenChange>(), opened: new Set<string>() };
+/** A status change with what happens to the monitor's incident. */
+interface PlannedChange {
+  readonly row: ReturnType<typeof toRow>;
+  readonly cause: PendingChange['errorReason'];
+  readonly opens: boolean;
+  readonly resolves: boolean;
+}
+
+async function planChanges(tx: Transaction, changes: readonly Change[]): Promise<PlannedChange[]> {
+  if (changes.length === 0) return [];
   const monitorIds = changes.map(({ monitor }) => monitor.id);
-  const open = await findOpenIncidents(tx, monitorIds);
-  const channels = await findAssignedChannels(tx, monitorIds);
-  const rows = changes.map(({ monitor, change }) => {
+  const [open, channels] = await together(
+    findOpenIncidents(tx, monitorIds),
+    findAssignedChannels(tx, monitorIds),
+  );
+  return changes.map(({ monitor, change }) => {
     const isOpen = open.has(monitor.id);
-    return { change, isOpen, row: toRow(monitor, change, isOpen, channels.get(monitor.id) ?? []) };
+    return {
+      row: toRow(monitor, change, isOpen, channels.get(monitor.id) ?? []),
+      cause: change.errorReason,
+      // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
+      opens: change.to === 'DOWN' && change.announced && !isOpen,
+      resolves: change.to === 'UP' && isOpen,
+    };
   });
-  // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
-  const opened = rows.flatMap(({ change: { to, announced, errorReason }, isOpen, row }) => {
-    if (to !== 'DOWN' || !announced || isOpen) return [];
-    const { accountId, monitorId, timestamp: openedAt, region, errorDetail } = row;
-    return [
-      {
+}
+
+async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  await together(
+    openIncidents(
+      tx,
+      changes.filter(({ opens }) => opens),
+    ),
+    resolveIncidents(
+      tx,
+      changes.filter(({ resolves }) => resolves),
+    ),
+    tx
+      .insert(statusChanges)
+      .values(changes.map(({ row }) => row))
+      .execute(),
+  );
+}
+
+async function openIncidents(tx: Transaction, opening: readonly PlannedChange[]): Promise<void> {
+  if (opening.length === 0) return;
+  await tx.insert(incidents).values(
+    opening.map(({ row: { accountId, monitorId, timestamp: openedAt, region, errorDetail }, cause }) => {
+      return {
         accountId,
         monitorId,
         openedAt,
         region,
-        cause: errorReason ?? ('UNKNOWN_ERROR' as const),
+        cause: cause ?? ('UNKNOWN_ERROR' as const),
         errorDetail,
-      },
-    ];
-  });
-  if (opened.length > 0) await tx.insert(incidents).values(opened);
-  const resolved = rows.filter(({ change, isOpen }) => change.to === 'UP' && isOpen);
-  if (resolved.length > 0) {
-    await tx.execute(sql`
-      update incidents i set resolved_at = u.resolved_at
-      from ${tableOf('u', resolved, {
-        monitor_id: ['uuid', ({ row }) => row.monitorId],
-        resolved_at: ['timestamptz', ({ row }) => row.timestamp],
-      })}
-      where i.monitor_id = u.monitor_id and i.resolved_at is null`);
-  }
-  await tx.insert(statusChanges).values(rows.map(({ row }) => row));
-  const written = new Map<string, WrittenChange>(
-    rows.map(({ row: { id, monitorId, timestamp, dispatchedAt } }) => [
-      monitorId,
-      { id, timestamp: timestamp.getTime(), due: dispatchedAt === null },
-    ]),
+      };
+    }),
   );
-  return { written, opened: new Set(opened.map(({ monitorId }) => monitorId)) };
+}
+
+async function resolveIncidents(tx: Transaction, resolving: readonly PlannedChange[]): Promise<void> {
+  if (resolving.length === 0) return;
+  await tx.execute(sql`
+    update incidents i set resolved_at = u.resolved_at
+    from ${tableOf('u', resolving, {
+      monitor_id: ['uuid', ({ row }) => row.monitorId],
+      resolved_at: ['timestamptz', ({ row }) => row.timestamp],
+    })}
+    where i.monitor_id = u.monitor_id and i.resolved_at is null`);
 }
 
 function toRow(

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { acceptAll, check, recorded, recorderOn, sqlError } from '../testing/test-recorder.ts';
 import { Recorder, RecorderClosedError } from './recorder.ts';
@@ -39,6 +40,41 @@ describe('Recorder', () => {
     commit?.();
     await result;
     expect(settled).toBe(true);
+  });
+
+  test('a slow batch delays only later results of its own monitors', async () => {
+    let respond: (() => void) | undefined;
+    const slow = new Promise<void>((resolve) => (respond = resolve));
+    const { recorder, batches } = recorderOn(async (ids, call) => {
+      if (call === 1) await slow;
+      return acceptAll(ids);
+    });
+    const first = recorder.record(check('slow'));
+    await until('the first batch', () => batches.length === 1);
+    const later = recorder.record(check('slow'));
+    await recorder.record(check('other'));
+    expect(batches).toEqual([['slow'], ['other']]);
+    respond?.();
+    await Promise.all([first, later]);
+    expect(batches).toEqual([['slow'], ['other'], ['slow']]);
+  });
+
+  test('at most four batches are written at a time, and all of them end before the recorder closes', async () => {
+    let respond: (() => void) | undefined;
+    const slow = new Promise<void>((resolve) => (respond = resolve));
+    const { recorder, batches } = recorderOn(async (ids) => {
+      await slow;
+      return acceptAll(ids);
+    });
+    const ids = Array.from({ length: 3_000 }, (_, index) => String(index));
+    const results = ids.map((id) => recorder.record(check(id)));
+    await until('four batches', () => batches.length === 4);
+    const closing = recorder.close();
+    expect(batches).toHaveLength(4);
+    respond?.();
+    await closing;
+    expect(await Promise.all(results)).toHaveLength(3_000);
+    expect(batches).toHaveLength(6);
   });
 
   test('the result of a busy monitor is retried before newer ones', async () => {

@@ -32,6 +32,10 @@ export interface RecorderOptions {
 }
 
 const MAX_BATCH_SIZE = 500;
+/** A batch that takes longer does not delay the next one: over a long distance, it only waits for responses. */
+const SLOW_BATCH_MS = 100;
+/** Each needs a connection, and the checker needs others to read monitors. */
+const MAX_CONCURRENT_BATCHES = 4;
 const RETRY_MS = { first: 100, max: 2_000 } as const;
 const CLOSE_PATIENCE_MS = 5_000;
 /** How many times a refused batch is tried as a whole: a deadlock is over by then. A timeout costs too much to repeat. */
@@ -47,13 +51,17 @@ const STALLED_AFTER_MS = 10_000;
 const SAMPLED = '-01';
 
 /**
- * Records results in batches, one at a time. A result's promise settles when its batch has committed. While Postgres is unavailable,
- * results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused results while others continue.
+ * Records results in batches, beside each other if they take long. A result's promise settles when its batch has committed. While
+ * Postgres is unavailable, results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused results while others continue.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
   #pending: PendingResult[] = [];
   #flushing: Promise<void> | null = null;
+  /** The batches that are being written. */
+  readonly #writing = new Set<Promise<void>>();
+  /** Monitors with a result in one of them: their later results wait. */
+  readonly #inBatch = new Set<string>();
   /** By `performance.now()`; null: Postgres takes results. */
   #stalledSince: number | null = null;
   #recorded = 0;
@@ -124,10 +132,11 @@ export class Recorder {
   async #flushAll(): Promise<void> {
     const now = performance.now();
     await this.#collect(now + BATCH_EVERY_MS, now + MAX_BETWEEN_BATCHES_MS);
-    while (this.#pending.length > 0) {
+    while (this.#pending.length > 0 || this.#writing.size > 0) {
       if (this.#closing.signal.aborted) {
         rejectClosed(this.#pending.splice(0));
-        break;
+        await Promise.all(this.#writing);
+        continue;
       }
       const batch = this.#takeBatch();
       if (batch.length === 0) {
@@ -135,10 +144,11 @@ export class Recorder {
         continue;
       }
       const startedAt = performance.now();
-      const busy = await this.#flush(batch);
+      await this.#untilSlow(this.#startBatch(batch));
       const urgentAt = nextUrgentBatchAt(startedAt, performance.now());
-      // Before newer results, so that those of one monitor keep their order.
-      this.#pending.unshift(...busy);
+      // While Postgres takes no results, those that come wait.
+      while (this.#writing.size >= (this.stalled ? 1 : MAX_CONCURRENT_BATCHES))
+        await Promise.race(this.#writing);
       await this.#collect(urgentAt, startedAt + MAX_BETWEEN_BATCHES_MS);
     }
     // In the same turn as the last look at the pending results, so that the next one starts a new flush.
@@ -158,6 +168,28 @@ export class Recorder {
     this.#collecting = null;
   }
 
+  #startBatch(batch: readonly PendingResult[]): Promise<void> {
+    for (const { check } of batch) this.#inBatch.add(check.monitorId);
+    const write = async (): Promise<void> => {
+      const busy = await this.#flush(batch);
+      for (const { check } of batch) this.#inBatch.delete(check.monitorId);
+      this.#writing.delete(writing);
+      // Before newer results, so that those of one monitor keep their order.
+      this.#pending.unshift(...busy);
+      this.#idle?.abort();
+    };
+    const writing = write();
+    this.#writing.add(writing);
+    return writing;
+  }
+
+  async #untilSlow(writing: Promise<void>): Promise<void> {
+    const ended = new AbortController();
+    const slow = wait(SLOW_BATCH_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+    await Promise.race([writing, slow]);
+    ended.abort();
+  }
+
   /** The oldest due results, one of each monitor. Those of suspected monitors go to the quarantine instead. */
   #takeBatch(): PendingResult[] {
     const now = performance.now();
@@ -174,17 +206,17 @@ export class Recorder {
     return batch;
   }
 
-  /** Later results of a monitor wait for its first one, and all of them for one in quarantine. */
+  /** Later results of a monitor wait for its first one, and all of them for one in a batch or in quarantine. */
   #firstOfEachMonitor(): PendingResult[] {
     const seen = new Set<string>();
     return this.#pending.filter(({ check: { monitorId } }) => {
       if (seen.has(monitorId)) return false;
       seen.add(monitorId);
-      return !this.#quarantine.includes(monitorId);
+      return !this.#inBatch.has(monitorId) && !this.#quarantine.includes(monitorId);
     });
   }
 
-  /** Waits until a result may be due: time has passed, another result has come, or the quarantine has released a monitor. */
+  /** Waits until a result may be due: time has passed, another one has come, a batch has ended, or the quarantine has released a monitor. */
   async #waitForDue(): Promise<void> {
     const dueAt = this.#firstOfEachMonitor().reduce((at, { notBefore }) => Math.min(at, notBefore), Infinity);
     const delayMs = Math.min(Math.max(1, dueAt - performance.now()), MAX_IDLE_MS);
