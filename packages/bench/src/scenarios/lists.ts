@@ -15,7 +15,7 @@ import type { Bench, Measurement } from './scenario.ts';
 
 const COUNT = 50_000;
 const INTERVAL_SECONDS = 3_600;
-const REQUESTS = { warmUp: 3, list: 30, unchanged: 100, atOnce: 5, bare: 5 } as const;
+const REQUESTS = { warmUp: 3, list: 50, unchanged: 100, atOnce: 5, bare: 5 } as const;
 const AT_ONCE = 4;
 /** Requests of other kinds before the usual memory is read: after its start, a process still grows. */
 const USUAL_REQUESTS = 500;

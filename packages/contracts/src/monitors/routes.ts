@@ -46,6 +46,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     responseExample: { monitors: [MONITOR] },
     responseHeaders: ['ETag'],
     otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
+    isStreamed: true,
   },
   createMonitor: {
     endpoint: 'POST /api/cli/monitors',
@@ -191,6 +192,7 @@ export const monitorLookupRoutes = defineRoutes(forPrograms, {
       'For Prometheus, in its text format. Every server of the service returns the same metrics. The counters survive restarts, retention and changes of the monitor; those of a region that is removed and added again start at 0.',
     query: metricsQuerySchema,
     response: 'text/plain',
+    isStreamed: true,
     responseExample: `# HELP tocsin_monitor_status Whether the monitor has this status: 1 or 0.
 # TYPE tocsin_monitor_status gauge
 tocsin_monitor_status{monitor_id="${MONITOR.id}",name="${MONITOR.name}",external_id="${MONITOR.externalId}",source="${MONITOR.source}",status="UP"} 1

@@ -89,6 +89,8 @@ export interface Route {
   readonly errors?: readonly ErrorCode[];
   /** Whether a success contains a secret that other responses hide. */
   readonly showsSecret?: true;
+  /** Whether a success may have many megabytes, and is sent while it is read. */
+  readonly isStreamed?: true;
   /** Whether a success must not be compressed for callers who may write, because it then has secrets. */
   readonly isUncompressed?: true;
 }

@@ -71,11 +71,21 @@ export async function* readListedMonitors(
   { ids }: Pick<MonitorListing, 'ids'>,
 ): AsyncGenerator<string> {
   const length = PAGE_MONITORS * (ID_CHARACTERS + 1);
-  for (let from = 0; from < ids.length; from += length) {
+  const readPage = async (from: number): Promise<string | null> => {
+    if (from >= ids.length) return null;
     const page = `{${ids.slice(from, from + length - 1)}}`;
     const { records } = await queryOne(db, pageRow)`${prepared}
       select string_agg(${wireJson}, ',' order by m.created_at desc, m.id desc) as records
       from monitors m where m.id = any(${page}::uuid[]) and m.account_id = ${viewer.accountId}`;
+    return records;
+  };
+  let reading = readPage(0);
+  for (let from = 0; from < ids.length; from += length) {
+    const records = await reading;
+    // Postgres reads a page while this process decrypts and sends the one before.
+    reading = readPage(from + length);
+    // Its error is thrown in the next turn, unless the reader has left.
+    reading.catch(() => undefined);
     if (records !== null) yield showSecrets(records, secrets, viewer);
   }
 }

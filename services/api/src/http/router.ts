@@ -80,7 +80,7 @@ function addPath(
 /** Compression would delay the messages of a stream. */
 function compressionOf(routes: readonly Route[]): readonly RequestHandler[] {
   if (routes.some(({ response }) => response === 'text/event-stream')) return [];
-  return [routes.some(({ response }) => response === 'text/plain') ? compressQuickly : compress];
+  return [routes.some(({ isStreamed }) => isStreamed) ? compressQuickly : compress];
 }
 
 function stagesOf(route: Route): readonly RequestHandler[] {
