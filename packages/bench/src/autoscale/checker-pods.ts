@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '@tocsin/embedded/testing/until';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
@@ -83,13 +83,13 @@ export class CheckerPods {
   async #start(pod: CheckerPod): Promise<void> {
     const started = await this.#stage.startService(pod.name);
     pod.process = started;
-    await this.#writeTargets();
+    this.#writeTargets();
     await until(`${pod.name} to be ready`, () => started.isReady());
     pod.readyAt = Date.now();
   }
 
   async #stop({ name, process }: CheckerPod): Promise<void> {
-    await this.#writeTargets();
+    this.#writeTargets();
     const kill = setTimeout(() => {
       this.#killed += 1;
       void process?.signal('SIGKILL');
@@ -99,13 +99,14 @@ export class CheckerPods {
     this.#stage.forget(name);
   }
 
-  async #writeTargets(): Promise<void> {
+  /** Synchronous, because several checkers start at the same time. */
+  #writeTargets(): void {
     const targets = this.#pods.flatMap(({ process }) =>
       process === undefined ? [] : [`127.0.0.1:${process.healthPort}`],
     );
     const unfinished = `${this.targetsFile}.new`;
-    await writeFile(unfinished, JSON.stringify([{ targets }]));
-    await rename(unfinished, this.targetsFile);
+    writeFileSync(unfinished, JSON.stringify([{ targets }]));
+    renameSync(unfinished, this.targetsFile);
   }
 
   #change(change: Promise<void>): void {

@@ -88,7 +88,7 @@ test('a checker without checks has the series by which autoscaling recognizes it
   const registry = createMetrics();
   start(async () => new Map(), registry);
   const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
-  expect(text).toContain(`tocsin_check_schedule_lag_seconds_count{region="${REGION}"} 0\n`);
+  expect(text).toContain(`tocsin_check_schedule_lag_seconds_count{region="${REGION}"} 0`);
 });
 
 test('the first checks of a backlog start before all jobs are taken', async () => {
