@@ -22,7 +22,7 @@ const NEGATIVE_TTL = 60;
 const WITH_RESOLV_CONF = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
 const run = promisify(execFile);
 
-export type Launcher = readonly [program: string, ...args: string[]];
+type Launcher = readonly [program: string, ...args: string[]];
 
 export interface NameServers {
   /** Starts a program that resolves names with these servers. */

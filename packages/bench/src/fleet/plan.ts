@@ -6,7 +6,7 @@ import { HANGING_PATH, pathOf } from './target-path.ts';
  * run has the same fleet.
  */
 
-export type Kind = 'steady' | 'hanging' | 'flapping';
+type Kind = 'steady' | 'hanging' | 'flapping';
 
 /** The part of a target that depends only on the monitor's number. */
 export interface FleetTarget {
