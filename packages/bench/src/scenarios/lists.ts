@@ -153,13 +153,14 @@ async function measureAtOnce(
   ];
 }
 
+async function median(work: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let index = 0; index < REQUESTS.bare; index += 1) times.push(await timeOf(work));
+  return distributionOf(times).p50;
+}
+
 /** What the work of PostgreSQL and zlib takes alone. */
 async function measureBare({ database, context }: System, body: Buffer): Promise<Figure[]> {
-  const median = async (work: () => Promise<unknown>): Promise<number> => {
-    const times: number[] = [];
-    for (let index = 0; index < REQUESTS.bare; index += 1) times.push(await timeOf(work));
-    return distributionOf(times).p50;
-  };
   const rows = `select * from monitors where account_id = '${context.accountId}' order by created_at desc, id desc`;
   const read = (text: string) => median(() => database.pool.query(text));
   return [

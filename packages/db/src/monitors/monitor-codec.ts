@@ -190,14 +190,20 @@ export const wireJson: SQL = sql.raw(writeWireJson());
 
 function writeWireJson(): string {
   const [first, last] = [WIRE_FIELDS.indexOf('headers'), WIRE_FIELDS.indexOf('body')];
-  const objectOf = (fields: readonly (keyof Monitor)[]): string =>
-    `(select row_to_json(w)::text from (select ${fields.map((field) => `${wireValue(field)} as "${field}"`).join(', ')}) w)`;
   const sealed = WIRE_FIELDS.slice(first, last + 1).map((field) => {
     const value = `chr(1) || to_json(${wireValue(field)})::text || chr(1)`;
     return `',"${field}":' || coalesce(${value}, 'null')`;
   });
-  const [before, after] = [objectOf(WIRE_FIELDS.slice(0, first)), objectOf(WIRE_FIELDS.slice(last + 1))];
+  const [before, after] = [
+    writeObject(WIRE_FIELDS.slice(0, first)),
+    writeObject(WIRE_FIELDS.slice(last + 1)),
+  ];
   return [`left(${before}, -1)`, ...sealed, `','`, `substr(${after}, 2)`].join(' || ');
+}
+
+function writeObject(fields: readonly (keyof Monitor)[]): string {
+  const values = fields.map((field) => `${wireValue(field)} as "${field}"`).join(', ');
+  return `(select row_to_json(w)::text from (select ${values}) w)`;
 }
 
 function wireValue(field: keyof Monitor): string {
