@@ -294,11 +294,16 @@ function interrupted(db: Database, between: () => Promise<unknown>): Database {
   const transaction: Database['transaction'] = (work, config) =>
     db.transaction((tx) => {
       let isFirst = true;
-      const execute = async (query: SQL): Promise<unknown> => {
+      const run = async (query: SQL): Promise<unknown> => {
         const result = await tx.execute(query);
         if (isFirst) await between();
         isFirst = false;
         return result;
+      };
+      // Like Drizzle's, it may be awaited, or sent at once.
+      const execute = (query: SQL): object => {
+        const result = run(query);
+        return Object.assign(result, { execute: () => result });
       };
       return work(Object.assign(Object.create(tx) as typeof tx, { execute }));
     }, config);

@@ -43,7 +43,7 @@ function peers(name: string, plan: PeersPlan): Scenario {
   return {
     name,
     about: `Tocsin, and Debian's blackbox_exporter with Prometheus, at ${plan.rate.toLocaleString('en-US')} ${plan.protocol} checks per second`,
-    bars: { 'tocsin-done': { atLeast: 99 }, 'tocsin-to-peer': { atMost: 0.5 } },
+    bars: { 'tocsin-done': { atLeast: 99 }, 'peer-done': { atLeast: 99 }, 'tocsin-to-peer': { atMost: 0.5 } },
     run: (bench) => runPeers(bench, plan),
   };
 }

@@ -132,6 +132,10 @@ async function measurePeer(
   await wait(interval * 1_000);
   const { from, to } = window.span;
   const completed = await prometheus.query(`sum(sum_over_time(probe_success[${to - from}ms]))`, to);
+  if (Number.isNaN(completed))
+    throw new Error(
+      'No probe of blackbox_exporter succeeded. The machine is too slow or too busy. Reduce --rate.',
+    );
   await Promise.all([prometheus.stop(), blackbox.stop()]);
   const expected = (monitors * (to - from)) / 1_000 / interval;
   return { expected, completed, bytes: bytes / completed, ...usageOf('peer', window) };

@@ -61,9 +61,12 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   const opened = openPostgresPool(options.url, {
     max: options.poolSize,
     application_name: options.applicationName,
-    ...(options.throughPooler !== true && { options: SESSION_LIMITS, Client: PreparingClient }),
-    // A statement is sent without waiting for the response to the one before: see `together`.
-    pipeline: true,
+    // With `pipeline`, a statement is sent without waiting for the response to the one before: see `together`.
+    ...(options.throughPooler !== true && {
+      options: SESSION_LIMITS,
+      Client: PreparingClient,
+      pipeline: true,
+    }),
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     silentMs: SILENT_CONNECTION_MS,
   });

@@ -194,13 +194,16 @@ function writeWireJson(): string {
     const value = `chr(1) || to_json(${wireValue(field)})::text || chr(1)`;
     return `',"${field}":' || coalesce(${value}, 'null')`;
   });
-  const [before, after] = [objectOf(WIRE_FIELDS.slice(0, first)), objectOf(WIRE_FIELDS.slice(last + 1))];
+  const [before, after] = [
+    writeObject(WIRE_FIELDS.slice(0, first)),
+    writeObject(WIRE_FIELDS.slice(last + 1)),
+  ];
   return [`left(${before}, -1)`, ...sealed, `','`, `substr(${after}, 2)`].join(' || ');
 }
 
-function objectOf(fields: readonly (keyof Monitor)[]): string {
-  const values = fields.map((field) => `${wireValue(field)} as "${field}"`);
-  return `(select row_to_json(w)::text from (select ${values.join(', ')}) w)`;
+function writeObject(fields: readonly (keyof Monitor)[]): string {
+  const values = fields.map((field) => `${wireValue(field)} as "${field}"`).join(', ');
+  return `(select row_to_json(w)::text from (select ${values}) w)`;
 }
 
 function wireValue(field: keyof Monitor): string {
