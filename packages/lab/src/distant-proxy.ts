@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /** Chunks that are held back, and everything behind them, as after the loss of a packet. */
-export interface Stalls {
+interface Stalls {
   /** The share of chunks, from 0 to 1. */
   readonly share: number;
   readonly lastMs: number;
