@@ -52,7 +52,7 @@ async function start(logger: Logger): Promise<RunningService> {
 
   await ensureApiKeys(db, env, logger);
   await ensureAdmin(db, env, logger);
-  await ensureEventPartitions(db);
+  await ensureEventPartitions(db, { minutes: env.EVENT_PARTITION_MINUTES });
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });

@@ -7,13 +7,17 @@ import { countSlots, type Span } from './slots.ts';
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 
-/** How large the event table is, with its indexes, over all its partitions. */
-export async function readEventTable(pool: Pool): Promise<{ events: number; bytes: number }> {
-  const { rows } = await pool.query<{ events: string; bytes: string }>(
-    `select (select count(*) from events) as events, sum(pg_total_relation_size(inhrelid)) as bytes
-     from pg_inherits where inhparent = 'events'::regclass`,
+/** How large the table of events is, and that of packed ones, with their indexes, over all partitions. */
+export async function readEventTable(
+  pool: Pool,
+): Promise<{ events: number; bytes: number; packedBytes: number }> {
+  const bytes = (table: string): string =>
+    `(select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = '${table}'::regclass)`;
+  const { rows } = await pool.query<Record<'events' | 'bytes' | 'packed', string>>(
+    `select (select count(*) from events) as events, ${bytes('events')} as bytes, ${bytes('event_blocks')} as packed`,
   );
-  return { events: Number(rows[0]?.events), bytes: Number(rows[0]?.bytes) };
+  const [row] = rows;
+  return { events: Number(row?.events), bytes: Number(row?.bytes), packedBytes: Number(row?.packed) };
 }
 
 export type RecordedChecks = Awaited<ReturnType<typeof readNow>>;
