@@ -7,6 +7,11 @@ import { countSlots, type Span } from './slots.ts';
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 
+/** Raw and packed events: with short partitions, those of a long run are packed while it lasts. */
+const STORED = ['events', 'packed_events']
+  .map((table) => `select timestamp, slot, status, latency_ms from ${table}`)
+  .join(' union all ');
+
 /** How large the table of events is, and that of packed ones, with their indexes, over all partitions. */
 export async function readEventTable(
   pool: Pool,
@@ -41,13 +46,13 @@ async function readNow(pool: Pool, expected: number, span: Span) {
   const range = [new Date(span.from), new Date(span.to)];
   const stamped = await pool.query<{ recorded: string; failed: string }>(
     `select count(*) as recorded, count(*) filter (where status <> 'UP') as failed
-     from events where timestamp >= $1 and timestamp < $2`,
+     from (${STORED}) e where timestamp >= $1 and timestamp < $2`,
     range,
   );
   // A check may be recorded some time after its slot.
   const planned = await pool.query<{ after: number }>(
     `select (extract(epoch from timestamp - slot) * 1000 - latency_ms)::float8 as after
-     from events where slot >= $1 and slot < $2 and timestamp >= $1`,
+     from (${STORED}) e where slot >= $1 and slot < $2 and timestamp >= $1`,
     range,
   );
   return {
@@ -65,7 +70,7 @@ async function readNow(pool: Pool, expected: number, span: Span) {
 /** The number of events in the busiest second of a span. */
 export async function readPeakRate(pool: Pool, span: Span): Promise<number> {
   const { rows } = await pool.query<{ events: string }>(
-    `select count(*) as events from events where timestamp >= $1 and timestamp < $2
+    `select count(*) as events from (${STORED}) e where timestamp >= $1 and timestamp < $2
      group by date_trunc('second', timestamp) order by count(*) desc limit 1`,
     [new Date(span.from), new Date(span.to)],
   );

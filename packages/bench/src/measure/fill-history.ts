@@ -40,7 +40,7 @@ async function fillDay(client: Client, plan: HistoryPlan, start: number): Promis
   const { big, days, events, monitorIds } = plan;
   const others = monitorIds.filter((id) => id !== big?.monitorId);
   const share = Math.max(1, Math.round((events - (big?.events ?? 0)) / others.length / days));
-  await client.query(`create table ${name} (like events)`);
+  await client.query(`create table ${name} (like events including defaults)`);
   await insert(client, name, others, share, start);
   if (big !== null) await insert(client, name, [big.monitorId], Math.round(big.events / days), start);
   await client.query(`alter table ${name} add primary key (monitor_id, timestamp)`);

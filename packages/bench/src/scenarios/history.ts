@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
-import { listPackable, packEvents } from '@tocsin/db/events/pack-events';
+import { countPackable, packEvents } from '@tocsin/db/events/pack-events';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/partitions';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import type { ApiCall } from '@tocsin/lab/api-client';
@@ -94,9 +94,8 @@ async function timeRollUp(system: System): Promise<number> {
 }
 
 async function packAll({ database: { db } }: System): Promise<void> {
-  const now = Date.now();
-  await packEvents(db, { now });
-  if ((await listPackable(db, now)).length > 0) throw new Error('a partition was not packed');
+  await packEvents(db, { now: Date.now() });
+  if ((await countPackable(db)) > 0) throw new Error('a partition was not packed');
 }
 
 async function timeRetention(system: System, oldest: number): Promise<number> {

@@ -10,7 +10,7 @@ import {
   type Partition,
   readOwnPartitions,
 } from '../database/partitions.ts';
-import { arrayOf, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
+import { arrayOf, queryColumn, queryOne, readClock, timestamptz } from '../database/sql.ts';
 import { settledUntil } from './partitions.ts';
 import { storedEvents } from './stored-events.ts';
 import { eventBlocks } from './table.ts';
@@ -36,11 +36,16 @@ export interface PackOptions {
  * The partitions of events that are closed and not packed yet, latest first: those ended as long ago as they are long, and are rolled up.
  * Until then they are read most, and by an api of the previous release, which sees no packed events.
  */
-export async function listPackable(db: Queryable, now: number): Promise<Partition[]> {
+async function listPackable(db: Queryable, now: number): Promise<Partition[]> {
   const settled = await settledUntil(db);
   if (settled === null) return [];
   const own = await readOwnPartitions(db, 'events');
   return own.filter(({ start, end }) => end <= settled && 2 * end - start <= now).toReversed();
+}
+
+/** How many closed partitions are not packed yet. */
+export async function countPackable(db: Queryable): Promise<number> {
+  return (await listPackable(db, await readClock(db))).length;
 }
 
 /**
