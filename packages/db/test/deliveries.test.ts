@@ -224,7 +224,10 @@ describe('claimDeliveries', () => {
       const first = await claimDeliveries(context, { limit: 60, failingLimit: 40 });
       expect(first.filter(({ channelId: id }) => id === healthy)).toHaveLength(8);
       expect(first.filter(({ isChannelFailing }) => isChannelFailing)).toHaveLength(40);
-      // Their attempts are still running, so there is no room for more.
+      // Their attempts are still running, so there is no room for more. Leases end by Postgres' clock, even if this machine stalls.
+      await context.db.execute(
+        sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
+      );
       expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
       const byJob = await Promise.all(
         deliveryIds.map((deliveryId) => claimDeliveries(context, { deliveryId })),

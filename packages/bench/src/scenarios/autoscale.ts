@@ -57,7 +57,7 @@ export async function runAutoscale(bench: Bench, name: AutoscalerName, cores: nu
       figures: [
         ...scalingFigures(changes, phases, spec),
         figure('killed', 'checkers killed', pods.killed, ''),
-        ...phases.figures,
+        ...slotFigures(phases),
       ],
       notes: changes.map(({ line }) => `  ${line}`),
     };
@@ -66,93 +66,70 @@ export async function runAutoscale(bench: Bench, name: AutoscalerName, cores: nu
   }
 }
 
-interface Phases {
-  /** Epoch milliseconds. */
-  readonly highAt: number;
-  readonly lowAt: number;
-  readonly figures: readonly Figure[];
-}
+type Phases = Awaited<ReturnType<typeof runPhases>>;
 
-function lag(key: string, label: string, { lateMs }: Slots): Figure {
-  return figure(key, `slot to recorded, without probe, p99: ${label}`, lateMs.p99, 'ms');
-}
-
+/** @returns the slots of the monitors of the low load in each phase, and of those of the higher load; times in epoch milliseconds */
 async function runPhases(
   bench: Bench,
   stage: Stage,
   { highRate, pace }: { readonly highRate: number; readonly pace: number },
   onRate: (rate: number) => void,
-): Promise<Phases> {
+) {
   const { system } = stage;
-  const { pool } = system.database;
   const last = (phase: keyof typeof PHASES): Promise<void> => wait(PHASES[phase] * pace * 1_000);
   const slots = (ids: readonly string[], from: number, to: number): Promise<Slots> =>
-    readSlots(pool, ids, INTERVAL_SECONDS, { from, to });
-  const add = async (count: number): Promise<string[]> => {
-    const ids = await stage.insertMonitors(count, INTERVAL_SECONDS);
-    if (stage.redis !== null) await untilScheduled(system, stage.redis);
-    return ids;
+    readSlots(system.database.pool, ids, INTERVAL_SECONDS, { from, to });
+  const enter = (rate: number): number => {
+    bench.say(`${rate.toLocaleString('en-US')} checks per second …`);
+    onRate(rate);
+    return Date.now();
   };
-  onRate(LOW_RATE);
-  const ids = await add(LOW_RATE * INTERVAL_SECONDS);
+  const ids = await addMonitors(stage, LOW_RATE);
   await untilChecked(system);
-  const startAt = Date.now();
-  bench.say(`${LOW_RATE} checks per second …`);
+  const startAt = enter(LOW_RATE);
   await last('low');
-  const highAt = Date.now();
-  bench.say(`${highRate} checks per second …`);
-  onRate(highRate);
-  const more = await add((highRate - LOW_RATE) * INTERVAL_SECONDS);
+  const highAt = enter(highRate);
+  const more = await addMonitors(stage, highRate - LOW_RATE);
   const addedAt = Date.now();
   await last('high');
-  const highTo = Date.now();
-  const high = await slots(more, addedAt, highTo);
-  const lowAt = Date.now();
-  bench.say(`${LOW_RATE} checks per second …`);
-  onRate(LOW_RATE);
-  const actor = systemActor(system.context.accountId);
-  for (let first = 0; first < more.length; first += DELETED_AT_A_TIME) {
-    const some = more.slice(first, first + DELETED_AT_A_TIME);
-    await deleteMonitors(system.context.db, actor, some);
-  }
+  // Before their events are deleted with the monitors.
+  const high = await slots(more, addedAt, Date.now());
+  const lowAt = enter(LOW_RATE);
+  await deleteAll(stage, more);
   await last('lowAgain');
   const endAt = Date.now();
-  const [low, meanwhile, lowAgain] = [
-    await slots(ids, startAt, highAt),
-    await slots(ids, highAt, lowAt),
-    await slots(ids, lowAt, endAt),
+  const low = await slots(ids, startAt, highAt);
+  const lowMeanwhile = await slots(ids, highAt, lowAt);
+  const lowAgain = await slots(ids, lowAt, endAt);
+  return { highAt, lowAt, low, lowMeanwhile, high, lowAgain };
+}
+
+/** @returns the ids of the monitors, once they are scheduled */
+async function addMonitors(stage: Stage, rate: number): Promise<string[]> {
+  const ids = await stage.insertMonitors(rate * INTERVAL_SECONDS, INTERVAL_SECONDS);
+  if (stage.redis !== null) await untilScheduled(stage.system, stage.redis);
+  return ids;
+}
+
+async function deleteAll({ system: { context } }: Stage, ids: readonly string[]): Promise<void> {
+  const actor = systemActor(context.accountId);
+  for (let first = 0; first < ids.length; first += DELETED_AT_A_TIME)
+    await deleteMonitors(context.db, actor, ids.slice(first, first + DELETED_AT_A_TIME));
+}
+
+function slotFigures({ low, lowMeanwhile, high, lowAgain }: Phases): Figure[] {
+  const all = [low, lowMeanwhile, high, lowAgain];
+  const sum = (key: 'planned' | 'missed' | 'repeated'): number =>
+    all.reduce((total, one) => total + one[key], 0);
+  return [
+    figure('planned', 'checks planned', sum('planned'), ''),
+    figure('missed', 'slots without an event', sum('missed'), ''),
+    figure('repeated', 'slots with several events', sum('repeated'), ''),
+    figure('late-low', 'slot to recorded, without probe, p99: low load', low.lateMs.p99, 'ms'),
+    figure('late-high', '  high load', high.lateMs.p99, 'ms'),
+    figure('late-max', '    maximum', high.lateMs.max, 'ms'),
+    figure('late-low-again', '  low load again', lowAgain.lateMs.p99, 'ms'),
   ];
-  const all = [low, meanwhile, high, lowAgain];
-  const sum = (valueOf: (one: Slots) => number): number =>
-    all.reduce((total, one) => total + valueOf(one), 0);
-  return {
-    highAt,
-    lowAt,
-    figures: [
-      figure(
-        'offered',
-        'checks planned',
-        sum(({ planned }) => planned),
-        '',
-      ),
-      figure(
-        'missed',
-        'slots without an event',
-        sum(({ missed }) => missed),
-        '',
-      ),
-      figure(
-        'repeated',
-        'slots with several events',
-        sum(({ repeated }) => repeated),
-        '',
-      ),
-      lag('late-low', `${LOW_RATE}/s`, low),
-      lag('late-high', `${highRate}/s`, high),
-      figure('late-max', '  maximum', high.lateMs.max, 'ms'),
-      lag('late-low-again', `${LOW_RATE}/s again`, lowAgain),
-    ],
-  };
 }
 
 function scalingFigures(changes: readonly Change[], { highAt, lowAt }: Phases, spec: ScalingSpec): Figure[] {
