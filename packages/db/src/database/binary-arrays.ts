@@ -1,6 +1,6 @@
 /*
- * Arrays in the binary format of Postgres (`array_recv`). As text, each element is escaped here and parsed there, which costs more than
- * all the rest of recording a check.
+ * Arrays in the binary format of Postgres (`array_recv`). Text arrays are escaped here and parsed there, which takes 10% to 20% of the CPU
+ * time of recording checks.
  */
 
 interface ElementType {
@@ -17,7 +17,7 @@ const MAX_INT = 2 ** 31;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Postgres counts microseconds from 2000. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);
-/** Of the dates that JavaScript has, as many as a double holds in microseconds. */
+/** Beyond this, a number does not hold microseconds exactly. */
 const MAX_TIME_MS = 2 ** 53 / 1_000;
 const HIGH_WORD = 2 ** 32;
 
@@ -50,7 +50,7 @@ const TYPES: Readonly<Record<string, ElementType>> = {
 };
 
 /**
- * A JavaScript array as a binary array of this type. Instants are epoch milliseconds, and -Infinity for the beginning of time.
+ * A JavaScript array as a binary array of this type. Instants are epoch milliseconds; -Infinity becomes `-infinity`.
  * @returns undefined if the type, or one of the values, has no binary form
  */
 export function encodeArray(type: string, values: readonly unknown[]): Buffer | undefined {
@@ -94,8 +94,8 @@ function isExactTime(value: unknown): boolean {
 }
 
 function writeTime(target: Buffer, offset: number, value: unknown): void {
-  const isBeginning = value === -Infinity;
-  const microseconds = isBeginning ? 0 : ((value as number) - EPOCH_MS) * 1_000;
-  target.writeInt32BE(isBeginning ? -MAX_INT : Math.floor(microseconds / HIGH_WORD), offset);
+  const isInfinite = value === -Infinity;
+  const microseconds = isInfinite ? 0 : ((value as number) - EPOCH_MS) * 1_000;
+  target.writeInt32BE(isInfinite ? -MAX_INT : Math.floor(microseconds / HIGH_WORD), offset);
   target.writeUInt32BE(((microseconds % HIGH_WORD) + HIGH_WORD) % HIGH_WORD, offset + 4);
 }

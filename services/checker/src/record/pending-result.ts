@@ -28,10 +28,10 @@ export const BATCH_EVERY_MS = 25;
 /** Slow batches start this many times their duration apart, which makes fewer and larger ones. */
 const BATCH_EVERY_DURATIONS = 4;
 const MAX_BETWEEN_URGENT_MS = 100;
-/** How far apart batches start that nobody waits for. */
+/** The time between the starts of batches without urgent results. */
 export const MAX_BETWEEN_BATCHES_MS = 150;
 
-/** Whether somebody waits for the result: it may have to alert, or it answers a trigger. */
+/** Whether the result must not wait for a full batch: it may raise an alert, or the caller of a trigger waits for it. */
 export function isUrgent({ check }: Pick<PendingResult, 'check'>): boolean {
   return check.status === 'DOWN' || check.source === 'trigger';
 }

@@ -51,7 +51,7 @@ const STALLED_AFTER_MS = 10_000;
 const SAMPLED = '-01';
 
 /**
- * Records results in batches, beside each other if they take long. A result's promise settles when its batch has committed. While
+ * Records results in batches, several of them concurrently if they are slow. A result's promise settles when its batch has committed. While
  * Postgres is unavailable, results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused results while others continue.
  */
 export class Recorder {
@@ -60,7 +60,7 @@ export class Recorder {
   #flushing: Promise<void> | null = null;
   /** The batches that are being written. */
   readonly #writing = new Set<Promise<void>>();
-  /** Monitors with a result in one of them: their later results wait. */
+  /** The monitors with a result in one of these batches. Their later results wait. */
   readonly #inBatch = new Set<string>();
   /** By `performance.now()`; null: Postgres takes results. */
   #stalledSince: number | null = null;
