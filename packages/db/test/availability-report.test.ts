@@ -61,7 +61,7 @@ async function report({
 /** A monitor that is older than the period, with one check in it. */
 async function oldMonitor(fields: Record<string, unknown> = {}): Promise<string> {
   const id = await uncheckedMonitor(fields);
-  await ensureEventPartitions(context.db, start + 6 * DAY_MS);
+  await ensureEventPartitions(context.db, { now: start + 6 * DAY_MS });
   await insertEvents(context, [eventAt(id, start + 6 * DAY_MS)]);
   return id;
 }

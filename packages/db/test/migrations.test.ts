@@ -60,7 +60,7 @@ function faultsOf(
       /^(?:CREATE (?:UNIQUE )?INDEX .* ON|ALTER TABLE|LOCK TABLE|UPDATE|DELETE FROM|INSERT INTO) "(\w+)"/.exec(
         statement,
       )?.[1] ?? tableOfIndex.get(/^DROP INDEX "(\w+)"/.exec(statement)?.[1] ?? '');
-    if (table === undefined) return !statement.startsWith('CREATE TABLE ');
+    if (table === undefined) return !/^CREATE (TABLE|VIEW|FUNCTION) /.test(statement);
     if (created.has(table)) return false;
     if (dropsNeeded(statement)) return true;
     return !SMALL.has(table) && !BRIEF.some((form) => form.test(statement));
@@ -142,6 +142,8 @@ test('the rules allow changes of small and new tables', () => {
     'CREATE TABLE "x" (\n\t"id" uuid PRIMARY KEY NOT NULL\n);',
     'ALTER TABLE "x" ADD CONSTRAINT "x_fk" FOREIGN KEY ("id") REFERENCES "public"."monitors"("id")',
     'CREATE INDEX "x_idx" ON "x" USING btree ("id")',
+    'CREATE FUNCTION "f"("id" uuid) RETURNS uuid LANGUAGE sql RETURN "id"',
+    'CREATE VIEW "v" AS SELECT "id" FROM "x"',
     'ALTER TABLE "api_keys" ADD COLUMN "x" uuid',
     'CREATE INDEX "keys_idx" ON "api_keys" USING btree ("x")',
     'DROP INDEX "user_logins_user_provider_key"',

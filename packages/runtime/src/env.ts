@@ -53,6 +53,22 @@ export function wholeNumber(min: number, max: number): Field<number> {
     .refine((value) => value >= min && value <= max, message);
 }
 
+/** A number with up to two decimal places. */
+export function decimal(min: number, max: number): Field<number> {
+  const message = `must be a number from ${min} to ${max}`;
+  return z
+    .string(message)
+    .regex(/^\d{1,9}(\.\d{1,2})?$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message);
+}
+
+/** A whole number that divides another one. */
+export function divisorOf(total: number): Field<number> {
+  const field = wholeNumber(1, total);
+  return field.refine((value) => total % value === 0, `must be a divisor of ${total}`);
+}
+
 /** A TCP port; 0 lets the system choose one. */
 export function port(): Field<number> {
   return wholeNumber(0, 65_535);

@@ -33,6 +33,8 @@ describe('settings', () => {
       API_REQUEST_TIMEOUT_SECONDS: 30,
       API_KEEP_ALIVE_SECONDS: 65,
       EVENT_RETENTION_DAYS: 90,
+      EVENT_PARTITION_MINUTES: 1_440,
+      ROLLUP_PERIOD_MINUTES: 60,
       EGRESS_ALLOW_CIDRS: [],
       TRUST_PROXY: false,
       DATA_DIR: '.data',

@@ -58,8 +58,12 @@ export function createBackground(
       const common = { db, databaseClock, isLeader: () => leader.isLeader(), logger };
       loops.push(
         leader,
-        startHousekeeping({ ...common, retentionDays: env.EVENT_RETENTION_DAYS }),
-        startRollUps(common),
+        startHousekeeping({
+          ...common,
+          retentionDays: env.EVENT_RETENTION_DAYS,
+          partitionMinutes: env.EVENT_PARTITION_MINUTES,
+        }),
+        startRollUps({ ...common, periodMinutes: env.ROLLUP_PERIOD_MINUTES }),
         startPlanningWindows(common),
       );
     },

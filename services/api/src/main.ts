@@ -2,6 +2,7 @@ import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
+import { countPackable } from '@tocsin/db/events/pack-events';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { watchRegionNetworks } from '@tocsin/db/regions/canaries';
@@ -24,6 +25,7 @@ import { createApp } from './app.ts';
 import { createBackground } from './background.ts';
 import { ensureAdmin, ensureApiKeys } from './bootstrap/bootstrap.ts';
 import type { ApiContext } from './context.ts';
+import { registerPackingMetrics } from './housekeeping/packing-metrics.ts';
 import { registerRollupMetrics } from './housekeeping/rollups.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { authSecret } from './identity/auth-options.ts';
@@ -52,7 +54,7 @@ async function start(logger: Logger): Promise<RunningService> {
 
   await ensureApiKeys(db, env, logger);
   await ensureAdmin(db, env, logger);
-  await ensureEventPartitions(db);
+  await ensureEventPartitions(db, { minutes: env.EVENT_PARTITION_MINUTES });
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
@@ -119,6 +121,7 @@ function registerMetrics(
   const read = (): ReturnType<typeof measureClockOffset> => measureClockOffset(() => readClock(db));
   registerClockOffset(metrics, createReading({ what: 'the clock of Postgres', read, logger }));
   registerRollupMetrics({ registry: metrics, readState: () => readRollupState(db), logger });
+  registerPackingMetrics({ registry: metrics, countUnpacked: () => countPackable(db), logger });
 }
 
 await runService('api', start);

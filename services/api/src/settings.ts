@@ -20,6 +20,8 @@ export const apiSettings = settings.pick({
   DEFAULT_REGION: true,
   REGIONS: true,
   EVENT_RETENTION_DAYS: true,
+  EVENT_PARTITION_MINUTES: true,
+  ROLLUP_PERIOD_MINUTES: true,
   EGRESS_ALLOW_CIDRS: true,
   BOOTSTRAP_API_KEY: true,
   BOOTSTRAP_READ_KEY: true,

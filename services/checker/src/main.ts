@@ -44,6 +44,7 @@ const checkerSettings = settings.pick({
   DATABASE_POOL_SIZE: true,
   QUEUE_URL: true,
   SECRETS_KEY: true,
+  EVENT_PARTITION_MINUTES: true,
   REGION: true,
   CHECK_CONCURRENCY: true,
   CHECK_CA_FILE: true,
@@ -61,7 +62,11 @@ async function start(logger: Logger): Promise<RunningService> {
   const producers = new Producers(stores);
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
-  const recorder = createRecorder(database, metrics, logger);
+  const recorder = createRecorder(database, {
+    partitionMinutes: env.EVENT_PARTITION_MINUTES,
+    metrics,
+    logger,
+  });
   const shutdown = new AbortController();
   const extraCa = env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8');
   const egress = createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS, extraCa });
@@ -148,11 +153,20 @@ function createNetworkProof(
   });
 }
 
-function createRecorder({ db, secrets }: DbContext, metrics: CheckerMetrics, logger: Logger): Recorder {
+interface RecorderSettings {
+  readonly partitionMinutes: number;
+  readonly metrics: CheckerMetrics;
+  readonly logger: Logger;
+}
+
+function createRecorder(
+  { db, secrets }: DbContext,
+  { partitionMinutes, metrics, logger }: RecorderSettings,
+): Recorder {
   const sealResponse = createResponseSealer(secrets);
   return new Recorder({
     record: (checks, options) => recordChecks(db, checks, { ...options, sealResponse }),
-    ensurePartitions: () => ensureEventPartitions(db),
+    ensurePartitions: () => ensureEventPartitions(db, { minutes: partitionMinutes }),
     logger,
     onBatch: (size, durationMs) => {
       metrics.batchSize.observe(size);

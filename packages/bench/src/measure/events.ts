@@ -7,13 +7,22 @@ import { countSlots, type Span } from '@tocsin/lab/slots';
 const MAX_LATE_MS = 15_000;
 const POLL_MS = 1_000;
 
-/** How large the event table is, with its indexes, over all its partitions. */
-export async function readEventTable(pool: Pool): Promise<{ events: number; bytes: number }> {
-  const { rows } = await pool.query<{ events: string; bytes: string }>(
-    `select (select count(*) from events) as events, sum(pg_total_relation_size(inhrelid)) as bytes
-     from pg_inherits where inhparent = 'events'::regclass`,
+/** Raw and packed events: with short partitions, those of a long run are packed while it lasts. */
+const STORED = ['events', 'packed_events']
+  .map((table) => `select timestamp, slot, status, latency_ms from ${table}`)
+  .join(' union all ');
+
+/** How large the table of events is, and that of packed ones, with their indexes, over all partitions. */
+export async function readEventTable(
+  pool: Pool,
+): Promise<{ events: number; bytes: number; packedBytes: number }> {
+  const bytes = (table: string): string =>
+    `(select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = '${table}'::regclass)`;
+  const { rows } = await pool.query<Record<'events' | 'bytes' | 'packed', string>>(
+    `select (select count(*) from events) as events, ${bytes('events')} as bytes, ${bytes('event_blocks')} as packed`,
   );
-  return { events: Number(rows[0]?.events), bytes: Number(rows[0]?.bytes) };
+  const [row] = rows;
+  return { events: Number(row?.events), bytes: Number(row?.bytes), packedBytes: Number(row?.packed) };
 }
 
 export type RecordedChecks = Awaited<ReturnType<typeof readNow>>;
@@ -37,13 +46,13 @@ async function readNow(pool: Pool, expected: number, span: Span) {
   const range = [new Date(span.from), new Date(span.to)];
   const stamped = await pool.query<{ recorded: string; failed: string }>(
     `select count(*) as recorded, count(*) filter (where status <> 'UP') as failed
-     from events where timestamp >= $1 and timestamp < $2`,
+     from (${STORED}) e where timestamp >= $1 and timestamp < $2`,
     range,
   );
   // A check may be recorded some time after its slot.
   const planned = await pool.query<{ after: number }>(
     `select (extract(epoch from timestamp - slot) * 1000 - latency_ms)::float8 as after
-     from events where slot >= $1 and slot < $2 and timestamp >= $1`,
+     from (${STORED}) e where slot >= $1 and slot < $2 and timestamp >= $1`,
     range,
   );
   return {
@@ -96,7 +105,7 @@ export async function readSlots(
 /** The number of events in the busiest second of a span. */
 export async function readPeakRate(pool: Pool, span: Span): Promise<number> {
   const { rows } = await pool.query<{ events: string }>(
-    `select count(*) as events from events where timestamp >= $1 and timestamp < $2
+    `select count(*) as events from (${STORED}) e where timestamp >= $1 and timestamp < $2
      group by date_trunc('second', timestamp) order by count(*) desc limit 1`,
     [new Date(span.from), new Date(span.to)],
   );

@@ -40,7 +40,7 @@ async function fillDay(client: Client, plan: HistoryPlan, start: number): Promis
   const { big, days, events, monitorIds } = plan;
   const others = monitorIds.filter((id) => id !== big?.monitorId);
   const share = Math.max(1, Math.round((events - (big?.events ?? 0)) / others.length / days));
-  await client.query(`create table ${name} (like events)`);
+  await client.query(`create table ${name} (like events including defaults)`);
   await insert(client, name, others, share, start);
   if (big !== null) await insert(client, name, [big.monitorId], Math.round(big.events / days), start);
   await client.query(`alter table ${name} add primary key (monitor_id, timestamp)`);
@@ -48,6 +48,7 @@ async function fillDay(client: Client, plan: HistoryPlan, start: number): Promis
   await client.query(`alter table events attach partition ${name} for values from ('${from}') to ('${to}')`);
 }
 
+/** Checks of targets at various distances: each phase varies as in a network, and one check in a hundred fails. */
 async function insert(
   client: Client,
   name: string,
@@ -56,16 +57,28 @@ async function insert(
   start: number,
 ): Promise<void> {
   await client.query(
-    `insert into ${name} (monitor_id, timestamp, id, status, latency_ms, status_code, region, source, slot, tcp_ms,
-       first_byte_ms)
-     select monitor_id, moment, gen_random_uuid(), 'UP', 80 + number % 40, 200, 'default', 'schedule', moment, 20, 60
-     from unnest($1::uuid[]) as monitor_id
+    `insert into ${name} (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, error_detail, region,
+       source, slot, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
+     select monitor_id, "timestamp", event_id(monitor_id, "timestamp"), case when fails then 'DOWN' else 'UP' end, latency,
+       case when fails then 503 else 200 end, case when fails then 'HTTP_503' end,
+       case when fails then 'responded with 503' end, 'default', 'schedule', slot, dns, tcp, tls, first_byte, download
+     from (
+       select monitor_id, 2 + random() * 30 as distance, 20 + random() * 200 as work from unnest($1::uuid[]) as monitor_id
+     ) as monitor
      cross join lateral (
-       select number, to_timestamp(($2::float8 + number * $4::float8) / 1000) as moment
+       select to_timestamp(($2::float8 + number * $4::float8) / 1000)::timestamptz(3) as slot, random() < 0.01 as fails,
+         case when random() < 0.8 then 0 else (1 + random() * 4)::int end as dns,
+         (distance - ln(random() + 1e-9) * 1.5)::int as tcp, (distance * 1.3 - ln(random() + 1e-9) * 2)::int as tls,
+         (distance + work - ln(random() + 1e-9) * work * 0.15)::int as first_byte, (random() * 1.2)::int as download
        from generate_series(0, $3::int - 1) as number
-     ) as planned
-     order by monitor_id, moment`,
-    [monitorIds, start, perMonitor, DAY_MS / perMonitor],
+     ) as measured
+     cross join lateral (select dns + tcp + tls + first_byte + download as latency) as summed
+     cross join lateral (
+       select least(slot + (latency + random() * 20) * interval '1 ms', $5::timestamptz - interval '1 ms')::timestamptz(3)
+         as "timestamp"
+     ) as recorded
+     order by monitor_id, "timestamp"`,
+    [monitorIds, start, perMonitor, DAY_MS / perMonitor, new Date(start + DAY_MS)],
   );
 }
 

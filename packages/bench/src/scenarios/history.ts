@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
+import { countPackable, packEvents } from '@tocsin/db/events/pack-events';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/partitions';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import type { ApiCall } from '@tocsin/lab/api-client';
@@ -42,13 +43,23 @@ export async function runHistory(bench: Bench): Promise<Measurement> {
   const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
     measureCalls(bench, stage, { key, label, calls, clients: CLIENTS, seconds });
   const latest = ids.map((id) => ({ method: 'GET', path: `${MONITORS}/${id}/events` }));
+  const raw = [
+    ...(await measure('get', 'get a monitor', getsOf(ids))),
+    ...(await measure('events', 'events since', eventsOf(ids, history))),
+    ...(await measure('latest', 'latest events', latest)),
+  ];
+  bench.say('Packing …');
+  const packMs = await timeOf(() => packAll(system));
+  const { packedBytes } = await readEventTable(system.database.pool);
   return {
     settings: { events: table.events, monitors, seconds, clients: CLIENTS },
     figures: [
       figure('bytes', 'Postgres bytes per event, with index', table.bytes / table.events, 'B'),
-      ...(await measure('get', 'get a monitor', getsOf(ids))),
-      ...(await measure('events', 'events since', eventsOf(ids, history))),
-      ...(await measure('latest', 'latest events', latest)),
+      ...raw,
+      figure('packed-bytes', 'Postgres bytes per packed event, with index', packedBytes / table.events, 'B'),
+      figure('pack-rate', 'events packed', (table.events * 1_000) / packMs, '/s'),
+      ...(await measure('packed-events', 'packed events since', eventsOf(ids, history))),
+      ...(await measure('packed-latest', 'latest packed events', latest)),
       figure('roll-up', 'roll an hour up', rollUpMs, 'ms'),
       figure('delete', 'delete a monitor with 129,600 events', await timeDelete(system, monitorId), 'ms'),
       figure('retention', 'drop the oldest day', await timeRetention(system, history.from), 'ms'),
@@ -80,6 +91,11 @@ async function timeRollUp(system: System): Promise<number> {
   });
   await setRolledUntil(system, hoursAgo(0));
   return took;
+}
+
+async function packAll({ database: { db } }: System): Promise<void> {
+  await packEvents(db, { now: Date.now() });
+  if ((await countPackable(db)) > 0) throw new Error('a partition was not packed');
 }
 
 async function timeRetention(system: System, oldest: number): Promise<number> {

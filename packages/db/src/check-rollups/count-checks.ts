@@ -1,10 +1,11 @@
 import { LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
 import { GRACE_MS, MAX_LATENESS_MS } from '@tocsin/core/schedule/slots';
 import type { CheckCounts } from '@tocsin/core/stats/check-counts';
-import { sql, type SQL } from 'drizzle-orm';
+import { sql, type SQL, type Subquery } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
+import { storedEvents } from '../events/stored-events.ts';
 
 /** The phases of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
 const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
@@ -41,20 +42,22 @@ export function hourlyCounts(
   const ids = arrayOf('uuid', monitorIds);
   const [start, end, clock] = [timestamptz(from), timestamptz(to), timestamptz(now)];
   const late = milliseconds(MAX_LATENESS_MS);
-  const counted = sql`e.monitor_id = any(${ids}) and e.url is null and e.timestamp >= ${start} and e.timestamp < ${end}`;
+  const stored = (since: number, until: number): Subquery =>
+    storedEvents({ of: sql`monitor_id = any(${ids})`, after: since - 1, upTo: until - 1 });
+  const counted = sql`${stored(from, to)} where url is null`;
   return sql`
     with checked as (
-      select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
-        count(*) filter (where not e.inconclusive) as checks,
-        count(*) filter (where e.status = 'DOWN' and not e.inconclusive) as failures,
-        count(*) filter (where e.inconclusive) as inconclusive,
-        count(e.first_byte_ms) filter (where not e.inconclusive) as timed_checks,
-        ${forPhases((phase) => `sum(e.${phase}_ms) filter (where e.first_byte_ms is not null and not e.inconclusive) as ${phase}_ms`)}
-      from events e where ${counted} group by 1, 2, 3),
+      select monitor_id, region, ${hourOf(sql`timestamp`)} as hour,
+        count(*) filter (where not inconclusive) as checks,
+        count(*) filter (where status = 'DOWN' and not inconclusive) as failures,
+        count(*) filter (where inconclusive) as inconclusive,
+        count(first_byte_ms) filter (where not inconclusive) as timed_checks,
+        ${forPhases((phase) => `sum(${phase}_ms) filter (where first_byte_ms is not null and not inconclusive) as ${phase}_ms`)}
+      from ${counted} group by 1, 2, 3),
     responded as (
-      select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
-        width_bucket(e.latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint as bucket, count(*)::int as count
-      from events e where ${counted} and not e.inconclusive and e.status_code is not null and e.latency_ms > 0
+      select monitor_id, region, ${hourOf(sql`timestamp`)} as hour,
+        width_bucket(latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint as bucket, count(*)::int as count
+      from ${counted} and not inconclusive and status_code is not null and latency_ms > 0
       group by 1, 2, 3, 4),
     latencies as (
       select monitor_id, region, hour,
@@ -73,11 +76,11 @@ export function hourlyCounts(
       from due where until_at > first_at group by 1, 2, 3),
     covered as (
       select d.monitor_id, d.region, d.hour, count(distinct e.slot) as slots
-      from due d join events e on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
+      from due d join (select * from ${stored(from - MAX_LATENESS_MS, to + MAX_LATENESS_MS)}) e
+        on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
         and e.slot >= d.first_at and e.slot < d.until_at and (${wholeMs(sql`e.slot`)} - d.phase_ms) % d.interval_ms = 0
         and e.timestamp <= e.slot + ${late}
         and e.timestamp >= d.hour - ${late} and e.timestamp < d.hour + ${period} + ${late}
-      where e.monitor_id = any(${ids}) and e.timestamp >= ${start} - ${late} and e.timestamp < ${end} + ${late}
       group by 1, 2, 3)
     select monitor_id, region, hour,
       coalesce(c.checks, 0)::int as checks, coalesce(c.failures, 0)::int as failures,

@@ -6,6 +6,7 @@ import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
+import { holdPartitions } from '../events/pack-events.ts';
 import { listMonitorRegions } from '../monitor-regions/read-regions.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { type BucketCounts, readCounts } from './count-checks.ts';
@@ -28,6 +29,7 @@ export async function getMonitorStats(
 ): Promise<MonitorStats> {
   return db.transaction(
     async (tx) => {
+      await holdPartitions(tx);
       await findMonitorRow(tx, accountId, id);
       const { now, rolledUntil } = await queryOne(tx, clockRow)`
         select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;

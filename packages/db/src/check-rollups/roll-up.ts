@@ -32,7 +32,7 @@ export async function waitForRollUp(db: Database): Promise<void> {
   await db.execute(sql`select from check_rollup_state for share`);
 }
 
-/** An hour that was rolled up. */
+/** An hour, or a shorter period, that was rolled up. */
 export interface RolledHour {
   readonly hour: Date;
   /** Gaps by region; regions without any are left out. */
@@ -40,6 +40,8 @@ export interface RolledHour {
 }
 
 export interface RollUpOptions {
+  /** The length of a rolled-up period: a divisor of an hour. Default: an hour. */
+  readonly periodMinutes?: number | undefined;
   /** How many monitors a slice counts. */
   readonly monitorsAtOnce?: number | undefined;
   /** Ends the roll-up after the current slice; the next call repeats the hour. */
@@ -53,10 +55,13 @@ export interface RollUpOptions {
  */
 export async function rollUpNextHour(
   db: Database,
-  { monitorsAtOnce = MONITORS_AT_ONCE, signal }: RollUpOptions = {},
+  { periodMinutes = 60, monitorsAtOnce = MONITORS_AT_ONCE, signal }: RollUpOptions = {},
 ): Promise<RolledHour | null> {
   const { hour: start, now } = (await readWatermark(db)) ?? (await begin(db));
-  if (now < start + HOUR_MS + SETTLED_AFTER_MS) return null;
+  // After a change to a longer period, shorter ones remain until its first start.
+  const periodMs = greatestDivisor(start, periodMinutes * 60_000);
+  const end = start + periodMs;
+  if (now < end + SETTLED_AFTER_MS) return null;
   const hour = new Date(start);
   await ensureRollupPartition(db, hour);
   const gaps: Record<string, number> = {};
@@ -64,7 +69,7 @@ export async function rollUpNextHour(
   for (;;) {
     if (signal?.aborted === true) return null;
     const slice = await db.transaction((tx) =>
-      rollUpSlice(tx, { from: start, to: start + HOUR_MS, now }, after, monitorsAtOnce),
+      rollUpSlice(tx, { from: start, to: end, periodMs, now }, after, monitorsAtOnce),
     );
     if (slice === null) break;
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
@@ -73,9 +78,14 @@ export async function rollUpNextHour(
   // Another process may have moved the watermark.
   const { rowCount } = await db
     .update(checkRollupState)
-    .set({ rolledUntil: new Date(start + HOUR_MS), lastGaps: gaps })
+    .set({ rolledUntil: new Date(end), lastGaps: gaps })
     .where(eq(checkRollupState.rolledUntil, hour));
   return rowCount === 1 ? { hour, gaps } : null;
+}
+
+/** The greatest common divisor. */
+function greatestDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
 const watermark = z.object({ hour: z.number(), now: z.number() });

@@ -1,6 +1,5 @@
 import { durationBucketOf } from '@tocsin/core/stats/latency-histogram';
 import { sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
@@ -21,7 +20,6 @@ type Recorded = Pick<RecordedCheck, 'check' | 'timestamp'>;
 const EVENT_COLUMNS: Columns<Recorded & { readonly sealedResponse: string | null }> = {
   monitor_id: ['uuid', ({ check }) => check.monitorId],
   timestamp: ['timestamptz', ({ timestamp }) => timestamp],
-  id: ['uuid', () => uuidv7()],
   status: ['text', ({ check }) => check.status],
   latency_ms: ['int', ({ check }) => check.latencyMs],
   status_code: ['int', ({ check }) => check.statusCode],
@@ -51,7 +49,8 @@ export async function insertEvents(
     return { check, timestamp, sealedResponse: firstFailure ? sealResponse(check) : null };
   });
   await tx.execute(sql`${prepared}
-    insert into events (${columnNames(EVENT_COLUMNS)}) select * from ${tableOf('u', rows, EVENT_COLUMNS)}`);
+    insert into events (${columnNames(EVENT_COLUMNS)}, id)
+    select u.*, event_id(monitor_id, "timestamp") from ${tableOf('u', rows, EVENT_COLUMNS)}`);
 }
 
 /** Writes the region states of a batch in one statement. */

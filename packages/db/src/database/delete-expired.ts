@@ -34,7 +34,7 @@ export async function deleteFinished(
   retentionDays: number,
   signal?: AbortSignal,
 ): Promise<Record<'deliveries' | 'channels' | 'statusChanges' | 'incidents' | 'occurrences', number>> {
-  const cutoff = sql`now() - make_interval(days => ${retentionDays})`;
+  const cutoff = sql`now() - ${retentionDays} * interval '1 day'`;
   const remove = (table: string, condition: SQL): Promise<number> =>
     deleteInBatches(db, table, condition, signal);
   const isOfDeletedChannel = sql`channel_id = any(array(select id from channels where deleted_at is not null))`;

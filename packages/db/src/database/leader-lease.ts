@@ -141,4 +141,5 @@ export const ADVISORY_LOCKS = {
   idempotencyKeys: 8_262_005,
   /** With a second key: the hash of the account. */
   assignments: 8_262_006,
+  packing: 8_262_007,
 } as const;

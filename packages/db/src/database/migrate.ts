@@ -21,6 +21,8 @@ const TURN_EVERY_MS = 500;
 export interface MigrateOptions extends Partial<ApplyOptions> {
   /** Default: this version's. */
   readonly folder?: string;
+  /** The length of a partition of events; default: a day. */
+  readonly partitionMinutes?: number;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface MigrateOptions extends Partial<ApplyOptions> {
  * interrupted it; if an earlier build made the database
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<void> {
-  const { folder = MIGRATIONS, signal = new AbortController().signal, ...others } = options;
+  const { folder = MIGRATIONS, partitionMinutes, signal = new AbortController().signal, ...others } = options;
   try {
     await withSession(databaseUrl, (client) =>
       withSession(databaseUrl, async (watcher) => {
@@ -47,7 +49,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
           pid,
           waitedMs: 0,
         };
-        await migrateIn(run, folder);
+        await migrateIn(run, folder, partitionMinutes);
       }),
     );
   } catch (error) {
@@ -58,7 +60,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
   }
 }
 
-async function migrateIn(run: MigrationRun, folder: string): Promise<void> {
+async function migrateIn(run: MigrationRun, folder: string, minutes?: number): Promise<void> {
   const { client, signal } = run;
   await takeTurn(run);
   // The role may have limits meant for the services, but building an index takes as long as it takes.
@@ -66,7 +68,7 @@ async function migrateIn(run: MigrationRun, folder: string): Promise<void> {
   await client.query('set lock_timeout = 0');
   await applyMigrations(run, readMigrations(folder));
   signal.throwIfAborted();
-  await ensureEventPartitions(drizzle(client));
+  await ensureEventPartitions(drizzle(client), { minutes });
   await alignSpans(drizzle(client));
 }
 

@@ -1,19 +1,31 @@
 import { sql } from 'drizzle-orm';
+import { z } from 'zod';
 import { ADVISORY_LOCKS } from './leader-lease.ts';
-import type { Database, Queryable } from './open.ts';
-import { queryColumn } from './sql.ts';
+import type { Database, Queryable, Transaction } from './open.ts';
+import { epochMs, query, queryColumn } from './sql.ts';
 
-/** The tables that are partitioned by UTC days or months; their partitions' names end with that part of the date. */
-const DATE_PARTS = { events: '2026-11-20'.length, check_rollups: '2026-11'.length };
-type PartitionedTable = keyof typeof DATE_PARTS;
+/** The tables that are partitioned by UTC days, or parts of them, and by UTC months. */
+type PartitionedTable = 'events' | 'event_blocks' | 'check_rollups';
 
-/** The UTC day of an instant, as `2026-11-20`. */
-function utcDay(time: number) {
-  return new Date(time).toISOString().slice(0, 10);
+/** From a start to an exclusive end, epoch milliseconds. */
+export interface Period {
+  readonly start: number;
+  readonly end: number;
 }
 
-function partitionName(table: PartitionedTable, time: number) {
-  return `${table}_${utcDay(time).slice(0, DATE_PARTS[table]).replaceAll('-', '_')}`;
+export interface Partition extends Period {
+  readonly name: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** `2026_11` for the partition of a month, `2026_11_20` for that of a day, `2026_11_20_1405` for a shorter one. */
+function nameOf(table: PartitionedTable, { start, end }: Period) {
+  const [, date = '', hours = '', minutes = ''] = /^(.*)T(..):(..)/.exec(new Date(start).toISOString()) ?? [];
+  const month = date.slice(0, 7);
+  const suffix =
+    table === 'check_rollups' ? month : end - start === DAY_MS ? date : `${date}-${hours}${minutes}`;
+  return `${table}_${suffix.replaceAll('-', '_')}`;
 }
 
 /** The names of a table's partitions. */
@@ -23,48 +35,85 @@ export async function listPartitions(db: Queryable, table: PartitionedTable): Pr
   return new Set(names);
 }
 
+const partitionRow = z.object({ name: z.string(), start: z.number(), end: z.number() });
+
+/** The partitions of a table that have two instants as bounds, oldest first. */
+export async function readPartitions(db: Queryable, table: PartitionedTable): Promise<Partition[]> {
+  return query(db, partitionRow)`
+    select c.relname as name, ${epochMs(sql`bounds[1]::timestamptz`)} as start, ${epochMs(sql`bounds[2]::timestamptz`)} as "end"
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    cross join lateral regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''(.*)''\\) TO \\(''(.*)''\\)') as bounds
+    where i.inhparent = ${table}::regclass and bounds is not null order by 2`;
+}
+
+/** The partitions that this file has named: others, such as an archive, are an operator's. */
+export async function readOwnPartitions(db: Queryable, table: PartitionedTable): Promise<Partition[]> {
+  const own = new RegExp(String.raw`^${table}_\d{4}_\d\d(_\d\d(_\d{4})?)?$`);
+  return (await readPartitions(db, table)).filter(({ name }) => own.test(name));
+}
+
 /**
- * Makes the missing partitions for these days or months, from a start to an exclusive end in epoch milliseconds. Any process may run it
- * at any time: attaching a table, unlike creating a partition, does not wait for sessions that read or write the others.
+ * Makes partitions for these periods, as far as no partition covers them. Any process may run it at any time: attaching a table, unlike
+ * creating a partition, does not wait for sessions that read or write the others.
  */
 export async function ensurePartitions(
   db: Queryable,
   table: PartitionedTable,
-  wanted: readonly { readonly start: number; readonly end: number }[],
+  wanted: readonly Period[],
 ): Promise<void> {
-  const existing = await listPartitions(db, table);
-  if (wanted.every(({ start }) => existing.has(partitionName(table, start)))) return;
+  if (missingPeriods(wanted, await readPartitions(db, table)).length === 0) return;
   await db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.partitions})`);
-    const made = await listPartitions(tx, table);
-    for (const { start, end } of wanted) {
-      const name = partitionName(table, start);
-      if (made.has(name)) continue;
+    for (const period of missingPeriods(wanted, await readPartitions(tx, table))) {
+      const name = nameOf(table, period);
       await tx.execute(sql.raw(`create table ${name} (like ${table} including all)`));
-      const [from, to] = [start, end].map((time) => `('${utcDay(time)} 00:00:00+00')`);
-      await tx.execute(
-        sql.raw(`alter table ${table} attach partition ${name} for values from ${from} to ${to}`),
-      );
+      await attachPartition(tx, table, { name, ...period });
     }
   });
 }
 
-/** Drops the partitions of earlier days or months with their rows, one by one. Others, such as an archive, stay. @returns their names */
+/** What the existing partitions leave of these periods. Partitions of another length remain from before a change of the setting. */
+function missingPeriods(wanted: readonly Period[], existing: readonly Period[]): readonly Period[] {
+  return existing.reduce(
+    (missing, { start, end }) =>
+      missing
+        .flatMap((period) => [
+          { start: period.start, end: Math.min(period.end, start) },
+          { start: Math.max(period.start, end), end: period.end },
+        ])
+        .filter((part) => part.start < part.end),
+    wanted,
+  );
+}
+
+/** Makes a table with the right columns and indexes a partition. */
+export async function attachPartition(
+  db: Queryable,
+  table: PartitionedTable,
+  { name, start, end }: Partition,
+): Promise<void> {
+  const [from, to] = [start, end].map((time) => sql.raw(`'${new Date(time).toISOString()}'`));
+  await db.execute(sql`
+    alter table ${sql.identifier(table)} attach partition ${sql.identifier(name)} for values from (${from}) to (${to})`);
+}
+
+/** Drops the partitions that end by then with their rows, one by one. Others, such as an archive, stay. @returns their names */
 export async function dropPartitionsBefore(
   db: Database,
   table: PartitionedTable,
   time: number,
 ): Promise<string[]> {
-  const first = partitionName(table, time);
-  const isDated = new RegExp(`^${first.replaceAll(/\d/g, String.raw`\d`)}$`);
-  const partitions = [...(await listPartitions(db, table))];
-  const expired = partitions.filter((name) => isDated.test(name) && name < first).toSorted();
-  for (const name of expired) {
+  const expired = (await readOwnPartitions(db, table)).filter(({ end }) => end <= time);
+  for (const { name } of expired) {
     await db.transaction(async (tx) => {
-      // Dropping locks the whole table, and other sessions queue behind it: it fails soon, and the next round tries again.
-      await tx.execute(sql`set local lock_timeout = '500ms'`);
+      await limitLockWaits(tx);
       await tx.execute(sql`drop table ${sql.identifier(name)}`);
     });
   }
-  return expired;
+  return expired.map(({ name }) => name);
+}
+
+/** Dropping a partition locks its whole table, and other sessions queue behind it: it fails soon, and the next round tries again. */
+export async function limitLockWaits(tx: Transaction): Promise<void> {
+  await tx.execute(sql`set local lock_timeout = '500ms'`);
 }

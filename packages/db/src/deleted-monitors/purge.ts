@@ -27,8 +27,10 @@ export async function purgeDeletedMonitors(
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
     // Partitions one by one: a row's address is unique only within its partition.
-    const [days, months] = [await listPartitions(db, 'events'), await listPartitions(db, 'check_rollups')];
-    for (const table of [...days, ...months, 'incidents']) {
+    const partitions: string[] = [];
+    for (const table of ['events', 'event_blocks', 'check_rollups'] as const)
+      partitions.push(...(await listPartitions(db, table)));
+    for (const table of [...partitions, 'incidents']) {
       const name = sql.identifier(table);
       for (let deleted = 1; deleted > 0;) {
         // Waits for rows that another process is deleting: a row that is skipped could come back.

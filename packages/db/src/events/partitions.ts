@@ -1,3 +1,4 @@
+import { MAX_LATENESS_MS } from '@tocsin/core/schedule/slots';
 import { readRollupState } from '../check-rollups/roll-up.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { dropPartitionsBefore, ensurePartitions } from '../database/partitions.ts';
@@ -5,25 +6,44 @@ import { readClock } from '../database/sql.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-const DAYS_AHEAD = 7;
+const MINUTE_MS = 60_000;
+/** How far ahead partitions are made: a week of days, or a few hours of short ones, of which a week would be too many. */
+const AHEAD = { periods: 7, ms: 3 * HOUR_MS };
 
-/**
- * Makes the missing partitions from yesterday to a week ahead.
- * @param now Postgres' clock, epoch milliseconds, from which events get their timestamps; default: read it
- */
-export async function ensureEventPartitions(db: Queryable, now?: number): Promise<void> {
-  const yesterday = (now ?? (await readClock(db))) - DAY_MS;
-  const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => yesterday + index * DAY_MS);
+export interface EventPartitionOptions {
+  /** The length of a partition: a divisor of a day. Default: a day. */
+  readonly minutes?: number | undefined;
+  /** Postgres' clock, epoch milliseconds, from which events get their timestamps; default: read it. */
+  readonly now?: number | undefined;
+}
+
+/** Makes the missing partitions from the previous period to a week, or at least some hours, ahead. */
+export async function ensureEventPartitions(
+  db: Queryable,
+  { minutes = DAY_MS / MINUTE_MS, now }: EventPartitionOptions = {},
+): Promise<void> {
+  const length = minutes * MINUTE_MS;
+  const current = Math.floor((now ?? (await readClock(db))) / length) * length;
+  const count = Math.max(AHEAD.periods, Math.ceil(AHEAD.ms / length)) + 2;
+  const starts = Array.from({ length: count }, (_, index) => current + (index - 1) * length);
   await ensurePartitions(
     db,
     'events',
-    days.map((start) => ({ start, end: start + DAY_MS })),
+    starts.map((start) => ({ start, end: start + length })),
   );
 }
 
 /**
- * Drops the day partitions whose events are all older than the retention and rolled up. Rolling up the first hour of the next day needs
- * the last minutes of a day too.
+ * The end of the last partition whose events are no longer needed to roll up: rolling up what follows a partition needs its last
+ * minutes too. Null before the first roll-up.
+ */
+export async function settledUntil(db: Queryable): Promise<number | null> {
+  const state = await readRollupState(db);
+  return state && state.rolledUntil.getTime() - MAX_LATENESS_MS;
+}
+
+/**
+ * Drops the partitions whose events, raw or packed, are all older than the retention and rolled up.
  * @param now Postgres' clock, epoch milliseconds: it stamped the events
  * @returns the names of the dropped partitions
  */
@@ -32,11 +52,11 @@ export async function dropExpiredEventPartitions(
   retentionDays: number,
   now: number,
 ): Promise<string[]> {
-  const state = await readRollupState(db);
-  if (state === null) return [];
-  return dropPartitionsBefore(
-    db,
-    'events',
-    Math.min(now - retentionDays * DAY_MS, state.rolledUntil.getTime() - HOUR_MS),
-  );
+  const settled = await settledUntil(db);
+  if (settled === null) return [];
+  const until = Math.min(now - retentionDays * DAY_MS, settled);
+  return [
+    ...(await dropPartitionsBefore(db, 'events', until)),
+    ...(await dropPartitionsBefore(db, 'event_blocks', until)),
+  ];
 }

@@ -7,14 +7,15 @@ import {
   type RecentChecks,
 } from '@tocsin/contracts/monitors/events';
 import { CHECK_STATUSES } from '@tocsin/contracts/vocabulary';
-import { and, asc, desc, eq, getTableColumns, gt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, DbContext } from '../database/open.ts';
-import { arrayOf, epochMs, query, timestamptz, toWire } from '../database/sql.ts';
+import { arrayOf, epochMs, query, toWire } from '../database/sql.ts';
 import { UNREADABLE } from '../monitors/monitor-codec.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
-import { isInRange, type TimestampRange, timestampRanges } from '../monitors/timestamps.ts';
+import { boundsOf, type TimestampRange, timestampRanges } from '../monitors/timestamps.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
+import { type StoredEvents, storedEvents } from './stored-events.ts';
 import { type EventRow, events } from './table.ts';
 
 const DAY_MS = 86_400_000;
@@ -40,11 +41,14 @@ export function toEvent(row: ReadEvent, monitor: Pick<MonitorRow, 'name' | 'runb
   });
 }
 
-function selectEvents(db: Database, monitorId: string, condition?: SQL) {
-  return db
-    .select(eventColumns)
-    .from(events)
-    .where(and(eq(events.monitorId, monitorId), condition));
+/** The events of a monitor with the columns for `toEvent`. */
+export function selectEvents(db: Database, monitorId: string, range: Omit<StoredEvents, 'of'>) {
+  return db.select(eventColumns).from(storedEvents({ of: sql`monitor_id = ${monitorId}`, ...range }));
+}
+
+/** The event with a timestamp. Timestamps have whole milliseconds. */
+function at(timestamp: Date): Pick<StoredEvents, 'after' | 'upTo'> {
+  return { after: timestamp.getTime() - 1, upTo: timestamp.getTime() };
 }
 
 /** The event with this timestamp, or null if it was deleted with its monitor. */
@@ -55,7 +59,7 @@ export async function findEvent(
   timestamp: Date,
 ): Promise<Event | null> {
   const monitor = await findMonitorRow(db, accountId, monitorId);
-  const [row] = await selectEvents(db, monitorId, eq(events.timestamp, timestamp));
+  const [row] = await selectEvents(db, monitorId, at(timestamp));
   return row ? toEvent(row, monitor) : null;
 }
 
@@ -72,8 +76,7 @@ export async function getEventResponse(
   await findMonitorRow(db, accountId, monitorId);
   const [event] = await db
     .select({ statusCode: events.statusCode, sealed: events.sealedResponse })
-    .from(events)
-    .where(and(eq(events.monitorId, monitorId), eq(events.timestamp, timestamp)));
+    .from(storedEvents({ of: sql`monitor_id = ${monitorId}`, ...at(timestamp) }));
   const { statusCode = null, sealed = null } = event ?? {};
   if (statusCode === null || sealed === null)
     throw new AppError('not_found', 'No response was kept of a check at this time.');
@@ -98,8 +101,8 @@ export async function listEvents(
 ): Promise<Event[]> {
   const monitor = await findMonitorRow(db, accountId, monitorId);
   if (since === undefined) return (await recentEvents(db, monitor, limit)).toReversed();
-  const isLater = gt(events.timestamp, since);
-  const rows = await selectEvents(db, monitorId, isLater).orderBy(asc(events.timestamp)).limit(limit);
+  const first = { order: 'asc', count: limit } as const;
+  const rows = await selectEvents(db, monitorId, { after: since.getTime(), limit: first });
   return rows.map((row) => toEvent(row, monitor));
 }
 
@@ -109,7 +112,7 @@ export async function recentEvents(
   monitor: Pick<MonitorRow, 'id' | 'name' | 'runbookUrl'>,
   limit: number,
 ): Promise<Event[]> {
-  const rows = await selectEvents(db, monitor.id).orderBy(desc(events.timestamp)).limit(limit);
+  const rows = await selectEvents(db, monitor.id, { limit: { order: 'desc', count: limit } });
   return rows.map((row) => toEvent(row, monitor));
 }
 
@@ -126,10 +129,14 @@ export async function tailEvents(
   if (ranges.length === 0) return [];
   const tail = db
     .select(eventColumns)
-    .from(events)
-    .where(and(sql`${events.monitorId} = r.monitor_id`, isInRange(ranges, sql`${events.timestamp}`)))
-    .orderBy(asc(events.timestamp))
-    .limit(limit)
+    .from(
+      storedEvents({
+        of: sql`monitor_id = r.monitor_id`,
+        ...boundsOf(ranges),
+        within: { after: sql`r.after`, upTo: sql`r.up_to` },
+        limit: { order: 'asc', count: limit },
+      }),
+    )
     .as('tail');
   const rows = await db
     .select({ event: tail._.selectedFields, name: monitors.name, runbookUrl: monitors.runbookUrl })
@@ -165,17 +172,19 @@ export async function listRecentChecks(
 ): Promise<RecentChecks[]> {
   const { days, checks } = LIMITS.recentChecks;
   const now = Date.now();
-  // Values instead of expressions let the planner skip the partitions of other days. One more day, in case this clock is slow.
-  const [from, to] = [timestamptz(now - days * DAY_MS), timestamptz(now + DAY_MS)];
+  const latest = storedEvents({
+    of: sql`monitor_id = m.id`,
+    after: now - days * DAY_MS,
+    // One more day, in case this clock is slow.
+    upTo: now + DAY_MS,
+    where: sql`url is null`,
+    limit: { order: 'desc', count: checks },
+  });
   return query(db, recentChecks)`
     select m.id as monitor_id, array(
       select jsonb_build_object(
-        'timestamp', ${epochMs(sql`c.timestamp`)}, 'status', c.status, 'inconclusive', c.inconclusive, 'latency', c.latency_ms, 'region', c.region)
-      from (
-        select e.timestamp, e.status, e.inconclusive, e.latency_ms, e.region from events e
-        where e.monitor_id = m.id and e.timestamp > ${from} and e.timestamp < ${to} and e.url is null
-        order by e.timestamp desc limit ${checks}) c
-      order by c.timestamp) as checks
+        'timestamp', ${epochMs(sql`timestamp`)}, 'status', status, 'inconclusive', inconclusive, 'latency', latency_ms, 'region', region)
+      from ${latest} order by timestamp) as checks
     from unnest(${arrayOf('uuid', monitorIds)}) with ordinality as u (id, position)
     join monitors m on m.id = u.id and m.account_id = ${accountId}
     order by u.position`;

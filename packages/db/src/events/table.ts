@@ -2,7 +2,7 @@ import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vo
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/** One row per executed check, partitioned by day. Without a foreign key: the monitor's row lock keeps both consistent at no cost. */
+/** One row per executed check of the last days, partitioned by day (`EVENT_PARTITION_MINUTES`). Without a foreign key: the monitor's row lock keeps both consistent at no cost. */
 export const events = pgTable(
   'events',
   (t) => ({
@@ -33,3 +33,40 @@ export const events = pgTable(
   (table) => [primaryKey({ columns: [table.monitorId, table.timestamp] })],
 );
 export type EventRow = typeof events.$inferSelect;
+
+/**
+ * The events of closed partitions, packed (ADR 25): a row has consecutive events of one monitor, with an array for each column. Blocks of
+ * a monitor do not overlap in time, and none crosses the end of a partition. A column without any value is null. Read them through the
+ * view `packed_events`, which unpacks them.
+ */
+export const eventBlocks = pgTable(
+  'event_blocks',
+  (t) => ({
+    monitorId: t.uuid('monitor_id').notNull(),
+    /** The timestamps of the first and the last event. */
+    startsAt: instant('starts_at').notNull(),
+    endsAt: instant('ends_at').notNull(),
+    /** Milliseconds since the previous slot of the block, or since `starts_at`. */
+    slotSteps: t.bigint('slot_steps', { mode: 'number' }).array(),
+    /** Milliseconds from the slot, or from `starts_at` without one, to the timestamp. */
+    delays: t.bigint('delays', { mode: 'number' }).array().notNull(),
+    /** Null for an id that `event_id` derives. */
+    id: t.uuid('id').array(),
+    status: t.text('status').array(),
+    latencyMs: t.integer('latency_ms').array(),
+    statusCode: t.integer('status_code').array(),
+    errorReason: t.text('error_reason').array(),
+    errorDetail: t.text('error_detail').array(),
+    inconclusive: t.boolean('inconclusive').array(),
+    sealedResponse: t.text('sealed_response').array(),
+    region: t.text('region').array(),
+    source: t.text('source').array(),
+    url: t.text('url').array(),
+    dnsMs: t.integer('dns_ms').array(),
+    tcpMs: t.integer('tcp_ms').array(),
+    tlsMs: t.integer('tls_ms').array(),
+    firstByteMs: t.integer('first_byte_ms').array(),
+    downloadMs: t.integer('download_ms').array(),
+  }),
+  (table) => [primaryKey({ columns: [table.monitorId, table.endsAt] })],
+);

@@ -1,12 +1,12 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { and, asc, eq, gt, lte, sql, type SQL } from 'drizzle-orm';
+import { and, asc, eq, gt, sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, queryOne, timestamptz } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
 import { eventColumns, toEvent } from './read-events.ts';
-import { events } from './table.ts';
+import { storedEvents } from './stored-events.ts';
 
 /** How much of a backlog the first statement of a request reads. Each further one reads twice as much, up to a limit. */
 const FIRST_SLICE_MS = 4_000;
@@ -101,47 +101,49 @@ async function readSlice(
   limit: number,
 ): Promise<Event[]> {
   // The position's own millisecond is left only for monitors that come after its monitor. Timestamps have whole milliseconds.
-  const earliest = timestamptz(monitorId === null ? timestamp : timestamp - 1);
-  const after: SQL =
-    monitorId === null
-      ? earliest
-      : sql`case when ${monitors.id} > ${monitorId}::uuid then ${earliest} else ${timestamptz(timestamp)} end`;
+  const earliest = monitorId === null ? timestamp : timestamp - 1;
   const tail = db
     .select(eventColumns)
-    .from(events)
-    .where(
-      and(
-        eq(events.monitorId, monitors.id),
-        sql`${events.timestamp} > ${after}`,
-        // A value lets the planner skip the partitions of other days.
-        gt(events.timestamp, earliest),
-        lte(events.timestamp, timestamptz(upTo)),
-      ),
+    .from(
+      storedEvents({
+        of: sql`monitor_id = ${monitors.id}`,
+        after: earliest,
+        upTo,
+        ...(monitorId !== null && { within: { after: afterOf(monitorId, timestamp) } }),
+        limit: { order: 'asc', count: limit },
+      }),
     )
-    .orderBy(asc(events.timestamp))
-    .limit(limit)
     .as('tail');
   const rows = await db
     .select({ event: tail._.selectedFields, name: monitors.name, runbookUrl: monitors.runbookUrl })
     .from(monitors)
     .crossJoinLateral(tail)
-    .where(and(eq(monitors.accountId, accountId), gt(monitors.lastTimestamp, earliest)))
+    .where(and(eq(monitors.accountId, accountId), gt(monitors.lastTimestamp, timestamptz(earliest))))
     .orderBy(asc(tail.timestamp), asc(tail.monitorId))
     .limit(limit);
   return rows.map(({ event, ...monitor }) => toEvent(event, monitor));
+}
+
+/** Monitors after the position's have events in its millisecond, the others only later ones. */
+function afterOf(monitorId: string, timestamp: number): SQL {
+  return sql`case when ${monitors.id} > ${monitorId}::uuid
+    then ${timestamptz(timestamp - 1)} else ${timestamptz(timestamp)} end`;
 }
 
 const gapRow = z.object({ next: z.number().nullable() });
 
 /** The last millisecond without an event, at most `settled`. One index probe for each monitor that has later events. */
 async function endOfGap(db: Database, accountId: string, from: number, settled: number): Promise<number> {
-  const after = timestamptz(from);
+  const first = storedEvents({
+    of: sql`monitor_id = m.id`,
+    after: from,
+    upTo: settled,
+    limit: { order: 'asc', count: 1 },
+  });
   const { next } = await queryOne(db, gapRow)`
-    select floor(${epochMs(sql`min(e.timestamp)`)}) as next from monitors m cross join lateral (
-      select timestamp from events
-      where monitor_id = m.id and timestamp > ${after} and timestamp <= ${timestamptz(settled)}
-      order by timestamp limit 1) e
-    where m.account_id = ${accountId} and m.last_timestamp > ${after}`;
+    select floor(${epochMs(sql`min(e.timestamp)`)}) as next
+    from monitors m cross join lateral (select "timestamp" from ${first}) e
+    where m.account_id = ${accountId} and m.last_timestamp > ${timestamptz(from)}`;
   return next === null ? settled : next - 1;
 }
 

@@ -1,9 +1,10 @@
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { and, asc, eq, gte, inArray, lte, sql, type SQL } from 'drizzle-orm';
+import { asc, eq, sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { epochMs, query, timestamptz } from '../database/sql.ts';
+import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 import { eventColumns, toEvent } from '../events/read-events.ts';
+import { storedEvents } from '../events/stored-events.ts';
 import { events } from '../events/table.ts';
 import { monitors } from '../monitors/table.ts';
 
@@ -28,7 +29,7 @@ const sampled = z.object({ timestamp: z.number(), during: z.number() });
 /**
  * The checks that explain an incident, in chronological order. Per region: the last one that passed before, the failures that opened it,
  * every one whose result differs from the one before, and the first one that passed again. Each range is read by the primary key of
- * events, however many there are. `complete` is false if changes were left out.
+ * events and of their blocks, however many there are. `complete` is false if changes were left out.
  */
 export async function sampleChecks(
   db: Database,
@@ -71,32 +72,30 @@ export async function sampleChecks(
   if (first === undefined || last === undefined) return { checks: [], complete };
   const found = await db
     .select({ event: eventColumns, name: monitors.name, runbookUrl: monitors.runbookUrl })
-    .from(events)
-    .innerJoin(monitors, eq(monitors.id, events.monitorId))
-    .where(
-      and(
-        eq(events.monitorId, monitorId),
-        // Bounds let the planner skip the partitions of other days.
-        gte(events.timestamp, new Date(first)),
-        lte(events.timestamp, new Date(last)),
-        inArray(
-          events.timestamp,
-          chosen.map((time) => new Date(time)),
-        ),
-      ),
+    .from(
+      storedEvents({
+        of: sql`monitor_id = ${monitorId}`,
+        after: first - 1,
+        upTo: last,
+        where: sql`"timestamp" = any(${arrayOf('timestamptz', chosen)})`,
+      }),
     )
+    .innerJoin(monitors, eq(monitors.id, events.monitorId))
     .orderBy(asc(events.timestamp));
   return { checks: found.map(({ event, ...monitor }) => toEvent(event, monitor)), complete };
 }
 
 /** The checks to compare, without triggered checks of another URL, which count for no status. */
 function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): SQL {
-  const range = (after: number, upTo: number, order: 'asc' | 'desc', limit: number): SQL => sql`
+  const range = (after: number, upTo: number, order: 'asc' | 'desc', count: number): SQL => sql`
     (select timestamp, region, status, inconclusive, concat_ws(' ', status, inconclusive, error_reason, status_code) as result
-    from events
-    where monitor_id = ${monitorId} and url is null
-      and timestamp > ${timestamptz(after)} and timestamp <= ${timestamptz(upTo)}
-    order by timestamp ${sql.raw(order)} limit ${limit})`;
+    from ${storedEvents({
+      of: sql`monitor_id = ${monitorId}`,
+      after,
+      upTo,
+      where: sql`url is null`,
+      limit: { order, count },
+    })})`;
   const ranges = [
     range(openedAt - BEFORE_MS, openedAt, 'desc', COMPARED.before),
     range(openedAt, endsAt, 'asc', COMPARED.first),

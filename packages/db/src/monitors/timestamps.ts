@@ -20,12 +20,22 @@ export function timestampRanges(ranges: readonly TimestampRange[]): SQL {
   });
 }
 
-/** Whether a timestamp is in the range of its row. The bounds of all ranges together let the planner skip the partitions of other days. */
+/** The bounds of all ranges together, epoch milliseconds. As values they let the planner skip the partitions of other days. */
+export function boundsOf(ranges: readonly TimestampRange[]): {
+  readonly after: number;
+  readonly upTo: number;
+} {
+  return {
+    after: ranges.reduce((least, { after }) => Math.min(least, after ?? -Infinity), Infinity),
+    upTo: ranges.reduce((most, { upTo }) => Math.max(most, upTo), 0),
+  };
+}
+
+/** Whether a timestamp is in the range of its row. */
 export function isInRange(ranges: readonly TimestampRange[], stamp: SQL): SQL {
-  const earliest = ranges.reduce((least, { after }) => Math.min(least, after ?? -Infinity), Infinity);
-  const latest = ranges.reduce((most, { upTo }) => Math.max(most, upTo), 0);
+  const { after, upTo } = boundsOf(ranges);
   return sql`${stamp} > r.after and ${stamp} <= r.up_to
-    and ${stamp} > ${timestamptz(earliest)} and ${stamp} <= ${timestamptz(latest)}`;
+    and ${stamp} > ${timestamptz(after)} and ${stamp} <= ${timestamptz(upTo)}`;
 }
 
 export interface MonitorTimestamps {

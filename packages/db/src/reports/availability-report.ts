@@ -19,6 +19,7 @@ import { z } from 'zod';
 import { readTotals } from '../check-rollups/count-checks.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
+import { holdPartitions } from '../events/pack-events.ts';
 import { monitors } from '../monitors/table.ts';
 import { readHistories } from './monitor-histories.ts';
 
@@ -48,6 +49,7 @@ export async function getAvailabilityReport(
   const { isWanted, monitorsAtOnce = MONITORS_AT_ONCE } = options;
   return db.transaction(
     async (tx) => {
+      await holdPartitions(tx);
       const clock = await readReportClock(tx);
       const period = boundedPeriod(query, clock);
       const selected = await selectMonitors(tx, accountId, query);

@@ -49,7 +49,10 @@ export async function openStores(settings: StartSettings, dataDir: string, onSto
   const database = await openDatabase(settings, dataDir, onStop);
   const queue = await openQueue(settings, dataDir, database.url, onStop);
   await prepare('database', () =>
-    migrate(settings.DATABASE_DIRECT_URL ?? database.url, { onReport: reportDeletedRows }),
+    migrate(settings.DATABASE_DIRECT_URL ?? database.url, {
+      partitionMinutes: settings.EVENT_PARTITION_MINUTES,
+      onReport: reportDeletedRows,
+    }),
   );
   for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
     await prepare('queue', () => migrateQueue(url));

@@ -96,7 +96,7 @@ describe('housekeeping', () => {
     ['100 days behind', -100 * DAY_MS],
     ['61 s ahead of', 61_000],
     ['61 s behind', -61_000],
-  ])('deletes nothing while this process is %s the clock of Postgres', async (_what, aheadMs) => {
+  ])('deletes and packs nothing while this process is %s the clock of Postgres', async (_what, aheadMs) => {
     for (const days of [-92, -29]) await addPartition(days);
     await rolledUpUntil(30);
     const { id } = await commitMonitor(api);
@@ -116,8 +116,10 @@ describe('housekeeping', () => {
     await runMaintenanceTasks(options);
     expect(await triggers()).toBe(0);
     const names = await partitions();
-    expect([names.includes(nameOf(-92)), names.includes(nameOf(-29))]).toEqual([false, true]);
-    await api.database.pool.query(`drop table ${nameOf(-29)}`);
+    expect([names.includes(nameOf(-92)), names.includes(nameOf(-29))]).toEqual([false, false]);
+    const packed = nameOf(-29).replace('events', 'event_blocks');
+    expect([...(await listPartitions(api.context.db, 'event_blocks'))]).toContain(packed);
+    await api.database.pool.query(`drop table ${packed}`);
   });
 
   test('deletes nothing after the common clock of Postgres and this process jumped 100 days ahead', async () => {

@@ -9,6 +9,7 @@ import {
 } from '@tocsin/db/database/delete-expired';
 import type { Database } from '@tocsin/db/database/open';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { packEvents } from '@tocsin/db/events/pack-events';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -28,6 +29,8 @@ export interface LeaderLoopOptions {
 
 export interface HousekeepingOptions extends LeaderLoopOptions {
   readonly retentionDays: number;
+  /** The length of a partition of events; default: a day. */
+  readonly partitionMinutes?: number;
 }
 
 /** Runs the maintenance tasks every ten minutes on the leader. */
@@ -76,14 +79,17 @@ interface Task {
   readonly work: (now: number) => Promise<unknown>;
 }
 
-function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: AbortSignal): readonly Task[] {
+function tasks(
+  { db, retentionDays, partitionMinutes, logger }: HousekeepingOptions,
+  signal: AbortSignal,
+): readonly Task[] {
   const always = (name: string, work: Task['work']): Task => ({ name, deletesByAge: false, work });
   const byAge = (name: string, work: Task['work']): Task => ({ name, deletesByAge: true, work });
   const logDropped = (what: string, partitions: string[]): void => {
     if (partitions.length > 0) logger.info(`Dropped expired ${what}`, { partitions });
   };
   return [
-    always('create event partitions', (now) => ensureEventPartitions(db, now)),
+    always('create event partitions', (now) => ensureEventPartitions(db, { minutes: partitionMinutes, now })),
     always('align schedule spans', async () => {
       const monitors = await alignSpans(db);
       if (monitors > 0) logger.info('Repaired the schedule spans of monitors', { monitors });
@@ -105,5 +111,10 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     byAge('drop expired rollups', async (now) =>
       logDropped('rollups', await dropExpiredRollups(db, now, signal)),
     ),
+    // After all others: it may take long.
+    byAge('pack events', async (now) => {
+      const partitions = await packEvents(db, { now, signal });
+      if (partitions.length > 0) logger.info('Packed events', { partitions });
+    }),
   ];
 }

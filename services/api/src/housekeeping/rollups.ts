@@ -10,7 +10,16 @@ const EVERY_MS = 60_000;
  * Rolls up each finished hour of events (ADR 8). It pauses while the clock may be wrong: hours that a clock jumped over would be rolled up
  * without their checks, and never again.
  */
-export function startRollUps({ db, databaseClock, isLeader, logger }: LeaderLoopOptions): Loop {
+export function startRollUps({
+  db,
+  databaseClock,
+  isLeader,
+  periodMinutes,
+  logger,
+}: LeaderLoopOptions & {
+  /** The length of a rolled-up period; default: an hour. */
+  readonly periodMinutes?: number;
+}): Loop {
   return createLoop({
     name: 'Rolling up checks',
     everyMs: EVERY_MS,
@@ -18,7 +27,7 @@ export function startRollUps({ db, databaseClock, isLeader, logger }: LeaderLoop
     work: async (signal) => {
       while (isLeader() && !signal.aborted) {
         if (!(await databaseClock.read()).agrees) return;
-        const rolled = await rollUpNextHour(db, { signal });
+        const rolled = await rollUpNextHour(db, { periodMinutes, signal });
         if (rolled === null) return;
         logger.debug('Rolled up an hour of checks', rolled);
       }

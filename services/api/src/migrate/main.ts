@@ -14,8 +14,16 @@ const interruption = new AbortController();
 const interrupt = (): void => interruption.abort();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, interrupt);
 try {
-  const env = parseEnv(settings.pick({ DATABASE_URL: true, DATABASE_DIRECT_URL: true, QUEUE_URL: true }));
+  const env = parseEnv(
+    settings.pick({
+      DATABASE_URL: true,
+      DATABASE_DIRECT_URL: true,
+      EVENT_PARTITION_MINUTES: true,
+      QUEUE_URL: true,
+    }),
+  );
   await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, {
+    partitionMinutes: env.EVENT_PARTITION_MINUTES,
     onWait: (wait) => logger.warn('A migration is waiting for locks of other sessions', wait),
     onReport: ({ migration, rows }) =>
       logger.warn('A migration deleted rows', { migration, count: rows.length, rows }),

@@ -1,0 +1,81 @@
+import { getTableColumns, sql, type SQL, Subquery } from 'drizzle-orm';
+import { timestamptz } from '../database/sql.ts';
+import { events } from './table.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The columns of an event, in every statement that reads raw and packed events. */
+const columns = sql.raw(
+  Object.values(getTableColumns(events))
+    .map(({ name }) => `"${name}"`)
+    .join(', '),
+);
+
+export interface StoredEvents {
+  /** A condition on `monitor_id`, such as `monitor_id = …`. */
+  readonly of: SQL;
+  /**
+   * Exclusive, epoch milliseconds; default: from the first. Values, unlike expressions, let the planner skip the partitions of other
+   * days.
+   */
+  readonly after?: number | undefined;
+  /** Inclusive, epoch milliseconds; default: to the last. */
+  readonly upTo?: number | undefined;
+  /** Further bounds, which may differ by row. */
+  readonly within?: { readonly after: SQL; readonly upTo?: SQL } | undefined;
+  /** Further conditions on the columns of `events`. */
+  readonly where?: SQL | undefined;
+  /** Only the first or last so many, in this order; default: all, in any order. */
+  readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number } | undefined;
+}
+
+/**
+ * The events of a monitor or several in a range of time, raw and packed, as a table `events`. With a limit it needs one monitor, and reads
+ * few blocks: both indexes lead to the first event of the range, and the reading stops at the limit.
+ */
+export function storedEvents({ of, after, upTo, within, where, limit }: StoredEvents): Subquery {
+  const lower = [...(after === undefined ? [] : [timestamptz(after)]), ...(within ? [within.after] : [])];
+  const upper = [...(upTo === undefined ? [] : [timestamptz(upTo)]), ...(within?.upTo ? [within.upTo] : [])];
+  const inRange = sql.join(
+    [
+      of,
+      ...lower.map((bound) => sql`"timestamp" > ${bound}`),
+      ...upper.map((bound) => sql`"timestamp" <= ${bound}`),
+      ...(where ? [where] : []),
+    ],
+    sql` and `,
+  );
+  const inBlock = sql.join(
+    [
+      inRange,
+      ...lower.map((bound) => sql`block_ends_at > ${bound}`),
+      ...upper.map((bound) => sql`block_starts_at <= ${bound}`),
+      // No block crosses the end of a day.
+      ...(upTo === undefined ? [] : [sql`block_ends_at < ${timestamptz(endOfDay(upTo))}`]),
+    ],
+    sql` and `,
+  );
+  const raw = sql`select ${columns} from events where ${inRange}`;
+  const packed = sql`select ${columns} from packed_events where ${inBlock}`;
+  if (limit === undefined) return asEvents(sql`${raw} union all ${packed}`);
+  const order = sql.raw(limit.order);
+  const first = (rows: SQL, keys: SQL): SQL => sql`(${rows} order by ${keys} limit ${limit.count})`;
+  const byTime = sql`"timestamp" ${order}`;
+  // Raw events are nearly always the latest: if they suffice, no block is read.
+  const isLater =
+    limit.order === 'asc'
+      ? sql``
+      : sql`and block_ends_at > coalesce((select min("timestamp") from raw having count(*) = ${limit.count}), '-infinity')`;
+  return asEvents(sql`
+    with raw as ${first(raw, byTime)}
+    select * from raw union all ${first(sql`${packed} ${isLater}`, sql`block_ends_at ${order}, ${byTime}`)}
+    order by "timestamp" ${order} limit ${limit.count}`);
+}
+
+function asEvents(statement: SQL): Subquery {
+  return new Subquery(statement, getTableColumns(events), 'events');
+}
+
+function endOfDay(time: number): number {
+  return (Math.floor(time / DAY_MS) + 1) * DAY_MS;
+}
