@@ -2,8 +2,7 @@ import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
 import { withDeadline } from '@tocsin/runtime/timeout';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { storedName } from './queue-store.ts';
-import type { QueueStore, StoredWorker } from './queue-store.ts';
+import { EXTRA_WORKER, type QueueStore, storedName, type StoredWorker } from './queue-store.ts';
 
 /** The processor returns the job to the queue unfinished, for another worker. */
 export class JobReturnedError extends Error {
@@ -34,8 +33,16 @@ const RUNS_AGAIN_WITHIN_MS = 10_000;
 const STALLED_INTERVAL_MS = 1_000;
 /** At shutdown, running jobs have 20 s to end. Recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
+/** A store that takes longer counts as unavailable. */
+const PING_WITHIN_MS = 2_000;
 /** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
 const STEPS = 20;
+
+/** A worker of BullMQ takes its jobs one by one, each in two round trips to the store. In between, this many of them take jobs in turn. */
+const WORKERS_PER_ROUND_TRIP_MS = 0.1;
+const MAX_WORKERS = 32;
+/** The quickest of several attempts: the others may have waited for the connection, or for this process. */
+const ROUND_TRIPS = 3;
 
 /** How many times a vanished worker's job runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
@@ -52,6 +59,8 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly region: string | null;
   /** Concurrent jobs, some hundreds at most: BullMQ takes them all from a backlog before it starts the first, and renews no lock until then. */
   readonly concurrency: number;
+  /** How many workers of BullMQ share the jobs; see `workersFor`. Default: 1. */
+  readonly workers?: number | undefined;
   /** The limit including jobs that `exempt` was called for. Default: `concurrency`. */
   readonly maxConcurrency?: number;
   /** @throws JobReturnedError or JobPostponedError to run the job again; any other error fails it */
@@ -59,21 +68,41 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
-/** A worker of one queue. Its liveness is progress, not an open connection. */
+/** How many workers take the jobs of a queue, given how far the store is. A store that does not respond counts as near. */
+export async function workersFor(store: QueueStore): Promise<number> {
+  // Each worker of a queue in Postgres has connections of its own.
+  if (store.kind === 'postgres') return 1;
+  let quickestMs = Number.POSITIVE_INFINITY;
+  try {
+    for (let count = 0; count < ROUND_TRIPS; count += 1) {
+      const startedAt = performance.now();
+      await withDeadline(store.ping(), PING_WITHIN_MS, 'measuring the distance to the queue');
+      quickestMs = Math.min(quickestMs, performance.now() - startedAt);
+    }
+  } catch {
+    if (!Number.isFinite(quickestMs)) return 1;
+  }
+  return Math.min(MAX_WORKERS, Math.max(1, Math.ceil(quickestMs * WORKERS_PER_ROUND_TRIP_MS)));
+}
+
+/** Takes the jobs of one queue, by one worker of BullMQ or several. Its liveness is progress, not an open connection. */
 export class JobWorker {
-  readonly #worker: StoredWorker;
+  readonly #workers: readonly StoredWorker[];
   readonly #concurrency: number;
   readonly #maxConcurrency: number;
+  #limit: number;
   #exempt = 0;
   #more = true;
   #halted = false;
   #running = 0;
   #lastProgressAt = performance.now();
 
-  constructor(worker: StoredWorker, maxConcurrency: number = worker.concurrency) {
-    this.#worker = worker;
-    this.#concurrency = worker.concurrency;
+  /** @param workers of which each takes an equal share of the concurrent jobs */
+  constructor(workers: readonly StoredWorker[], concurrency: number, maxConcurrency = concurrency) {
+    this.#workers = workers;
+    this.#concurrency = concurrency;
     this.#maxConcurrency = maxConcurrency;
+    this.#limit = concurrency;
   }
 
   /** Whether to take jobs while others run. A worker that runs none takes one in any case. */
@@ -94,24 +123,36 @@ export class JobWorker {
   }
 
   #adjust(): void {
-    const before = this.#worker.concurrency;
+    const before = this.#limit;
     const step = Math.ceil(this.#concurrency / STEPS);
     const raised = this.#concurrency + Math.floor(this.#exempt / step) * step;
-    const concurrency = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
-    if (concurrency === before) return;
-    this.#worker.concurrency = concurrency;
-    if (concurrency < before || this.#running < before || this.#halted) return;
+    this.#limit = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
+    if (this.#limit === before) return;
+    const share = Math.ceil(this.#limit / this.#workers.length);
+    for (const worker of this.#workers) worker.concurrency = share;
+    this.#pauseOrResume();
+    if (this.#limit < before || this.#running < before || this.#halted) return;
     // A worker at its limit sees a higher one only when a job ends, which may be long after. Resuming makes it look now.
-    this.#worker.pause(true).catch(() => undefined);
-    this.#worker.resume().catch(() => undefined);
+    for (const worker of this.#workers) {
+      worker.pause(true).catch(() => undefined);
+      worker.resume().catch(() => undefined);
+    }
   }
 
   /** Stops taking jobs, or takes them again. Running jobs continue. */
   halt(halted: boolean): void {
     if (halted === this.#halted) return;
     this.#halted = halted;
-    const changing = halted ? this.#worker.pause(true) : this.#worker.resume();
-    changing.catch(() => undefined);
+    this.#pauseOrResume();
+  }
+
+  #pauseOrResume(): void {
+    for (const [index, worker] of this.#workers.entries()) {
+      const pauses = this.#halted || (!this.#more && index > 0);
+      if (pauses === worker.isPaused()) continue;
+      const changing = pauses ? worker.pause(true) : worker.resume();
+      changing.catch(() => undefined);
+    }
   }
 
   get isHalted(): boolean {
@@ -142,17 +183,20 @@ export class JobWorker {
   }
 
   async waitUntilReady(): Promise<void> {
-    await this.#worker.waitUntilReady();
+    await Promise.all(this.#workers.map((worker) => worker.waitUntilReady()));
   }
 
   /** Stops taking jobs and waits for those that run, but not forever: while the store is unavailable no job ends. */
   async close(): Promise<void> {
-    try {
-      await withDeadline(this.#worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
-    } catch {
-      // Its jobs stall and are run by another worker.
-      this.#worker.close(true).catch(() => undefined);
-    }
+    const closeOne = async (worker: StoredWorker): Promise<void> => {
+      try {
+        await withDeadline(worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
+      } catch {
+        // Its jobs stall and are run by another worker.
+        worker.close(true).catch(() => undefined);
+      }
+    };
+    await Promise.all(this.#workers.map(closeOne));
   }
 }
 
@@ -161,7 +205,7 @@ export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
 ): JobWorker {
-  const { kind, region, concurrency, maxConcurrency, onFailed } = options;
+  const { kind, region, concurrency, maxConcurrency, workers = 1, onFailed } = options;
   const handle = async (job: Job, token?: string): Promise<void> => {
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
@@ -179,19 +223,25 @@ export function startJobWorker<Kind extends JobKind>(
       throw new WaitingError();
     }
   };
-  const stored = store.openWorker(storedName(kind, region), handle, {
-    concurrency,
-    lockDuration: RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS,
-    stalledInterval: STALLED_INTERVAL_MS,
-    runRetryDelay: RETRY_DELAY_MS,
-    maxStalledCount: RUNS_AFTER_STALL[kind],
-    removeOnComplete: { count: 0 },
-    removeOnFail: { count: 0 },
-  });
-  stored.on('failed', (job, error) => {
-    const hasCause = error instanceof JobFailedError && error.cause instanceof Error;
-    onFailed(job?.id ?? '', hasCause ? (error.cause as Error) : error);
-  });
-  const worker = new JobWorker(stored, maxConcurrency);
+  const name = storedName(kind, region);
+  const stored = Array.from({ length: workers }, (_, index) =>
+    store
+      .openWorker(name, handle, {
+        // One worker looks for stalled jobs, and is counted.
+        ...(index > 0 && { name: EXTRA_WORKER, skipStalledCheck: true }),
+        concurrency: Math.ceil(concurrency / workers),
+        lockDuration: RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS,
+        stalledInterval: STALLED_INTERVAL_MS,
+        runRetryDelay: RETRY_DELAY_MS,
+        maxStalledCount: RUNS_AFTER_STALL[kind],
+        removeOnComplete: { count: 0 },
+        removeOnFail: { count: 0 },
+      })
+      .on('failed', (job, error) => {
+        const hasCause = error instanceof JobFailedError && error.cause instanceof Error;
+        onFailed(job?.id ?? '', hasCause ? (error.cause as Error) : error);
+      }),
+  );
+  const worker = new JobWorker(stored, concurrency, maxConcurrency);
   return worker;
 }

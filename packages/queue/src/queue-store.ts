@@ -18,6 +18,9 @@ export type StoredWorker = Worker<object, void>;
 /** Worker settings that do not depend on the store. */
 type StoreWorkerOptions = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
+/** The name of the further workers that a process has of the same queue, so that it counts as one. */
+export const EXTRA_WORKER = 'extra';
+
 /** Settings of every queue. BullMQ's event stream is short because it has no readers. */
 export const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
 
@@ -28,6 +31,7 @@ export interface QueueStore {
   /** @param name as the store has it, from `storedName` */
   openQueue(name: string): StoredQueue;
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker;
+  /** The processes that take the jobs of a queue. */
   countWorkers(queue: StoredQueue): Promise<number>;
   readClock(): Promise<number>;
   /** @throws Error if the store does not respond, or is a read-only Postgres */

@@ -3,6 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
 import { createOverlapGuard, type CheckLock, type LockStore } from './overlap-guard.ts';
 import {
+  EXTRA_WORKER,
   KEY_PREFIX,
   QUEUE_OPTIONS,
   type QueueStore,
@@ -92,7 +93,9 @@ export function openRedisStore(
       const client = clientOf('producer');
       const database = String(client instanceof Cluster ? 0 : (client.options.db ?? 0));
       // Redis lists the clients of all its databases, which other systems may use.
-      return (await queue.getWorkers()).filter((worker) => worker['db'] === database).length;
+      return (await queue.getWorkers()).filter(
+        ({ db, rawname = '' }) => db === database && !rawname.endsWith(`:w:${EXTRA_WORKER}`),
+      ).length;
     },
     readClock: async () => {
       const client = await connectedProducer();

@@ -11,6 +11,7 @@ import { loadCanaries } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import { recordTestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
 import { createEgress } from '@tocsin/egress/create-egress';
+import { workersFor } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
@@ -28,7 +29,7 @@ import { Recorder } from './record/recorder.ts';
 import { createResponseSealer } from './record/seal-response.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
 import { NetworkProof, type NetworkProofOptions } from './regions/network-proof.ts';
-import { startRegionWorkers } from './regions/region-workers.ts';
+import { type RegionWorkers, startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
 /** At SIGTERM, running probes have this long to end by themselves, and Postgres to take their results. */
@@ -95,9 +96,12 @@ async function start(logger: Logger): Promise<RunningService> {
   // Before the workers start: a checker with a fast clock must not take its first checks too early.
   await clock.update();
   const concurrency = env.CHECK_CONCURRENCY;
-  const regions = env.REGION.map((region) =>
-    startRegionWorkers({ region, concurrency, stores, producers, db, context, testChecks, logger }),
-  );
+  const startRegion = async (region: string): Promise<RegionWorkers> => {
+    const workers = await workersFor(stores.forRegion(region));
+    const common = { stores, producers, db, context, testChecks, logger };
+    return startRegionWorkers({ region, concurrency, workers, ...common });
+  };
+  const regions = await Promise.all(env.REGION.map(startRegion));
   const clockWatch = clock.watch((isRight) => {
     for (const workers of regions) workers.halt(!isRight);
   });

@@ -32,6 +32,8 @@ const COUNT_WITHIN_MS = 1_000;
 export interface RegionWorkersOptions {
   readonly region: string;
   readonly concurrency: number;
+  /** How many workers of BullMQ take the jobs of each queue; see `workersFor`. Default: 1. */
+  readonly workers?: number;
   readonly stores: QueueStores;
   readonly producers: Producers;
   readonly db: Database;
@@ -80,6 +82,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const checks: JobWorker = startJobWorker(store, {
     kind: 'check',
     region,
+    workers: options.workers,
     concurrency: CHECK_JOBS,
     maxConcurrency: Math.max(MAX_CHECK_JOBS, MAX_CHECK_JOBS_PER_CONCURRENCY * options.concurrency),
     process: (payload, jobId, history) => {
@@ -99,6 +102,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const triggers: JobWorker = startJobWorker(store, {
     kind: 'trigger',
     region,
+    workers: options.workers,
     concurrency: TRIGGER_JOBS,
     maxConcurrency: MAX_TRIGGER_JOBS,
     process: (payload) => exemptWhenSlow(triggers, runTrigger(payload)),
