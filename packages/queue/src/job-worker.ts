@@ -188,15 +188,16 @@ export class JobWorker {
 
   /** Stops taking jobs and waits for those that run, but not forever: while the store is unavailable no job ends. */
   async close(): Promise<void> {
-    const closeOne = async (worker: StoredWorker): Promise<void> => {
-      try {
-        await withDeadline(worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
-      } catch {
-        // Its jobs stall and are run by another worker.
-        worker.close(true).catch(() => undefined);
-      }
-    };
-    await Promise.all(this.#workers.map(closeOne));
+    await Promise.all(this.#workers.map(closeWorker));
+  }
+}
+
+async function closeWorker(worker: StoredWorker): Promise<void> {
+  try {
+    await withDeadline(worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
+  } catch {
+    // Its jobs stall and are run by another worker.
+    worker.close(true).catch(() => undefined);
   }
 }
 
