@@ -1,22 +1,32 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { readCounts } from '@tocsin/db/check-rollups/count-checks';
-import { columnNames, tableOf } from '@tocsin/db/database/sql';
 import { listPartitions } from '@tocsin/db/database/partitions';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { holdPartitions, packEvents } from '@tocsin/db/events/pack-events';
+import { packEvents } from '@tocsin/db/events/pack-events';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { findEvent, listEvents, listRecentChecks, tailEvents } from '@tocsin/db/events/read-events';
 import { tailAccount } from '@tocsin/db/events/tail-account';
 import { sampleChecks } from '@tocsin/db/incidents/sample-checks';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { sql } from 'drizzle-orm';
-import fc from 'fast-check';
-import { makeMonitor, openTestContext, readClock, type TestContext, untilWaiting } from './harness.ts';
+import * as fc from 'fast-check';
+import { makeMonitor, openTestContext, type TestContext, untilWaiting } from './harness.ts';
+import {
+  abortAfter,
+  checksOf,
+  DAY_MS,
+  type EventFields,
+  HOUR_MS,
+  insertRows,
+  NUMBERS,
+  packedNameOf,
+  rawNameOf,
+  readRows,
+  resetPartitions,
+  TEXTS,
+} from './packing-data.ts';
 import { setWatermark } from './rollup-data.ts';
-
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
 let context: TestContext;
 let now: number;
@@ -28,82 +38,18 @@ beforeAll(async () => {
 afterAll(() => context.close());
 
 beforeEach(async () => {
-  const { db } = context;
-  await db.execute(sql`delete from monitors`);
-  await purgeDeletedMonitors(db);
-  now = await readClock(context);
-  day = Math.floor(now / DAY_MS) * DAY_MS - 2 * DAY_MS;
-  for (const table of ['events', 'event_blocks'] as const) {
-    for (const name of await listPartitions(db, table))
-      await db.execute(sql`drop table ${sql.identifier(name)}`);
-  }
-  await db.execute(sql`drop table if exists ${sql.identifier(`${packedName()}_pending`)}`);
-  await ensureEventPartitions(db, { now: day + DAY_MS });
-  await setWatermark(context, day + DAY_MS + HOUR_MS);
+  ({ now, day } = await resetPartitions(context));
 });
 
-const suffix = (): string => new Date(day).toISOString().slice(0, 10).replaceAll('-', '_');
-const rawName = (): string => `events_${suffix()}`;
-const packedName = (): string => `event_blocks_${suffix()}`;
-
-interface Row {
-  readonly monitorId: string;
-  readonly timestamp: number;
-  readonly [column: string]: unknown;
-}
-
-const NUMBERS = ['latency_ms', 'status_code', 'dns_ms', 'tcp_ms', 'tls_ms', 'first_byte_ms', 'download_ms'];
-const TEXTS = ['status', 'error_reason', 'error_detail', 'sealed_response', 'region', 'source', 'url'];
-
-async function insert(rows: readonly Row[]): Promise<void> {
-  const columns = {
-    monitor_id: ['uuid', (row: Row) => row.monitorId],
-    timestamp: ['timestamptz', (row: Row) => row.timestamp],
-    slot: ['timestamptz', (row: Row) => row['slot'] ?? null],
-    id: ['uuid', (row: Row) => row['id'] ?? null],
-    inconclusive: ['bool', (row: Row) => row['inconclusive'] ?? false],
-    ...Object.fromEntries(NUMBERS.map((name) => [name, ['int', (row: Row) => row[name] ?? null]] as const)),
-    ...Object.fromEntries(TEXTS.map((name) => [name, ['text', (row: Row) => row[name] ?? null]] as const)),
-  } as const;
-  await context.db.execute(sql`
-    with rows as (select * from ${tableOf('u', rows, columns)})
-    insert into events (${columnNames(columns)})
-    select ${sql.raw(
-      Object.keys(columns)
-        .map((name) => (name === 'id' ? `coalesce(id, event_id(monitor_id, "timestamp"))` : `"${name}"`))
-        .join(', '),
-    )} from rows`);
-  await context.db.execute(sql`
-    update monitors m set last_timestamp = (select max(timestamp) from events where monitor_id = m.id)`);
-}
-
-/** A passing check of each minute from an hour of the day on, in turn from two regions; the fields given replace their own. */
-function checks(monitorId: string, hour: number, count: number, fields: Record<string, unknown> = {}): Row[] {
-  return Array.from({ length: count }, (_, index) => {
-    const slot = day + hour * HOUR_MS + index * 60_000;
-    return {
-      monitorId,
-      timestamp: slot + 90 + ((index * 7) % 20),
-      slot,
-      status: index % 50 === 0 ? 'DOWN' : 'UP',
-      latency_ms: 80 + ((index * 13) % 40),
-      status_code: 200,
-      region: index % 2 === 0 ? 'eu' : 'us',
-      source: 'schedule',
-      tcp_ms: 20,
-      first_byte_ms: 60,
-      ...fields,
-    };
-  });
-}
-
-/** All rows of a table of events, as text. */
-async function rowsOf(table: 'events' | 'packed_events'): Promise<unknown[]> {
-  const { rows } = await context.db.execute(sql`
-    select monitor_id, timestamp::timestamptz(3)::text, id, status, latency_ms, status_code, error_reason, error_detail, inconclusive,
-      sealed_response, region, source, slot::timestamptz(3)::text, url, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms
-    from ${sql.identifier(table)} order by 1, 2`);
-  return rows;
+const rawName = (): string => rawNameOf(day);
+const packedName = (): string => packedNameOf(day);
+const insert = (rows: readonly EventFields[]): Promise<void> => insertRows(context, rows);
+const rowsOf = (table: 'events' | 'packed_events'): Promise<unknown[]> => readRows(context, table);
+const interruptAfter = (count: number, controller: AbortController): TestContext['db'] =>
+  abortAfter(context, count, controller);
+/** A passing check of each minute from an hour of the day on. */
+function checks(monitorId: string, hour: number, count: number): EventFields[] {
+  return checksOf({ monitorId, start: day + hour * HOUR_MS, count });
 }
 
 const pack = (options = {}): Promise<string[]> => packEvents(context.db, { now, ...options });
@@ -294,16 +240,6 @@ describe('a partition', () => {
     );
     expect(rows).toEqual([]);
   });
-
-  test('is not replaced while a transaction reads from one snapshot', async () => {
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 1, 100));
-    await context.db.transaction(async (tx) => {
-      await holdPartitions(tx);
-      await expect(pack()).rejects.toMatchObject({ cause: { code: '55P03' } });
-    });
-    expect(await pack()).toEqual([rawName()]);
-  });
 });
 
 describe('of a monitor that is deleted', () => {
@@ -389,18 +325,6 @@ describe('short partitions', () => {
     expect((await listPartitions(db, 'events')).size).toBe(before);
   });
 });
-
-/** The database, with a signal that is aborted after so many of its transactions. */
-function interruptAfter(count: number, controller: AbortController): TestContext['db'] {
-  let done = 0;
-  const transaction: TestContext['db']['transaction'] = async (work, config) => {
-    const result = await context.db.transaction(work, config);
-    done += 1;
-    if (done === count) controller.abort();
-    return result;
-  };
-  return Object.assign(Object.create(context.db) as TestContext['db'], { transaction });
-}
 
 /** The database, with something to do at the end of one of its transactions. */
 function beforeCommitOf(number: number, act: () => Promise<void>): TestContext['db'] {

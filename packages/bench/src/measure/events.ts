@@ -12,17 +12,23 @@ const STORED = ['events', 'packed_events']
   .map((table) => `select timestamp, slot, status, latency_ms from ${table}`)
   .join(' union all ');
 
-/** How large the table of events is, and that of packed ones, with their indexes, over all partitions. */
-export async function readEventTable(
-  pool: Pool,
-): Promise<{ events: number; bytes: number; packedBytes: number }> {
-  const bytes = (table: string): string =>
-    `(select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = '${table}'::regclass)`;
-  const { rows } = await pool.query<Record<'events' | 'bytes' | 'packed', string>>(
-    `select (select count(*) from events) as events, ${bytes('events')} as bytes, ${bytes('event_blocks')} as packed`,
+/** How large the table of events is, with its index, over all partitions. */
+export async function readEventTable(pool: Pool): Promise<{ events: number; bytes: number }> {
+  return readTable(pool, 'events', 'select count(*) from events');
+}
+
+/** The same of packed events. */
+export async function readPackedEvents(pool: Pool): Promise<{ events: number; bytes: number }> {
+  return readTable(pool, 'event_blocks', 'select coalesce(sum(cardinality(delays)), 0) from event_blocks');
+}
+
+async function readTable(pool: Pool, table: string, count: string) {
+  const { rows } = await pool.query<Record<'events' | 'bytes', string>>(
+    `select (${count}) as events,
+       (select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits where inhparent = '${table}'::regclass) as bytes`,
   );
   const [row] = rows;
-  return { events: Number(row?.events), bytes: Number(row?.bytes), packedBytes: Number(row?.packed) };
+  return { events: Number(row?.events), bytes: Number(row?.bytes) };
 }
 
 export type RecordedChecks = Awaited<ReturnType<typeof readNow>>;

@@ -121,7 +121,7 @@ export async function setRolledUntil(system: System, time: number): Promise<void
 }
 
 /** Works on a session of its own, because those of the pool have time limits. */
-async function withClient<Result>(
+export async function withClient<Result>(
   { databaseUrl }: System,
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {

@@ -12,10 +12,13 @@ import {
   tableOf,
   together,
 } from '../database/sql.ts';
+import { storedEvents } from '../events/stored-events.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
 import type { CheckRecord, RecordedCheck, RegionUpdate, SealResponse } from './check-record.ts';
 
 type Recorded = Pick<RecordedCheck, 'check' | 'timestamp'>;
+
+const HOUR_MS = 3_600_000;
 
 const EVENT_COLUMNS: Columns<Recorded & { readonly sealedResponse: string | null }> = {
   monitor_id: ['uuid', ({ check }) => check.monitorId],
@@ -166,9 +169,11 @@ async function findForgotten(
       region: ['text', ([, check]) => check.region],
       slot: ['timestamptz', ([, check]) => check.slot],
     })}
-    where exists (
-      select from events e
-      where e.monitor_id = u.monitor_id and e.timestamp > u.slot - interval '1 hour'
-        and e.slot = u.slot and e.region = u.region)`;
+    where exists (select from ${storedEvents({
+      of: sql`monitor_id = u.monitor_id`,
+      after: Math.min(...forgotten.map(({ slot }) => slot ?? Infinity)) - HOUR_MS,
+      within: { after: sql`u.slot - interval '1 hour'` },
+      where: sql`slot = u.slot and region = u.region`,
+    })})`;
   return rows.flatMap(({ index }) => forgotten[index] ?? []);
 }

@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { isLockTimeout } from './errors.ts';
 import { ADVISORY_LOCKS } from './leader-lease.ts';
 import type { Database, Queryable, Transaction } from './open.ts';
 import { epochMs, query, queryColumn } from './sql.ts';
@@ -106,14 +108,47 @@ export async function dropPartitionsBefore(
   const expired = (await readOwnPartitions(db, table)).filter(({ end }) => end <= time);
   for (const { name } of expired) {
     await db.transaction(async (tx) => {
-      await limitLockWaits(tx);
+      await closePartition(tx, name);
+      await lockAlone(tx, table);
       await tx.execute(sql`drop table ${sql.identifier(name)}`);
     });
   }
   return expired.map(({ name }) => name);
 }
 
-/** Dropping a partition locks its whole table, and other sessions queue behind it: it fails soon, and the next round tries again. */
-export async function limitLockWaits(tx: Transaction): Promise<void> {
-  await tx.execute(sql`set local lock_timeout = '500ms'`);
+/**
+ * Waits until nobody writes to a partition, not even autovacuum, and keeps it so until the transaction ends. Readers go on. Before
+ * `lockAlone`, so that nothing of the partition has to be waited for while the whole table is locked.
+ */
+export async function closePartition(tx: Transaction, name: string): Promise<void> {
+  await tx.execute(sql`lock table only ${sql.identifier(name)} in share mode`);
+}
+
+/** Every session that uses the table queues behind one that waits for the whole of it. So it waits only for moments, and rarely. */
+const LOCK_ATTEMPTS = { count: 5, waitMs: 100, pauseMs: 250 };
+
+/** The table was in use at every attempt to lock it, as by a long report or a backup. */
+export class TableInUseError extends Error {}
+
+/**
+ * Locks a partitioned table, without its partitions, until the transaction ends: nobody else reads or writes it.
+ * @throws TableInUseError
+ */
+export async function lockAlone(tx: Transaction, table: PartitionedTable): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await tx.transaction(async (nested) => {
+        await nested.execute(sql.raw(`set local lock_timeout = ${LOCK_ATTEMPTS.waitMs}`));
+        await nested.execute(sql`lock table only ${sql.identifier(table)} in access exclusive mode`);
+      });
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (attempt === LOCK_ATTEMPTS.count)
+        throw new TableInUseError(`Other sessions use "${table}" all the time. It is tried again later.`, {
+          cause: error,
+        });
+      await wait(LOCK_ATTEMPTS.pauseMs);
+    }
+  }
 }

@@ -42,7 +42,7 @@ export function toEvent(row: ReadEvent, monitor: Pick<MonitorRow, 'name' | 'runb
 }
 
 /** The events of a monitor with the columns for `toEvent`. */
-export function selectEvents(db: Database, monitorId: string, range: Omit<StoredEvents, 'of'>) {
+function selectEvents(db: Database, monitorId: string, range: Omit<StoredEvents, 'of'>) {
   return db.select(eventColumns).from(storedEvents({ of: sql`monitor_id = ${monitorId}`, ...range }));
 }
 

@@ -35,7 +35,7 @@ export const events = pgTable(
 export type EventRow = typeof events.$inferSelect;
 
 /**
- * The events of closed partitions, packed (ADR 25): a row has consecutive events of one monitor, with an array for each column. Blocks of
+ * The events of closed partitions, packed (ADR 27): a row has consecutive events of one monitor, with an array for each column. Blocks of
  * a monitor do not overlap in time, and none crosses the end of a partition. A column without any value is null. Read them through the
  * view `packed_events`, which unpacks them.
  */

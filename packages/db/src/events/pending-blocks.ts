@@ -1,0 +1,62 @@
+import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
+import { PgArray } from 'drizzle-orm/pg-core';
+import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { listPartitions, type Partition } from '../database/partitions.ts';
+import { queryColumn } from '../database/sql.ts';
+import { eventBlocks } from './table.ts';
+
+export const BLOCK_COLUMNS = Object.values(getTableColumns(eventBlocks));
+const ARRAY_COLUMNS = BLOCK_COLUMNS.filter((column) => is(column, PgArray)).map(({ name }) => name);
+
+const PENDING = '_pending';
+
+/** `event_blocks_2026_11_20` for the partition `events_2026_11_20`. */
+export function packedName({ name }: Partition): string {
+  return name.replace(/^events/, 'event_blocks');
+}
+
+export function pendingOf(partition: Partition): string {
+  return packedName(partition) + PENDING;
+}
+
+/** Whether another process has not packed the partition meanwhile. From here to the end of the transaction, none packs. */
+export async function takeTurn(tx: Transaction, { name }: Partition): Promise<boolean> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.packing})`);
+  return (await listPartitions(tx, 'events')).has(name);
+}
+
+const NAMESPACE = sql`(select relnamespace from pg_class where oid = 'event_blocks'::regclass)`;
+
+/** Makes the table of a partition's blocks, until it is complete, unless an interrupted run has made it. Its constraint spares the scan when it is attached. */
+export async function createPending(tx: Transaction, partition: Partition): Promise<void> {
+  const name = sql.identifier(pendingOf(partition));
+  const existing = await tx.execute(sql`
+    select from pg_class where relname = ${pendingOf(partition)} and relnamespace = ${NAMESPACE}`);
+  if (existing.rowCount !== 0) return;
+  const [start, end] = [partition.start, partition.end].map((time) =>
+    sql.raw(`'${new Date(time).toISOString()}'`),
+  );
+  await tx.execute(sql`create table ${name} (like event_blocks including all,
+    constraint bounds check (ends_at >= ${start} and ends_at < ${end})) with (toast_tuple_target = 128)`);
+  // Statistics of array elements are of no use, and take long to compute.
+  const changes = ARRAY_COLUMNS.map((column) => sql`alter column ${sql.identifier(column)} set statistics 0`);
+  await tx.execute(sql`alter table ${name} ${sql.join(changes, sql`, `)}`);
+}
+
+const columnsOf = (table: SQL): SQL =>
+  sql`array(select attname::text from pg_attribute where attrelid = ${table} and attnum > 0 and not attisdropped order by 1)`;
+
+/**
+ * Drops tables of blocks that an interrupted run has left, for a partition that has expired, or with other columns than those of this
+ * version.
+ */
+export async function dropAbandoned(db: Database): Promise<void> {
+  const abandoned = await queryColumn(db)`
+    select relname from pg_class c
+    where relkind = 'r' and relnamespace = ${NAMESPACE}
+      and relname ~ ${`^event_blocks_[0-9_]+${PENDING}$`}
+      and (to_regclass(replace(replace(relname, 'event_blocks', 'events'), ${PENDING}, '')) is null
+        or ${columnsOf(sql`c.oid`)} <> ${columnsOf(sql`'event_blocks'::regclass`)})`;
+  for (const name of abandoned) await db.execute(sql`drop table if exists ${sql.identifier(name)}`);
+}
