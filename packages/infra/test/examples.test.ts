@@ -20,6 +20,6 @@ test('the chart accepts the values of the Argo CD example', async () => {
   const manifests = readManifests(await renderChart(source.helm.valuesObject));
   expect(await findProblems(manifests)).toEqual([]);
   expect(manifests.map(({ kind }) => kind)).toEqual(
-    expect.arrayContaining(['ScaledObject', 'TriggerAuthentication', 'Ingress', 'PrometheusRule']),
+    expect.arrayContaining(['ScaledObject', 'Ingress', 'ServiceMonitor', 'PrometheusRule']),
   );
 });
