@@ -88,8 +88,7 @@ export class AccountHub {
       }
       const incidents = await this.#incidents.next(this.#position);
       if (incidents.length > 0) this.#publish(incidents);
-      let complete = false;
-      while (!complete && !signal.aborted) complete = await this.#readPage();
+      await this.#readOn(signal);
       this.#logOutage(false);
     } catch (error) {
       if (!isOutage(error)) throw error;
@@ -97,8 +96,8 @@ export class AccountHub {
     }
   }
 
-  /** @returns whether nothing is left */
-  async #readPage(): Promise<boolean> {
+  /** Reads what has been recorded until now, page by page. What is recorded meanwhile waits for the next query, however fast it is. */
+  async #readOn(signal: AbortSignal): Promise<void> {
     const { db, accountId, limits } = this.#options;
     // A transaction of several slow statements may take longer, so some queries compare all monitors.
     const compareAll = this.#comparedAgo >= limits.compareAllEvery;
@@ -109,24 +108,32 @@ export class AccountHub {
           ...(await listMonitorTimestamps(db, accountId, this.#position - COMMITTED_AFTER_MS)),
           digest: null,
         };
-    const ranges = [...timestamps]
-      .map(([monitorId, upTo]) => ({ monitorId, after: this.#timestamps.get(monitorId) ?? null, upTo }))
-      .filter(({ after, upTo }) => after === null || after < upTo);
-    const { records, complete } = await readRecords(db, accountId, ranges, limits.pageRecords);
-    if (records.length > 0) this.#publish(records.map(toMessage));
-    if (complete) {
-      for (const { monitorId, upTo } of ranges) this.#timestamps.set(monitorId, upTo);
-      // Monitors without a timestamp were deleted.
-      if (compareAll)
-        for (const id of this.#timestamps.keys()) if (!timestamps.has(id)) this.#timestamps.delete(id);
-      this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
-      this.#moveTo(now);
-      if (digest !== null)
-        for (const stream of this.streams) stream.publishDigest(digestMessage(now, digest), queriedAt);
-    } else {
+    if (!(await this.#sendUpTo(timestamps, signal))) return;
+    // Monitors without a timestamp were deleted.
+    if (compareAll)
+      for (const id of this.#timestamps.keys()) if (!timestamps.has(id)) this.#timestamps.delete(id);
+    this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
+    this.#moveTo(now);
+    if (digest !== null)
+      for (const stream of this.streams) stream.publishDigest(digestMessage(now, digest), queriedAt);
+  }
+
+  /** @returns whether all was sent: false at shutdown */
+  async #sendUpTo(timestamps: ReadonlyMap<string, number>, signal: AbortSignal): Promise<boolean> {
+    const { db, accountId, limits } = this.#options;
+    while (!signal.aborted) {
+      const ranges = [...timestamps]
+        .map(([monitorId, upTo]) => ({ monitorId, after: this.#timestamps.get(monitorId) ?? null, upTo }))
+        .filter(({ after, upTo }) => after === null || after < upTo);
+      const { records, complete } = await readRecords(db, accountId, ranges, limits.pageRecords);
+      if (records.length > 0) this.#publish(records.map(toMessage));
+      if (complete) {
+        for (const { monitorId, upTo } of ranges) this.#timestamps.set(monitorId, upTo);
+        return true;
+      }
       for (const { record } of records) this.#timestamps.set(record.monitorId, Date.parse(record.timestamp));
     }
-    return complete;
+    return false;
   }
 
   #moveTo(position: number): void {

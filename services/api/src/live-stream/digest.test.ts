@@ -59,8 +59,22 @@ test('a digest is what the list leads to that was read before, at any moment', a
   const monitors = await Promise.all([1, 2, 3, 4].map(() => newMonitor(api)));
   const followed: (readonly [Overview, StreamReader])[] = [];
   const over = new AbortController();
+  const latest = (): StreamReader | undefined => followed.at(-1)?.[1];
+  /** Without this, the streams could fall further and further behind. */
+  async function keepUp(): Promise<void> {
+    const reader = latest();
+    if (reader === undefined) return;
+    const { length } = digests(reader);
+    await until(
+      'another digest',
+      () => over.signal.aborted || reader !== latest() || digests(reader).length > length,
+    );
+  }
   const writers = monitors.map(async ({ id }, number) => {
-    for (let round = number; !over.signal.aborted; round += 1) await recordCheck(api, id, round % 2 === 0);
+    for (let round = number; !over.signal.aborted; round += 1) {
+      await recordCheck(api, id, round % 2 === 0);
+      if (round % 3 === 0) await keepUp();
+    }
   });
   for (let stream = 0; stream < 8; stream += 1) {
     const overview = await readOverview();
