@@ -85,17 +85,19 @@ export function applyCheck(
     return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 
-  const streak = streakAfter(monitor, before, check.status === 'UP');
-  const latest = {
-    lastLatencyMs: check.latencyMs,
-    lastErrorReason: check.errorReason,
-    lastErrorDetail: check.errorDetail,
-  };
-  const isRecovering = check.status === 'UP' && isFailing(monitor, { ...before, ...streak });
+  const { consecutiveFailures, recoveryPasses } = streakAfter(monitor, before, check.status === 'UP');
+  const { region, since } = before;
+  const verdict = { consecutiveFailures, recoveryPasses, lastResultAt: before.lastResultAt, since };
+  const isRecovering = check.status === 'UP' && isFailing(monitor, verdict);
+  // Field by field: in Node 20, each object that is spread takes some microseconds.
   const after: RegionState = {
-    ...before,
-    ...streak,
-    ...(!isRecovering && latest),
+    region,
+    consecutiveFailures,
+    recoveryPasses,
+    since,
+    lastLatencyMs: isRecovering ? before.lastLatencyMs : check.latencyMs,
+    lastErrorReason: isRecovering ? before.lastErrorReason : check.errorReason,
+    lastErrorDetail: isRecovering ? before.lastErrorDetail : check.errorDetail,
     recentSlots,
     lastResultAt: timestamp,
   };

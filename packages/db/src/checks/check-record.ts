@@ -16,7 +16,7 @@ export interface CheckRecord extends CheckVerdict {
   /** What the target sent to a failed check; composed only if it is kept. Null without a response. */
   readonly response: (() => FailedResponse) | null;
   /** The trace context of the check, for the deliveries that may follow; absent without tracing. */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /** The response to a failed check, bounded and redacted. */

@@ -128,7 +128,9 @@ function duplicateOf(check: CheckRecord, monitor: LockedMonitor): DroppedCheck {
 function findGap(check: CheckRecord, monitor: LockedMonitor): SlotGap | null {
   const state = stateOf(check, monitor);
   if (state === undefined || check.slot === null) return null;
-  return gapBefore({ ...monitor, monitorId: monitor.id }, state.recentSlots, check.slot);
+  const { id: monitorId, intervalSeconds, retryIntervalSeconds } = monitor;
+  const plan = { monitorId, intervalSeconds, retryIntervalSeconds };
+  return gapBefore(plan, state.recentSlots, check.slot);
 }
 
 function stateOf({ region }: CheckRecord, { regions }: LockedMonitor): RegionState | undefined {

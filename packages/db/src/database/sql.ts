@@ -126,7 +126,11 @@ export function query<Row extends z.ZodType>(db: Queryable, row: Row): Statement
   return async (text, ...values) => {
     const { rows, fields } = await db.execute(sql(text, ...values)).execute();
     const names = fields.map(({ name }) => [toCamelCase(name), name] as const);
-    return rows.map((found) => row.parse(Object.fromEntries(names.map(([key, name]) => [key, found[name]]))));
+    return rows.map((found) => {
+      const renamed: Record<string, unknown> = {};
+      for (const [key, name] of names) renamed[key] = found[name];
+      return row.parse(renamed);
+    });
   };
 }
 

@@ -48,7 +48,7 @@ export function runCheck(
   { onProbed, onWaiting }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
   const { prober, metrics, retry } = context;
-  const { monitorId, revision } = target;
+  const { monitorId } = target;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
     attributes: {
@@ -62,8 +62,11 @@ export function runCheck(
       const startedAt = performance.now();
       const begunAt = Math.max(request.slot ?? 0, Date.now());
       const result = await prober.probe({
-        ...target,
         url: request.urlOverride ?? target.url,
+        method: target.method,
+        headers: target.headers,
+        body: target.body,
+        assertions: target.assertions,
         timeoutMs: target.timeoutSeconds * 1_000,
         owner: { account: target.accountId, resource: monitorId },
       });
@@ -71,19 +74,11 @@ export function runCheck(
       const endedAt = performance.now();
       metrics.checkSeconds.observe({ region: request.region }, (endedAt - startedAt) / 1_000);
       if (span.isRecording()) span.setAttributes(describeResult(result));
-      const traceparent = currentTraceparent();
-      const record = {
-        ...request,
-        ...result,
-        monitorId,
-        revision,
-        ...(traceparent !== undefined && { traceparent }),
-      };
       const { region, urlOverride } = request;
       const probed = { target, region, urlOverride, startedAt, endedAt, result };
-      const { outcome, network } = await recordResult(context, record, probed, onWaiting);
+      const { record, outcome } = await recordResult(context, request, probed, onWaiting);
       span.setAttribute('tocsin.check.outcome', outcome.kind);
-      handleOutcome(context, record, network, outcome);
+      handleOutcome(context, record, outcome);
       if ('unconfirmed' in outcome && outcome.unconfirmed) await retry(target, request.region, begunAt);
       return outcome;
     } catch (error) {
@@ -96,28 +91,56 @@ export function runCheck(
 /** Records a result as what it is evidence of. */
 async function recordResult(
   { recorder, networkProof }: CheckContext,
-  record: Omit<CheckRecord, 'network'>,
+  request: CheckRequest,
   probed: ProbedCheck,
   onWaiting?: () => void,
-): Promise<{ readonly outcome: RecordedOutcome; readonly network: CheckRecord['network'] }> {
-  if (probed.result.transportFailure === null) {
+): Promise<{ readonly record: CheckRecord; readonly outcome: RecordedOutcome }> {
+  const { target, result } = probed;
+  const recordAs = async (network: CheckRecord['network']) => {
+    const record = recordOf(target, request, result, network);
+    return { record, outcome: await recorder.record(record) };
+  };
+  if (result.transportFailure === null) {
     networkProof.noteResult(probed);
-    return { outcome: await recorder.record({ ...record, network: null }), network: null };
+    return recordAs(null);
   }
   onWaiting?.();
-  let network = await networkProof.networkOf(probed);
-  let outcome = await recorder.record({ ...record, network });
-  if (outcome.kind === 'unproven') {
-    network = await networkProof.prove(probed);
-    outcome = await recorder.record({ ...record, network });
-  }
-  return { outcome, network };
+  const recorded = await recordAs(await networkProof.networkOf(probed));
+  if (recorded.outcome.kind !== 'unproven') return recorded;
+  return recordAs(await networkProof.prove(probed));
+}
+
+/** Field by field: in Node 20, each object that is spread takes some microseconds. */
+function recordOf(
+  { monitorId, revision }: CheckTarget,
+  request: CheckRequest,
+  result: ProbeResult,
+  network: CheckRecord['network'],
+): CheckRecord {
+  return {
+    monitorId,
+    revision,
+    region: request.region,
+    source: request.source,
+    slot: request.slot,
+    triggerId: request.triggerId,
+    urlOverride: request.urlOverride,
+    status: result.status,
+    latencyMs: result.latencyMs,
+    statusCode: result.statusCode,
+    errorReason: result.errorReason,
+    errorDetail: result.errorDetail,
+    timings: result.timings,
+    certificateExpiresAt: result.certificateExpiresAt,
+    response: result.response,
+    network,
+    traceparent: currentTraceparent(),
+  };
 }
 
 function handleOutcome(
   { metrics, targets, announce }: CheckContext,
-  { monitorId, region, source, status }: Omit<CheckRecord, 'network'>,
-  network: CheckRecord['network'],
+  { monitorId, region, source, status, network }: CheckRecord,
   outcome: RecordedOutcome,
 ): void {
   if (outcome.kind !== 'recorded') {

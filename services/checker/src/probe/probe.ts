@@ -107,7 +107,8 @@ async function exchange(
   for (let redirects = 0; ; redirects += 1) {
     let waitsForLookup = false;
     const owner: LookupOwner = {
-      ...target.owner,
+      account: target.owner.account,
+      resource: target.owner.resource,
       redirected: redirects > 0,
       deadline: deadline.endsAt,
       onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
@@ -163,7 +164,9 @@ function evaluatedResult(
   const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
   const verdict = evaluateResponse(response, target.assertions);
   return {
-    ...verdict,
+    status: verdict.status,
+    errorReason: verdict.errorReason,
+    errorDetail: verdict.errorDetail,
     latencyMs,
     statusCode,
     timings: clock.timings(),
