@@ -39,8 +39,8 @@ const PING_WITHIN_MS = 2_000;
 const STEPS = 20;
 
 /** A worker of BullMQ takes its jobs one by one, each in two round trips to the store. In between, this many of them take jobs in turn. */
-const WORKERS_PER_ROUND_TRIP_MS = 0.1;
-const MAX_WORKERS = 32;
+const WORKERS_PER_ROUND_TRIP_MS = 0.2;
+const MAX_WORKERS = 64;
 /** The quickest of several attempts: the others may have waited for the connection, or for this process. */
 const ROUND_TRIPS = 3;
 
@@ -91,6 +91,8 @@ export class JobWorker {
   readonly #concurrency: number;
   readonly #maxConcurrency: number;
   #limit: number;
+  /** The running jobs of each worker. */
+  readonly #runningOf: number[];
   #exempt = 0;
   #more = true;
   #halted = false;
@@ -103,6 +105,8 @@ export class JobWorker {
     this.#concurrency = concurrency;
     this.#maxConcurrency = maxConcurrency;
     this.#limit = concurrency;
+    this.#runningOf = workers.map(() => 0);
+    this.#shareLimit();
   }
 
   /** Whether to take jobs while others run. A worker that runs none takes one in any case. */
@@ -128,8 +132,7 @@ export class JobWorker {
     const raised = this.#concurrency + Math.floor(this.#exempt / step) * step;
     this.#limit = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
     if (this.#limit === before) return;
-    const share = Math.ceil(this.#limit / this.#workers.length);
-    for (const worker of this.#workers) worker.concurrency = share;
+    this.#shareLimit();
     this.#pauseOrResume();
     if (this.#limit < before || this.#running < before || this.#halted) return;
     // A worker at its limit sees a higher one only when a job ends, which may be long after. Resuming makes it look now.
@@ -137,6 +140,17 @@ export class JobWorker {
       worker.pause(true).catch(() => undefined);
       worker.resume().catch(() => undefined);
     }
+  }
+
+  /**
+   * Of several workers, each may run one job more than it does: BullMQ takes as many jobs as it may run before it starts the first. A single
+   * worker may run them all, because jobs that end then take the next ones, faster than a near store responds to one request after another.
+   */
+  #shareLimit(): void {
+    const share = Math.ceil(this.#limit / this.#workers.length);
+    for (const [index, worker] of this.#workers.entries())
+      worker.concurrency =
+        this.#workers.length === 1 ? share : Math.min(share, (this.#runningOf[index] ?? 0) + 1);
   }
 
   /** Stops taking jobs, or takes them again. Running jobs continue. */
@@ -159,18 +173,26 @@ export class JobWorker {
     return this.#halted;
   }
 
-  /** @throws JobReturnedError if the worker was already waiting for this job when it was halted */
-  async run(job: () => Promise<void>): Promise<void> {
+  /**
+   * @param index of the worker that took the job
+   * @throws JobReturnedError if the worker was already waiting for this job when it was halted
+   */
+  async run(index: number, job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
       throw new JobReturnedError('this process takes no more jobs');
-    this.#running += 1;
-    this.noteProgress();
+    this.#count(index, 1);
     try {
       await job();
     } finally {
-      this.#running -= 1;
-      this.noteProgress();
+      this.#count(index, -1);
     }
+  }
+
+  #count(index: number, change: 1 | -1): void {
+    this.#running += change;
+    this.#runningOf[index] = (this.#runningOf[index] ?? 0) + change;
+    this.#shareLimit();
+    this.noteProgress();
   }
 
   /** Notes progress within a job: a long job is not necessarily stuck. */
@@ -207,13 +229,13 @@ export function startJobWorker<Kind extends JobKind>(
   options: JobWorkerOptions<Kind>,
 ): JobWorker {
   const { kind, region, concurrency, maxConcurrency, workers = 1, onFailed } = options;
-  const handle = async (job: Job, token?: string): Promise<void> => {
+  const handle = async (index: number, job: Job, token?: string): Promise<void> => {
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
       const payload = JOBS[kind].payload.parse(job.data) as JobPayload<Kind>;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
       const process = (): Promise<void> => options.process(payload, job.id ?? '', history);
-      await worker.run(() => continueTrace(job.opts.telemetry?.metadata, process));
+      await worker.run(index, () => continueTrace(job.opts.telemetry?.metadata, process));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
@@ -227,7 +249,7 @@ export function startJobWorker<Kind extends JobKind>(
   const name = storedName(kind, region);
   const stored = Array.from({ length: workers }, (_, index) =>
     store
-      .openWorker(name, handle, {
+      .openWorker(name, (job, token) => handle(index, job, token), {
         // One worker looks for stalled jobs, and is counted.
         ...(index > 0 && { name: EXTRA_WORKER, skipStalledCheck: true }),
         concurrency: Math.ceil(concurrency / workers),
