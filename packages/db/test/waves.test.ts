@@ -18,7 +18,10 @@ beforeEach(async () => {
 });
 
 async function membersOf(region: string, wave: Wave): Promise<string[]> {
-  return (await listWaveMembers(context.db, region, wave)).map(({ monitorId }) => monitorId).toSorted();
+  return (await listWaveMembers(context.db, region, [wave]))
+    .flat()
+    .map(({ monitorId }) => monitorId)
+    .toSorted();
 }
 
 const update = (id: string, fields: Parameters<typeof updateMonitor>[3]): Promise<unknown> =>
@@ -40,7 +43,7 @@ async function makePair(): Promise<readonly [string, string, Wave]> {
 test('a wave contains the monitors of its interval and phase, with their revisions', async () => {
   const [one, other, wave] = await makePair();
   await update(other, { name: 'Other', url: 'https://other.example' });
-  const members = await listWaveMembers(context.db, 'default', wave);
+  const [members] = await listWaveMembers(context.db, 'default', [wave]);
   expect(members).toHaveLength(2);
   expect(members).toEqual(
     expect.arrayContaining([
@@ -53,6 +56,14 @@ test('a wave contains the monitors of its interval and phase, with their revisio
   expect(await membersOf('other', wave)).toEqual([]);
 });
 
+test('the members of several waves come in the order of the waves', async () => {
+  const [one, other, wave] = await makePair();
+  const empty = { ...wave, phaseMs: wave.phaseMs + 1 };
+  const listed = await listWaveMembers(context.db, 'default', [empty, wave, empty]);
+  const ids = listed.map((members) => members.map(({ monitorId }) => monitorId).toSorted());
+  expect(ids).toEqual([[], [one, other].toSorted(), []]);
+});
+
 test('a repeated slot leaves out monitors with a result of this slot in this region', async () => {
   const [one, other, wave] = await makePair();
   const slot = wave.phaseMs + 5_000_000;
@@ -60,7 +71,10 @@ test('a repeated slot leaves out monitors with a result of this slot in this reg
     context.db.execute(sql`update monitor_regions set recent_slots = array[1, ${slot}, 2]::bigint[]
       where monitor_id = ${id} and region = ${region}`);
   const unrecorded = async (of: number): Promise<string[]> =>
-    (await listWaveMembers(context.db, 'default', wave, of)).map(({ monitorId }) => monitorId).toSorted();
+    (await listWaveMembers(context.db, 'default', [wave], of))
+      .flat()
+      .map(({ monitorId }) => monitorId)
+      .toSorted();
   expect(await unrecorded(slot)).toEqual([one, other].toSorted());
   await recorded(one, 'default');
   expect(await unrecorded(slot)).toEqual([other]);

@@ -89,26 +89,39 @@ export async function listWaves(db: Database, only: string | null = null): Promi
   return waves;
 }
 
-const waveMember = z.object({ monitorId: z.string(), revision: z.number() });
+const waveMember = z.object({ index: z.number(), monitorId: z.string(), revision: z.number() });
 
 /** A monitor that a wave checks. */
-export type WaveMember = Readonly<z.output<typeof waveMember>>;
+export type WaveMember = Readonly<Omit<z.output<typeof waveMember>, 'index'>>;
 
 /**
- * The monitors that a wave of a region checks now (ADR 11).
+ * The monitors that waves of a region check now (ADR 11).
  * @param unrecordedSlot for a job that runs again: leaves out monitors with a result of this slot, epoch milliseconds
+ * @returns the members of each wave, in the order of the waves
  */
 export async function listWaveMembers(
   db: Database,
   region: string,
-  { intervalSeconds, phaseMs }: Wave,
+  waves: readonly Wave[],
   unrecordedSlot?: number,
-): Promise<WaveMember[]> {
+): Promise<WaveMember[][]> {
   const isUnrecorded = sql`not exists (
     select from monitor_regions r
     where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
-  return query(db, waveMember)`${prepared}
-    select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
-    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${phaseMs}
-      and s.ends_at is null ${unrecordedSlot === undefined ? sql`` : sql`and ${isUnrecorded}`}`;
+  // `offset 0`: one index scan for each wave, whatever the planner assumes about the length of the arrays.
+  const rows = await query(db, waveMember)`${prepared}
+    select u.index, w.monitor_id, w.revision
+    from ${tableOf('u', [...waves.entries()], {
+      index: ['int', ([index]) => index],
+      interval_seconds: ['int', ([, wave]) => wave.intervalSeconds],
+      phase_ms: ['int', ([, wave]) => wave.phaseMs],
+    })}
+    cross join lateral (
+      select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
+      where s.region = ${region} and s.interval_seconds = u.interval_seconds and s.phase_ms = u.phase_ms
+        and s.ends_at is null ${unrecordedSlot === undefined ? sql`` : sql`and ${isUnrecorded}`}
+      offset 0) w`;
+  const members = waves.map((): WaveMember[] => []);
+  for (const { index, monitorId, revision } of rows) members[index]?.push({ monitorId, revision });
+  return members;
 }

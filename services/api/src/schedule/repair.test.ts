@@ -94,7 +94,9 @@ function startNoting(seen: Seen[]): JobWorker {
     concurrency: 10,
     process: async (payload, jobId) => {
       const single = 'monitorId' in payload;
-      const members = single ? [payload] : await listWaveMembers(api.context.db, 'default', payload);
+      const members = single
+        ? [payload]
+        : (await listWaveMembers(api.context.db, 'default', [payload])).flat();
       seen.push(...members.map(({ monitorId }) => ({ monitorId, jobId })));
     },
     onFailed: () => undefined,

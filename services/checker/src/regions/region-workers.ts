@@ -1,7 +1,7 @@
 import type { JobPayload } from '@tocsin/contracts/jobs';
-import { waveId } from '@tocsin/core/schedule/slots';
+import { type Wave, waveId } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
-import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
+import { listWaveMembers, type WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
@@ -15,6 +15,7 @@ import type { CheckContext } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import { runTestCheck, type TestChecks } from '../checks/test-check.ts';
 import { runTriggeredCheck } from '../checks/triggered-check.ts';
+import { shareQueries } from '../targets/share-queries.ts';
 
 /** Concurrent jobs of a process that do more than wait. `CheckCapacity` limits the checks, and the api the triggers of each account. */
 const CHECK_JOBS = 500;
@@ -27,6 +28,8 @@ const MAX_TRIGGER_JOBS = 2_000;
 const TRIGGER_SLOW_AFTER_MS = 1_000;
 /** A worker is stuck if jobs wait and it has made no progress for this long. */
 const STUCK_AFTER_MS = 60_000;
+/** Queries for the members of waves. The recorder uses up to four of the ten connections. */
+const LISTS = { maxQueries: 3, maxKeys: 100 };
 const COUNT_WITHIN_MS = 1_000;
 
 export interface RegionWorkersOptions {
@@ -70,11 +73,16 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const onFailed = (jobId: string, error: Error): void => {
     logger.error('A check failed to run', { region, jobId, error });
   };
+  const listMembersNow = shareQueries((waves: readonly Wave[]) => listWaveMembers(db, region, waves), LISTS);
+  const listMembers = async (wave: Wave, unrecordedSlot?: number): Promise<WaveMember[]> => {
+    if (unrecordedSlot === undefined) return listMembersNow(wave);
+    return (await listWaveMembers(db, region, [wave], unrecordedSlot)).flat();
+  };
   const jobs = new CheckJobs({
     // A wave whose checks wait for permits may last longer than `STUCK_AFTER_MS`.
     runCheck: (...args) => scheduled.run(...args).finally(() => checks.noteProgress()),
     onWaiting: () => checks.exempt(),
-    listMembers: (wave, unrecordedSlot) => listWaveMembers(db, region, wave, unrecordedSlot),
+    listMembers,
     onFailed: ({ monitorId }, jobId, error) => {
       logger.error('A check failed to run', { region, jobId, monitorId, error });
     },

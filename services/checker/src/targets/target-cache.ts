@@ -1,22 +1,25 @@
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
+import { shareQueries } from './share-queries.ts';
 
 /** Loads many targets at once. Deleted ones are missing in the result; an unreadable one is its error. */
 export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string, CheckTarget | Error>>;
 
 /** Beyond this many, the target that was cached first is dropped. */
 const MAX_TARGETS = 200_000;
-const LOAD_BATCH = 500;
+const LOADS = { maxQueries: 2, maxKeys: 500 };
 
 /** Caches monitors by id, at the revision of a job or later, until they are no longer checked. Concurrent loads share a query. */
 export class TargetCache {
-  readonly #load: LoadTargets;
+  readonly #load: (monitorId: string) => Promise<CheckTarget | Error | null>;
   readonly #targets: ExpiringMap<string, CheckTarget>;
   readonly #waiting = new Map<string, Promise<CheckTarget | null>>();
-  #batch: { ids: string[]; loaded: Promise<Map<string, CheckTarget | Error>> } | null = null;
 
   constructor(load: LoadTargets, now?: () => number) {
-    this.#load = load;
+    this.#load = shareQueries(async (ids) => {
+      const loaded = await load(ids);
+      return ids.map((id) => loaded.get(id) ?? null);
+    }, LOADS);
     this.#targets = new ExpiringMap(now, MAX_TARGETS);
   }
 
@@ -47,25 +50,10 @@ export class TargetCache {
   }
 
   async #loadOne(monitorId: string): Promise<CheckTarget | null> {
-    const loaded = await this.#joinBatch(monitorId);
-    const target = loaded.get(monitorId) ?? null;
+    const target = await this.#load(monitorId);
     if (target instanceof Error) throw target;
     if (target === null) this.#targets.delete(monitorId);
     else this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
     return target;
-  }
-
-  #joinBatch(monitorId: string): Promise<Map<string, CheckTarget | Error>> {
-    if (this.#batch && this.#batch.ids.length < LOAD_BATCH) {
-      this.#batch.ids.push(monitorId);
-      return this.#batch.loaded;
-    }
-    const ids = [monitorId];
-    const loaded = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      if (this.#batch?.ids === ids) this.#batch = null;
-      return this.#load(ids);
-    });
-    this.#batch = { ids, loaded };
-    return loaded;
   }
 }
