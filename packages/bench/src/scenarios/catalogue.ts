@@ -188,7 +188,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'fleet',
     about:
-      '120,000 monitors at one minute for two hours, with names, slow and hanging targets, and outages; needs root',
+      '120,000 monitors at one minute for two hours, with names, slow and hanging targets, outages and a short history; needs root',
     bars: {
       missed: { atMost: 0 },
       repeated: { atMost: 0 },
