@@ -5,13 +5,18 @@ import { type ReactNode, useEffect } from 'react';
 import { usePageTitle } from './page-title.ts';
 import classes from './page.module.css';
 
+/** Whether no heading has had the focus since the last navigation. */
+let isHeadingDue = false;
+
 /**
  * Moves the focus to the heading of the page after a navigation to another path, so that keyboards and screen readers start there, as on a
  * page load. On the first page, and for links to a fragment, the browser has already set the focus.
  */
 export function focusHeadingAfter(event: RouterEvents['onRendered']): void {
   const { fromLocation, toLocation, pathChanged } = event;
-  if (fromLocation !== undefined && pathChanged && toLocation.hash === '') focusHeading();
+  if (fromLocation === undefined || !pathChanged || toLocation.hash !== '') return;
+  isHeadingDue = true;
+  focusHeading();
 }
 
 /** After this long, a dialog has returned the focus to the button that opened it. In milliseconds. */
@@ -52,7 +57,9 @@ function focusHeading(): void {
   const { activeElement } = document;
   // A page may have moved the focus itself.
   if (main === null || (activeElement !== main && main.contains(activeElement))) return;
-  const target = main.querySelector('h1') ?? main;
+  const heading = main.querySelector('h1');
+  isHeadingDue &&= heading === null;
+  const target = heading ?? main;
   target.tabIndex = -1;
   target.focus({ preventScroll: true });
 }
@@ -68,9 +75,10 @@ interface PageHeaderProps {
 /** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, documentTitle = title, hint, actions }: PageHeaderProps): ReactNode {
   usePageTitle(documentTitle);
-  // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus.
+  // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus, or something of the former
+  // page that is gone now.
   useEffect(() => {
-    if (document.activeElement?.tagName === 'MAIN') focusHeading();
+    if (document.activeElement?.tagName === 'MAIN' || (isHeadingDue && isLost())) focusHeading();
   }, []);
   return (
     <Group justify="space-between" align="flex-start" mb="lg">
