@@ -38,9 +38,13 @@ const PING_WITHIN_MS = 2_000;
 /** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
 const STEPS = 20;
 
-/** A worker of BullMQ takes its jobs one by one, each in two round trips to the store. In between, this many of them take jobs in turn. */
-const WORKERS_PER_ROUND_TRIP_MS = 0.2;
+/** A worker of BullMQ takes one job in two round trips. This many for each millisecond of a round trip take about 200 jobs per second together. */
+const WORKERS_PER_ROUND_TRIP_MS = 0.4;
 const MAX_WORKERS = 64;
+/** Within this, one worker suffices. */
+const NEAR_MS = 5;
+/** For a store whose distance is unknown. Too many workers cost only connections; with too few, no check may start. */
+const WORKERS_AT_UNKNOWN_DISTANCE = 32;
 /** The quickest of several attempts: the others may have waited for the connection, or for this process. */
 const ROUND_TRIPS = 3;
 
@@ -57,7 +61,7 @@ export interface JobHistory {
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   readonly region: string | null;
-  /** Concurrent jobs, some hundreds at most: BullMQ takes them all from a backlog before it starts the first, and renews no lock until then. */
+  /** Concurrent jobs, some hundreds at most: a single worker takes them all from a backlog before it starts the first, and renews no lock until then. */
   readonly concurrency: number;
   /** How many workers of BullMQ share the jobs; see `workersFor`. Default: 1. */
   readonly workers?: number | undefined;
@@ -68,21 +72,23 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
-/** How many workers take the jobs of a queue, given how far the store is. A store that does not respond counts as near. */
+/** How many workers take the jobs of a queue, given how far the store is now. */
 export async function workersFor(store: QueueStore): Promise<number> {
   // Each worker of a queue in Postgres has connections of its own.
   if (store.kind === 'postgres') return 1;
   let quickestMs = Number.POSITIVE_INFINITY;
-  try {
-    for (let count = 0; count < ROUND_TRIPS; count += 1) {
-      const startedAt = performance.now();
+  for (let count = 0; count < ROUND_TRIPS; count += 1) {
+    const startedAt = performance.now();
+    try {
       await withDeadline(store.ping(), PING_WITHIN_MS, 'measuring the distance to the queue');
       quickestMs = Math.min(quickestMs, performance.now() - startedAt);
+    } catch {
+      // The next attempt may succeed.
     }
-  } catch {
-    if (!Number.isFinite(quickestMs)) return 1;
   }
-  return Math.min(MAX_WORKERS, Math.max(1, Math.ceil(quickestMs * WORKERS_PER_ROUND_TRIP_MS)));
+  if (!Number.isFinite(quickestMs)) return WORKERS_AT_UNKNOWN_DISTANCE;
+  if (quickestMs < NEAR_MS) return 1;
+  return Math.min(MAX_WORKERS, Math.ceil(quickestMs * WORKERS_PER_ROUND_TRIP_MS));
 }
 
 /** Takes the jobs of one queue, by one worker of BullMQ or several. Its liveness is progress, not an open connection. */
@@ -134,23 +140,27 @@ export class JobWorker {
     if (this.#limit === before) return;
     this.#shareLimit();
     this.#pauseOrResume();
-    if (this.#limit < before || this.#running < before || this.#halted) return;
+    if (this.#limit < before || this.#halted) return;
     // A worker at its limit sees a higher one only when a job ends, which may be long after. Resuming makes it look now.
-    for (const worker of this.#workers) {
+    for (const [index, worker] of this.#workers.entries()) {
+      if (this.#runningBy(index) < Math.ceil(before / this.#workers.length)) continue;
       worker.pause(true).catch(() => undefined);
       worker.resume().catch(() => undefined);
     }
   }
 
   /**
-   * Of several workers, each may run one job more than it does: BullMQ takes as many jobs as it may run before it starts the first. A single
-   * worker may run them all, because jobs that end then take the next ones, faster than a near store responds to one request after another.
+   * With several workers, each may run one job more than it runs now, because BullMQ starts no job until it has as many as it may run, or the
+   * queue is empty. A single worker may run them all: next to the store, jobs that end take the next ones faster.
    */
   #shareLimit(): void {
     const share = Math.ceil(this.#limit / this.#workers.length);
     for (const [index, worker] of this.#workers.entries())
-      worker.concurrency =
-        this.#workers.length === 1 ? share : Math.min(share, (this.#runningOf[index] ?? 0) + 1);
+      worker.concurrency = this.#workers.length === 1 ? share : Math.min(share, this.#runningBy(index) + 1);
+  }
+
+  #runningBy(index: number): number {
+    return this.#runningOf[index] ?? 0;
   }
 
   /** Stops taking jobs, or takes them again. Running jobs continue. */
@@ -162,7 +172,9 @@ export class JobWorker {
 
   #pauseOrResume(): void {
     for (const [index, worker] of this.#workers.entries()) {
-      const pauses = this.#halted || (!this.#more && index > 0);
+      // While it takes no more jobs, only the first worker may take one, and only if no other runs any: it would have to return the job.
+      const othersRun = this.#running > this.#runningBy(0);
+      const pauses = this.#halted || (!this.#more && (index > 0 || othersRun));
       if (pauses === worker.isPaused()) continue;
       const changing = pauses ? worker.pause(true) : worker.resume();
       changing.catch(() => undefined);
@@ -190,8 +202,9 @@ export class JobWorker {
 
   #count(index: number, change: 1 | -1): void {
     this.#running += change;
-    this.#runningOf[index] = (this.#runningOf[index] ?? 0) + change;
+    this.#runningOf[index] = this.#runningBy(index) + change;
     this.#shareLimit();
+    if (!this.#more) this.#pauseOrResume();
     this.noteProgress();
   }
 

@@ -71,6 +71,26 @@ describe('several workers that take the jobs of one queue', () => {
     await until('all to run', () => started.length === 4);
   });
 
+  test('take no job to return it while they take no more and some run', async () => {
+    await addJobs(9);
+    await until('all to run', () => started.length === 9);
+    worker.takeMore(false);
+    await addJobs(3);
+    // Whichever worker runs the last one, the others leave the waiting jobs to another process.
+    for (let left = 9; left > 1; left -= 1) ends.shift()?.();
+    const again: boolean[] = [];
+    const elsewhere = startJobWorker(store.stores.forRegion(REGION), {
+      kind: 'check',
+      region: REGION,
+      concurrency: 1,
+      process: async (_payload, _jobId, history) => void again.push(history.again),
+      onFailed: (jobId) => failed.push(jobId),
+    });
+    await until('another process', () => again.length === 3);
+    expect([again, failed]).toEqual([[false, false, false], []]);
+    await elsewhere.close();
+  });
+
   test('take no job while they are halted, not even one', async () => {
     worker.halt(true);
     worker.takeMore(false);
@@ -99,14 +119,26 @@ describe('the number of workers of a queue', () => {
 
   test('grows with the distance to Redis', async () => {
     const workers = await workersFor(storeWith('redis', () => wait(100)));
-    expect(workers).toBeGreaterThanOrEqual(10);
-    expect(workers).toBeLessThanOrEqual(32);
+    expect(workers).toBeGreaterThanOrEqual(40);
+    expect(workers).toBeLessThanOrEqual(64);
   });
 
-  test.each([
-    ['in Postgres, whose workers have connections of their own', 'postgres', () => wait(100)],
-    ['unavailable', 'redis', () => Promise.reject(new Error('unavailable'))],
-  ] as const)('is one if the store is %s', async (_, kind, ping) => {
-    expect(await workersFor(storeWith(kind, ping))).toBe(1);
+  test('is one if the queue is in Postgres, whose workers have connections of their own', async () => {
+    expect(await workersFor(storeWith('postgres', () => wait(100)))).toBe(1);
+  });
+
+  test('is that of a distant store if the store is unavailable', async () => {
+    const unavailable = (): Promise<void> => Promise.reject(new Error('unavailable'));
+    expect(await workersFor(storeWith('redis', unavailable))).toBe(32);
+  });
+
+  test('is that of the responses if some are missing', async () => {
+    let pings = 0;
+    const ping = async (): Promise<void> => {
+      pings += 1;
+      if (pings === 1) throw new Error('not connected yet');
+      await wait(100);
+    };
+    expect(await workersFor(storeWith('redis', ping))).toBeGreaterThanOrEqual(40);
   });
 });

@@ -98,6 +98,8 @@ async function start(logger: Logger): Promise<RunningService> {
   const concurrency = env.CHECK_CONCURRENCY;
   const startRegion = async (region: string): Promise<RegionWorkers> => {
     const workers = await workersFor(stores.forRegion(region));
+    if (workers > 1)
+      logger.info('The queue is far away, so several workers take its jobs', { region, workers });
     const common = { stores, producers, db, context, testChecks, logger };
     return startRegionWorkers({ region, concurrency, workers, ...common });
   };

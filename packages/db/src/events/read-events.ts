@@ -19,6 +19,8 @@ import { type StoredEvents, storedEvents } from './stored-events.ts';
 import { type EventRow, events } from './table.ts';
 
 const DAY_MS = 86_400_000;
+/** A monitor at five minutes has 288 checks a day in each region. */
+const NEAREST_DAYS = [1, 8];
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
 const { sealedResponse, ...others } = getTableColumns(events);
@@ -44,6 +46,24 @@ export function toEvent(row: ReadEvent, monitor: Pick<MonitorRow, 'name' | 'runb
 /** The events of a monitor with the columns for `toEvent`. */
 function selectEvents(db: Database, monitorId: string, range: Omit<StoredEvents, 'of'>) {
   return db.select(eventColumns).from(storedEvents({ of: sql`monitor_id = ${monitorId}`, ...range }));
+}
+
+/**
+ * The first `count` events of a monitor after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest days first:
+ * Postgres plans a statement for each partition of its range, which takes longer than to read a page. Only a full page counts, so that the
+ * result is that of one statement.
+ */
+async function selectPage(db: Database, monitorId: string, count: number, since: number | null) {
+  const now = Date.now();
+  const limit = { order: since === null ? 'desc' : 'asc', count } as const;
+  for (const days of NEAREST_DAYS) {
+    const range =
+      since === null ? { after: now - days * DAY_MS } : { after: since, upTo: since + days * DAY_MS };
+    if (range.upTo !== undefined && range.upTo > now) break;
+    const rows = await selectEvents(db, monitorId, { ...range, limit });
+    if (rows.length === count) return rows;
+  }
+  return selectEvents(db, monitorId, { ...(since !== null && { after: since }), limit });
 }
 
 /** The event with a timestamp. Timestamps have whole milliseconds. */
@@ -101,8 +121,7 @@ export async function listEvents(
 ): Promise<Event[]> {
   const monitor = await findMonitorRow(db, accountId, monitorId);
   if (since === undefined) return (await recentEvents(db, monitor, limit)).toReversed();
-  const first = { order: 'asc', count: limit } as const;
-  const rows = await selectEvents(db, monitorId, { after: since.getTime(), limit: first });
+  const rows = await selectPage(db, monitorId, limit, since.getTime());
   return rows.map((row) => toEvent(row, monitor));
 }
 
@@ -112,7 +131,7 @@ export async function recentEvents(
   monitor: Pick<MonitorRow, 'id' | 'name' | 'runbookUrl'>,
   limit: number,
 ): Promise<Event[]> {
-  const rows = await selectEvents(db, monitor.id, { limit: { order: 'desc', count: limit } });
+  const rows = await selectPage(db, monitor.id, limit, null);
   return rows.map((row) => toEvent(row, monitor));
 }
 

@@ -34,7 +34,7 @@ export class AccountHub {
   #timestamps = new Map<string, number>();
   /** Postgres' clock at the last complete query. */
   #position = 0;
-  /** The clock of this process then. */
+  /** The clock of this process when it was complete. */
   #completeAt = 0;
   #comparedAgo = 0;
   #loop: Loop | undefined;

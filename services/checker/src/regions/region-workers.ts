@@ -24,18 +24,20 @@ const TRIGGER_JOBS = 200;
 const MAX_CHECK_JOBS = 10_000;
 const MAX_CHECK_JOBS_PER_CONCURRENCY = 16;
 const MAX_TRIGGER_JOBS = 2_000;
+/** Triggers are rare. */
+const MAX_TRIGGER_WORKERS = 4;
 /** A triggered check that has run for this long only waits for its target. */
 const TRIGGER_SLOW_AFTER_MS = 1_000;
 /** A worker is stuck if jobs wait and it has made no progress for this long. */
 const STUCK_AFTER_MS = 60_000;
-/** Queries for the members of waves. The recorder uses up to four of the ten connections. */
+/** Queries of a region for the members of its waves. Recording takes up to four of the ten connections, and reading monitors two. */
 const LISTS = { maxQueries: 3, maxKeys: 100 };
 const COUNT_WITHIN_MS = 1_000;
 
 export interface RegionWorkersOptions {
   readonly region: string;
   readonly concurrency: number;
-  /** How many workers of BullMQ take the jobs of each queue; see `workersFor`. Default: 1. */
+  /** How many workers of BullMQ take the checks; see `workersFor`. Default: 1. */
   readonly workers?: number;
   readonly stores: QueueStores;
   readonly producers: Producers;
@@ -110,7 +112,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const triggers: JobWorker = startJobWorker(store, {
     kind: 'trigger',
     region,
-    workers: options.workers,
+    workers: Math.min(options.workers ?? 1, MAX_TRIGGER_WORKERS),
     concurrency: TRIGGER_JOBS,
     maxConcurrency: MAX_TRIGGER_JOBS,
     process: (payload) => exemptWhenSlow(triggers, runTrigger(payload)),

@@ -1,5 +1,5 @@
 export interface SharedQueries {
-  /** How many queries run at the same time. Each occupies a connection, for long if Postgres is far away. */
+  /** How many queries run at the same time. Each occupies a connection, for a long time if Postgres is far away. */
   readonly maxQueries: number;
   /** Keys of one query. */
   readonly maxKeys: number;
