@@ -40,11 +40,13 @@ export class FairLimiter<Kind extends string> {
   readonly #queues = new Map<string, Lines<Kind>>();
   /** The owners with a queue, by the number of their permits. */
   readonly #ranks = new Map<number, Set<string>>();
+  #limit: number;
   #used = 0;
   #waiting = 0;
 
   constructor(options: FairLimiterOptions<Kind>) {
     this.#options = options;
+    this.#limit = options.limit;
     this.#kinds = Object.keys(options.limits) as Kind[];
     const usage = this.#kinds.map((kind) => [kind, new Map<string, Usage>()]);
     this.#usage = Object.fromEntries(usage) as Record<Kind, Map<string, Usage>>;
@@ -60,6 +62,12 @@ export class FairLimiter<Kind extends string> {
 
   waitingOf(kind: Kind, owner: string): number {
     return this.#usage[kind].get(owner)?.waiting ?? 0;
+  }
+
+  /** Changes the number of permits in total. Those in use stay in use, even if there are more. */
+  setLimit(limit: number): void {
+    this.#limit = limit;
+    this.#serve();
   }
 
   /** Null if no permit is free for these owners. */
@@ -101,7 +109,7 @@ export class FairLimiter<Kind extends string> {
   }
 
   #fits(owners: Owners<Kind>): boolean {
-    return this.#used < this.#options.limit && this.#kinds.every((kind) => this.#hasRoom(kind, owners[kind]));
+    return this.#used < this.#limit && this.#kinds.every((kind) => this.#hasRoom(kind, owners[kind]));
   }
 
   #hasRoom(kind: Kind, owner: string): boolean {
@@ -178,7 +186,7 @@ export class FairLimiter<Kind extends string> {
   }
 
   #serve(): void {
-    while (this.#waiting > 0 && this.#used < this.#options.limit) {
+    while (this.#waiting > 0 && this.#used < this.#limit) {
       const next = this.#next();
       if (next === null) return;
       next.settle(this.#take(next.owners, 1));

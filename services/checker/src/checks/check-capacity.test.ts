@@ -8,6 +8,8 @@ let capacity: CheckCapacity;
 let isStalled: boolean;
 let isBusy: boolean;
 let backlog: boolean[];
+/** Reports how late the event loop is, in ms. */
+let sampleLateness: (lateMs: number) => void;
 /** The permits of the checks that run, by monitor. */
 let running: Map<string, Permit>;
 let refused: [string, string][];
@@ -26,6 +28,10 @@ beforeEach(() => {
     slowLimit: SLOW_LIMIT,
     isStalled: () => isStalled,
     isBusy: () => isBusy,
+    watchLateness: (onSample) => {
+      sampleLateness = onSample;
+      return () => undefined;
+    },
     onBacklog: (isBehind) => backlog.push(isBehind),
     now: () => Date.now(),
   });
@@ -254,6 +260,25 @@ test('a fast check that gets no permit in time is late', async () => {
   await start('waits', { withinMs: 500 });
   await pass(500);
   expect(refused).toEqual([['waits', 'late']]);
+});
+
+test('fewer fast checks start while the event loop is late', async () => {
+  capacity = new CheckCapacity({
+    concurrency: 200,
+    watchLateness: (onSample) => {
+      sampleLateness = onSample;
+      return () => undefined;
+    },
+  });
+  const fast = many(200, 'fast');
+  await startAll(fast);
+  sampleLateness(150);
+  await start('waits');
+  for (const id of fast.slice(0, 50)) await finish(id);
+  expect([running.size, running.has('waits')]).toEqual([150, false]);
+  sampleLateness(0);
+  await settle();
+  expect(running.has('waits')).toBe(true);
 });
 
 describe('jobs are left to others', () => {

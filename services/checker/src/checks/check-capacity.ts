@@ -3,6 +3,7 @@ import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { ExpiringMap } from '../targets/expiring-map.ts';
+import { AdaptiveLimit, watchLateness } from './adaptive-limit.ts';
 
 /** A probe that has run for this long only waits for its target: it costs memory, but no time of this process. */
 const SLOW_AFTER_MS = 1_000;
@@ -39,6 +40,8 @@ export interface CheckCapacityOptions {
   readonly isStalled?: () => boolean;
   /** Whether this process is short of CPU time; default: by the load of its event loop. */
   readonly isBusy?: () => boolean;
+  /** Calls a function with how late the event loop is, in ms, again and again, and returns one that ends this; default: a timer. */
+  readonly watchLateness?: typeof watchLateness;
   /** Called when this process should stop taking jobs, because it cannot keep up, and when it should take them again. */
   readonly onBacklog?: (isBehind: boolean) => void;
   readonly now?: () => number;
@@ -63,6 +66,8 @@ export type NoPermit = 'closed' | 'late' | 'throttled';
  * Decides which checks of a region run (docs/adr/0014-fair-shares.md). A check whose probe has not ended after a second becomes a slow one
  * and frees its fast permit, and a monitor that was slow the last time starts as a slow one. So targets that hang never keep checks of
  * fast monitors from running. A check that becomes slow when no slow permit is left is charged to the fast permits of its account.
+ *
+ * While this process cannot keep up, fewer fast checks run at the same time: checks that start late are better than checks that time out.
  */
 export class CheckCapacity {
   readonly #options: Required<CheckCapacityOptions>;
@@ -72,6 +77,7 @@ export class CheckCapacity {
   readonly #slowMonitors: ExpiringMap<string, number>;
   /** Checks that were probed and whose result is not recorded. */
   #recording = 0;
+  readonly #stopWatching: () => void;
   #closed = false;
   #isBehind = false;
 
@@ -81,6 +87,7 @@ export class CheckCapacity {
       slowLimit: Math.max(MIN_SLOW, SLOW_PER_FAST * concurrency),
       isStalled: () => false,
       isBusy: watchLoopLoad(),
+      watchLateness,
       onBacklog: () => undefined,
       now: () => performance.now(),
       ...options,
@@ -91,6 +98,10 @@ export class CheckCapacity {
     const limits = { account: Math.ceil(slowLimit * ACCOUNT_SHARE), host: Math.ceil(slowLimit * HOST_SHARE) };
     this.#slow = new FairLimiter({ limit: slowLimit, limits, sharedBy: 'account', soleOwnerMayUseAll: true });
     this.#slowMonitors = new ExpiringMap(now, MAX_SLOW_MONITORS);
+    const adaptive = new AdaptiveLimit(concurrency);
+    this.#stopWatching = this.#options.watchLateness((lateMs) =>
+      this.#fast.setLimit(adaptive.next(lateMs, this.#fast.used)),
+    );
   }
 
   /** Whether the next check of this monitor starts as a slow one. */
@@ -182,6 +193,7 @@ export class CheckCapacity {
   /** Refuses all waiting and later checks. */
   close(): void {
     this.#closed = true;
+    this.#stopWatching();
     this.#fast.refuseWaiting();
     this.#slow.refuseWaiting();
   }

@@ -1,7 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Timings } from '@tocsin/contracts/monitors/events';
 
-/** The one clock of a probe. It interrupts the current step after `timeoutMs`, or when `end` is called. */
+/** A timer that fires this much late means that the process is short of CPU time, not that the target is slow. */
+const LATE_TIMER_MS = 200;
+/** How much longer a probe may take then, once. */
+const EXTRA_MS = 1_000;
+
+/**
+ * The one clock of a probe. It interrupts the current step after `timeoutMs`, or when `end` is called. What has arrived by then is read
+ * first, and a process that was short of CPU time gets another second.
+ */
 export class Deadline {
   readonly timeoutMs: number;
   /** By `performance.now()`. */
@@ -10,12 +18,23 @@ export class Deadline {
   /** Ends the current step; called at most once. A plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;
   readonly #startedAt = performance.now();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
+  #isClosed = false;
 
   constructor(timeoutMs: number) {
     this.timeoutMs = timeoutMs;
     this.endsAt = this.#startedAt + timeoutMs;
-    this.#timer = setTimeout(() => this.end('expired'), timeoutMs);
+    this.#timer = setTimeout(() => this.#expire(true), timeoutMs);
+  }
+
+  /** Node runs timers before it reads from sockets, and immediates after that. */
+  #expire(mayExtend: boolean): void {
+    const isLate = performance.now() - this.endsAt > LATE_TIMER_MS;
+    setImmediate(() => {
+      if (this.#isClosed) return;
+      if (isLate && mayExtend) this.#timer = setTimeout(() => this.#expire(false), EXTRA_MS);
+      else this.end('expired');
+    });
   }
 
   /** Whole milliseconds since the probe started, at least 1: in events, a latency of 0 means that nothing was reached. */
@@ -30,6 +49,7 @@ export class Deadline {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.interrupt = null;
   }

@@ -1,0 +1,40 @@
+/** Later than this, checks would wait for this process rather than for their targets. */
+const TOO_LATE_MS = 100;
+const IN_TIME_MS = 50;
+const SAMPLE_EVERY_MS = 100;
+const REDUCE_TO = 0.75;
+const RAISE_BY = 0.1;
+/** These many checks at a time occupy a process, even if each takes milliseconds of its time. */
+const MIN_LIMIT = 50;
+
+/** How many checks may run at the same time: fewer while the event loop is late, and gradually more again afterwards. */
+export class AdaptiveLimit {
+  readonly #max: number;
+  #limit: number;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#limit = max;
+  }
+
+  /** The limit after one more sample. @param used how many checks run: fewer than that must run from now on if the loop is late */
+  next(lateMs: number, used: number): number {
+    const { floor, ceil, max, min } = Math;
+    if (lateMs > TOO_LATE_MS)
+      this.#limit = max(min(this.#max, MIN_LIMIT), floor(min(this.#limit, max(used, MIN_LIMIT)) * REDUCE_TO));
+    else if (lateMs < IN_TIME_MS) this.#limit = min(this.#max, this.#limit + ceil(this.#limit * RAISE_BY));
+    return this.#limit;
+  }
+}
+
+/** Measures how late the event loop runs a timer. @returns ends this */
+export function watchLateness(onSample: (lateMs: number) => void): () => void {
+  let dueAt = performance.now() + SAMPLE_EVERY_MS;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    onSample(Math.max(0, now - dueAt));
+    dueAt = now + SAMPLE_EVERY_MS;
+  }, SAMPLE_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
