@@ -97,6 +97,7 @@ describe('the dashboards', () => {
     const others = [
       'tocsin_region_isolated',
       'tocsin_region_monitors',
+      'tocsin_event_partitions_unpacked',
       'tocsin_leader',
       'tocsin_clock_offset_seconds',
       'tocsin_rollup_watermark_seconds',
