@@ -7,6 +7,8 @@ import classes from './page.module.css';
 
 /** Whether no heading has had the focus since the last navigation. */
 let isHeadingDue = false;
+/** What got the focus then. */
+let focused: HTMLElement | null = null;
 
 /**
  * Moves the focus to the heading of the page after a navigation to another path, so that keyboards and screen readers start there, as on a
@@ -60,6 +62,7 @@ function focusHeading(): void {
   const heading = main.querySelector('h1');
   isHeadingDue &&= heading === null;
   const target = heading ?? main;
+  focused = target;
   target.tabIndex = -1;
   target.focus({ preventScroll: true });
 }
@@ -75,10 +78,11 @@ interface PageHeaderProps {
 /** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, documentTitle = title, hint, actions }: PageHeaderProps): ReactNode {
   usePageTitle(documentTitle);
-  // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus, or something of the former
-  // page that is gone now.
+  // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus, or something that is gone now:
+  // of the former page, or the heading that the page had while it loaded.
   useEffect(() => {
-    if (document.activeElement?.tagName === 'MAIN' || (isHeadingDue && isLost())) focusHeading();
+    const isGone = isHeadingDue || focused?.isConnected === false;
+    if (document.activeElement?.tagName === 'MAIN' || (isGone && isLost())) focusHeading();
   }, []);
   return (
     <Group justify="space-between" align="flex-start" mb="lg">
