@@ -25,7 +25,7 @@ import { createApp } from './app.ts';
 import { createBackground } from './background.ts';
 import { ensureAdmin, ensureApiKeys } from './bootstrap/bootstrap.ts';
 import type { ApiContext } from './context.ts';
-import { registerPackingMetrics } from './housekeeping/packing-metrics.ts';
+import { registerPackingMetrics } from './housekeeping/housekeeping.ts';
 import { registerRollupMetrics } from './housekeeping/rollups.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { authSecret } from './identity/auth-options.ts';

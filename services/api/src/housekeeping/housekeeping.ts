@@ -14,6 +14,7 @@ import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/ev
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import { createReading, type Metrics, registerReadNumber } from '@tocsin/runtime/metrics';
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;
@@ -117,4 +118,24 @@ function tasks(
       if (partitions.length > 0) logger.info('Packed events', { partitions });
     }),
   ];
+}
+
+export interface PackingMetricsOptions {
+  readonly registry: Metrics;
+  /** How many closed partitions of events are not packed. */
+  readonly countUnpacked: () => Promise<number>;
+  readonly logger: Logger;
+}
+
+/** Exports how far packing lags behind: the same value in every api process. */
+export function registerPackingMetrics({ registry, countUnpacked, logger }: PackingMetricsOptions): void {
+  registerReadNumber(
+    registry,
+    {
+      name: 'tocsin_event_partitions_unpacked',
+      help: 'Closed partitions of events that are not packed yet: many after an upgrade, otherwise at most one.',
+    },
+    createReading({ what: 'which events are packed', read: countUnpacked, logger }),
+    (count) => count,
+  );
 }
