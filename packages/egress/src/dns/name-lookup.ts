@@ -1,5 +1,6 @@
 import dns, { type LookupAddress } from 'node:dns';
 import type { NameServers } from './name-server.ts';
+import type { RecentNames } from './recent-names.ts';
 import type { Family } from './system-config.ts';
 
 /** Between the second query and the third, and so on. */
@@ -40,12 +41,15 @@ export function afterReading(work: () => void, delayMs: number): () => void {
   };
 }
 
-/** Looks for the first of several names with addresses. Starts over after a failure that may be temporary. */
+/**
+ * Looks for the first of several names with addresses. Starts over after a failure that may be temporary.
+ * @param ipv4Names IPv6 addresses of these names are queried only if there are no IPv4 addresses
+ */
 export function startLookup(
   hostname: string,
   names: readonly string[],
   families: readonly Family[],
-  servers: () => NameServers,
+  { servers, ipv4Names }: { readonly servers: () => NameServers; readonly ipv4Names: RecentNames },
   events: LookupEvents,
 ): RunningLookup {
   let queries: readonly RunningQuery[] = [];
@@ -70,10 +74,20 @@ export function startLookup(
     const name = names[index] ?? '';
     const isLast = index === names.length - 1;
     const found = new Map<Family, LookupAddress[]>();
-    let pending = families.length;
+    const skipped: Family[] =
+      families.includes(4) && ipv4Names.has(name) ? families.filter((one) => one === 6) : [];
+    let lacksIpv6 = false;
+    let pending = 0;
     let error: unknown;
+    const ask = (asked: readonly Family[]): void => {
+      pending += asked.length;
+      open += asked.length;
+      queries = asked.map((family) => startQuery(name, family, servers, { onResult, onEnd }));
+    };
     const settle = (): void => {
       const addresses = families.flatMap((family) => found.get(family) ?? []);
+      if (addresses.length === 0 && skipped.length > 0) return ask(skipped.splice(0));
+      if (lacksIpv6 && found.has(4)) ipv4Names.add(name);
       // Without IPv4 addresses the target may be unreachable from here.
       const lacksIpv4 = !found.has(4) && isTemporary(error) && retries < MAX_IPV4_RETRIES;
       if (addresses.length === 0) fail(error, isLast ? null : index + 1);
@@ -82,8 +96,10 @@ export function startLookup(
     };
     const onResult: QueryEvents['onResult'] = (family, failure, addresses) => {
       pending -= 1;
-      if (failure !== null) error = isTemporary(error) ? error : failure;
-      else {
+      if (failure !== null) {
+        error = isTemporary(error) ? error : failure;
+        lacksIpv6 ||= family === 6 && !isTemporary(failure);
+      } else {
         const withFamily = addresses.map((address) => ({ address, family }));
         found.set(family, withFamily);
       }
@@ -104,8 +120,7 @@ export function startLookup(
         else fail(timeoutError(), names.length - 1);
       }, SEARCH_DOMAIN_WITHIN_MS);
     }
-    open += families.length;
-    queries = families.map((family) => startQuery(name, family, servers, { onResult, onEnd }));
+    ask(families.filter((family) => !skipped.includes(family)));
   }
 
   /** @param next the index of the name to query now; null: there is none */

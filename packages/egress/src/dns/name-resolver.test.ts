@@ -154,6 +154,30 @@ describe('families', () => {
     expect(await resolver()('four.example.org')).toEqual(['192.0.2.4']);
   });
 
+  test('do not include IPv6 for five minutes after a name had only IPv4 addresses', async () => {
+    const resolve = resolver();
+    const askedAt = async (ms: number): Promise<readonly string[]> => {
+      clock = ms;
+      server.asked.length = 0;
+      expect(await resolve('four.example.org')).toEqual(['192.0.2.4']);
+      return server.asked.toSorted();
+    };
+    const both = ['four.example.org A', 'four.example.org AAAA'];
+    expect(await askedAt(0)).toEqual(both);
+    expect(await askedAt(299_999)).toEqual(['four.example.org A']);
+    expect(await askedAt(300_000)).toEqual(both);
+  });
+
+  test('include IPv6 as soon as a name has no IPv4 addresses any more', async () => {
+    const resolve = resolver();
+    server.zone.set('moving.example.org', ['192.0.2.20']);
+    expect(await resolve('moving.example.org')).toEqual(['192.0.2.20']);
+    server.zone.set('moving.example.org', ['2001:db8::20']);
+    expect(await resolve('moving.example.org')).toEqual(['2001:db8::20']);
+    server.zone.delete('moving.example.org');
+    expect(await resolve('moving.example.org')).toBe('ENOTFOUND');
+  });
+
   test('do not include IPv6 if its query gets no response', async () => {
     expect(await resolver()('half.example.org')).toEqual(['127.0.0.1']);
   });

@@ -8,6 +8,7 @@ import {
   type RunningLookup,
 } from './name-lookup.ts';
 import { createNameServers } from './name-server.ts';
+import { RecentNames } from './recent-names.ts';
 import {
   candidates,
   configReader,
@@ -22,6 +23,9 @@ import {
 const RESPOND_WITHIN_MS = 1_500;
 /** The minimum time between two reads of the files and the interfaces. */
 const REREAD_AFTER_MS = 5_000;
+
+/** Names without IPv6 addresses: to query these again at every check would double the queries of most checks. */
+const IPV4_NAMES = { forMs: 5 * 60_000, limit: 100_000 };
 
 export type LookupAll = (hostname: string, options: Options, callback: OnResult) => void;
 type Options = LookupOptions & { all: true };
@@ -50,6 +54,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
     now,
   );
   let readAt = now();
+  const ipv4Names = new RecentNames({ ...IPV4_NAMES, now });
 
   const refresh = (name: string): void => {
     if (now() - readAt < REREAD_AFTER_MS) return;
@@ -71,7 +76,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
     const local = localAddresses(name, config.hosts);
     if (local === null) {
       const names = hostname.endsWith('.') ? [name] : candidates(name, config);
-      return startLookup(hostname, names, wanted, () => servers, events);
+      return startLookup(hostname, names, wanted, { servers: () => servers, ipv4Names }, events);
     }
     const found = local.filter((address) => wanted.includes(address.family as Family));
     // As with a name server, not before this function returns.

@@ -8,6 +8,12 @@ const MAX_PATIENT_RESPONSES = 2;
 /** A resolver for repeated queries is replaced after this time, because the system's name servers may have changed. */
 const MAX_PATIENT_AGE_MS = 5_000;
 
+/**
+ * First queries are spread over this many sockets. While the event loop is busy, responses wait in the receive buffers of the sockets, and
+ * Linux drops those that do not fit: by default, a buffer has room for about 250.
+ */
+const SOCKETS = 16;
+
 interface PatientResolver {
   readonly resolver: dns.Resolver;
   readonly createdAt: number;
@@ -20,7 +26,7 @@ interface NameServer {
   readonly address: string | null;
   /** Whether the server has not responded for longer than a response may take. */
   isSilent(): boolean;
-  /** Replaces the socket, and with it the source port. */
+  /** Replaces the sockets, and with them the source ports. */
   renew(): void;
   query(name: string, family: Family, patiently: boolean, onResponse: OnResponse): void;
 }
@@ -36,11 +42,16 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
     if (address !== null) resolver.setServers([address]);
     return resolver;
   };
-  let quick = createResolver(respondWithinMs);
+  let quick: dns.Resolver[] = [];
+  let queries = 0;
   let patient: PatientResolver | null = null;
   /** When the first query since the server's last response was sent; null: none has been sent since. */
   let silentSince: number | null = null;
 
+  const quickResolver = (): dns.Resolver => {
+    queries += 1;
+    return (quick[queries % SOCKETS] ??= createResolver(respondWithinMs));
+  };
   const patientResolver = (): PatientResolver => {
     const createdAt = now();
     const isAdapted = patient === null || patient.responses >= MAX_PATIENT_RESPONSES;
@@ -51,12 +62,12 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
     address,
     isSilent: () => silentSince !== null && now() - silentSince > respondWithinMs,
     renew: () => {
-      quick = createResolver(respondWithinMs);
+      quick = [];
     },
     query: (name, family, patiently, onResponse) => {
       silentSince ??= now();
       const repeated = patiently ? patientResolver() : null;
-      const resolver = repeated?.resolver ?? quick;
+      const resolver = repeated?.resolver ?? quickResolver();
       const done: OnResponse = (error, addresses) => {
         if (error === null || isFromServer(error)) {
           silentSince = null;

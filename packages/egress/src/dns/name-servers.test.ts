@@ -9,9 +9,13 @@ import { createFairLookup } from './fair-lookup.ts';
 import { createNameResolver, type NameResolverOptions } from './name-resolver.ts';
 
 const BLOCKED_MS = 1_100;
+const SENT_WITHIN_MS = 20_000;
+/** More responses than the receive buffer of one socket has room for, and fewer queries than that of the server has room for. */
+const BURST = 400;
+const SERVER_BUFFER_BYTES = 1_000_000;
 const SLOW_SERVER = `
-  const { parentPort } = require('node:worker_threads');
-  const socket = require('node:dgram').createSocket('udp4');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const socket = require('node:dgram').createSocket({ type: 'udp4', recvBufferSize: ${SERVER_BUFFER_BYTES} });
   socket.on('message', (query, { port, address }) => {
     const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 192, 0, 2, 60]);
     let end = 12;
@@ -20,7 +24,11 @@ const SLOW_SERVER = `
     response.writeUInt16BE(0x8180, 2);
     response.writeUInt16BE(1, 6);
     response.writeUInt32BE(0, 8);
-    setTimeout(() => socket.send(response, port, address), query.toString('latin1', 13, 17) === 'slow' ? 1500 : 0);
+    const send = () => socket.send(response, port, address, () => {
+      Atomics.add(workerData, 0, 1);
+      Atomics.notify(workerData, 0);
+    });
+    setTimeout(send, query.toString('latin1', 13, 17) === 'slow' ? 1500 : 0);
   });
   socket.bind(0, '127.0.0.1', () => parentPort.postMessage(socket.address().port));
 `;
@@ -193,11 +201,13 @@ test('names that hang do not exhaust a small forwarder for other accounts', asyn
 });
 
 describe('a server in a separate thread', () => {
+  /** Counts the responses that were sent. */
+  const responses = new Int32Array(new SharedArrayBuffer(4));
   let slow: Worker;
   let servers: readonly string[];
   beforeAll(async () => {
     // It responds to each query with 192.0.2.60, and to those for names that begin with `slow` after 1.5 s.
-    slow = new Worker(SLOW_SERVER, { eval: true });
+    slow = new Worker(SLOW_SERVER, { eval: true, workerData: responses });
     const [port] = (await once(slow, 'message')) as [number];
     servers = [`127.0.0.1:${port}`];
   });
@@ -225,6 +235,18 @@ describe('a server in a separate thread', () => {
     };
     block();
     expect(await result).toEqual(['192.0.2.60']);
+  });
+
+  test('may send hundreds of responses before the first one is read', async () => {
+    const resolve = resolver({ servers });
+    responses[0] = 0;
+    const results = Array.from({ length: BURST }, (_, index) =>
+      resolve(`${index}.burst.example.org`, { family: 4 }),
+    );
+    for (let sent = 0; sent < BURST; sent = Atomics.load(responses, 0))
+      if (Atomics.wait(responses, 0, sent, SENT_WITHIN_MS) === 'timed-out') break;
+    expect(new Set((await Promise.all(results)).flat())).toEqual(new Set(['192.0.2.60']));
+    expect(responses[0]).toBe(BURST);
   });
 });
 
