@@ -90,8 +90,11 @@ function minutesOf(ms: number): string {
   return `minute ${formatNumber(ms / 60_000)}`;
 }
 
-function describeCounts({ expected, missed, repeated, falseFailures, falsePasses }: WindowCounts): string {
-  return `${missed} of ${expected} slots missed, ${repeated} recorded twice, ${falseFailures} false failures, ${falsePasses} false passes`;
+function describeCounts(counts: WindowCounts): string {
+  const { expected, missed, repeated, falseFailures, falsePasses, failureReasons } = counts;
+  const reasons = failureReasons.map(({ detail, count }) => `${count} × ${detail}`).join('; ');
+  const failures = `${falseFailures} false failures${reasons && ` (${reasons})`}`;
+  return `${missed} of ${expected} slots missed, ${repeated} recorded twice, ${failures}, ${falsePasses} false passes`;
 }
 
 function describeSince(samples: readonly Sample[]): string {

@@ -3,6 +3,7 @@ import type { Span } from '@tocsin/lab/slots';
 
 /** Slots without an event this long after their window, besides the timeout of a check, count as missed. */
 const MAX_LATE_MS = 15_000;
+const SHOWN_REASONS = 5;
 /** For the groups of a window: one for each monitor. */
 const WORK_MEMORY = '128MB';
 
@@ -24,6 +25,14 @@ export interface WindowCounts {
   readonly falsePasses: number;
   /** The longest time from a slot to its event, without the probe; ms. */
   readonly maxRecordedAfterMs: number;
+  /** The most frequent reasons of the false failures. */
+  readonly failureReasons: readonly FailureReason[];
+}
+
+interface FailureReason {
+  /** As in the event, with 0 for each number. */
+  readonly detail: string;
+  readonly count: number;
 }
 
 /** When the counts of a window are final, epoch milliseconds. */
@@ -71,6 +80,7 @@ export async function countWindow(
       ids.flapping,
     ],
   );
+  const failureReasons = await listFailureReasons(client, ids, window);
   const read = (name: keyof (typeof rows)[0]): number => Number(rows[0]?.[name]);
   const expected = (ids.all.length * (window.to - window.from)) / (intervalSeconds * 1_000);
   return {
@@ -80,5 +90,18 @@ export async function countWindow(
     falseFailures: read('failures'),
     falsePasses: read('passes'),
     maxRecordedAfterMs: read('after'),
+    failureReasons,
   };
+}
+
+async function listFailureReasons(client: Client, ids: FleetIds, window: Span): Promise<FailureReason[]> {
+  const { rows } = await client.query<FailureReason>(
+    `select regexp_replace(coalesce(error_detail, error_reason), '[0-9]+', '0', 'g') as detail, count(*)::int
+     from events
+     where timestamp >= $1 and slot >= $1 and slot < $2 and status <> 'UP'
+       and monitor_id <> all($3) and monitor_id <> all($4)
+     group by 1 order by 2 desc limit ${SHOWN_REASONS}`,
+    [new Date(window.from), new Date(window.to), ids.hanging, ids.flapping],
+  );
+  return rows;
 }
