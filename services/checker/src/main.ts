@@ -6,7 +6,7 @@ import type { DbContext } from '@tocsin/db/database/open';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
-import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
 import { loadCanaries } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
 import { recordTestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
@@ -76,7 +76,10 @@ async function start(logger: Logger): Promise<RunningService> {
   const { canaryRounds } = metrics;
   const networkProof = createNetworkProof(database, { prober, canaryRounds, logger, signal });
   const context = {
-    targets: new TargetCache((ids) => loadCheckTargets(database, ids)),
+    targets: new TargetCache({
+      load: (ids) => loadCheckTargets(database, ids),
+      readRevisions: (ids) => readRevisions(db, ids),
+    }),
     prober,
     recorder,
     networkProof,

@@ -1,7 +1,9 @@
 import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { eq, inArray, sql } from 'drizzle-orm';
-import type { DbContext } from '../database/open.ts';
+import { z } from 'zod';
+import type { Database, DbContext } from '../database/open.ts';
+import { arrayOf, query } from '../database/sql.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import { readInput, type UnreadableMonitorError } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
@@ -20,6 +22,8 @@ export interface CheckTarget
   /** The regions that check it: the default region if the monitor names none. */
   readonly regions: readonly string[];
 }
+
+const monitorRevision = z.object({ id: z.string(), revision: z.number() });
 
 /** Monitors as a checker runs them, by id. A monitor that does not exist is left out; for an unreadable one, the value is its error. */
 export async function loadCheckTargets(
@@ -43,6 +47,16 @@ export async function loadCheckTargets(
       return [monitor.id, toTarget(monitor, shared, secrets)];
     }),
   );
+}
+
+/** The current revisions of monitors, by id. A monitor that does not exist is left out. */
+export async function readRevisions(
+  db: Database,
+  monitorIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await query(db, monitorRevision)`
+    select id, revision from monitors where id = any(${arrayOf('uuid', monitorIds)})`;
+  return new Map(rows.map(({ id, revision }) => [id, revision]));
 }
 
 function toTarget(row: MonitorRow, regions: readonly string[], secrets: SecretBox) {

@@ -7,7 +7,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
-import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { createTrigger, takeTrigger } from '@tocsin/db/triggers/triggers';
@@ -53,7 +53,10 @@ beforeAll(async () => {
   const checker = {
     region: 'default',
     capacity: new CheckCapacity({ concurrency: 1_000 }),
-    targets: new TargetCache((ids) => loadCheckTargets(context, ids)),
+    targets: new TargetCache({
+      load: (ids) => loadCheckTargets(context, ids),
+      readRevisions: (ids) => readRevisions(context.db, ids),
+    }),
     recorder: new Recorder({
       record: (batch) => recordChecks(db, batch),
       ensurePartitions: async () => undefined,

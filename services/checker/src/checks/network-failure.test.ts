@@ -6,7 +6,7 @@ import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { type DbContext, openDatabase } from '@tocsin/db/database/open';
-import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { loadCanaries, setCanaries } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
@@ -122,7 +122,10 @@ function startChecker(concurrency = 100): Checker {
   const locks: CheckLock[] = [];
   const checkContext = {
     region: REGION,
-    targets: new TargetCache((ids) => loadCheckTargets(context, ids)),
+    targets: new TargetCache({
+      load: (ids) => loadCheckTargets(context, ids),
+      readRevisions: (ids) => readRevisions(context.db, ids),
+    }),
     capacity: new CheckCapacity({ concurrency }),
     recorder: new Recorder({
       record: (batch) => recordChecks(db, batch),

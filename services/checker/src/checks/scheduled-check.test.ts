@@ -7,7 +7,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
-import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
+import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import { ensureAccount } from '@tocsin/db/users/users';
@@ -23,7 +23,7 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
-import { type LoadTargets, TargetCache } from '../targets/target-cache.ts';
+import { type TargetSource, TargetCache } from '../targets/target-cache.ts';
 import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { type ScheduledCheckContext, ScheduledChecks } from './scheduled-check.ts';
@@ -78,7 +78,8 @@ afterEach(() => {
 
 interface Changes {
   readonly record?: RecorderOptions['record'];
-  readonly load?: LoadTargets;
+  readonly load?: TargetSource['load'];
+  readonly readRevisions?: TargetSource['readRevisions'];
   readonly capacity?: CheckCapacity;
   readonly bodies?: BodyBudget;
   readonly retry?: ScheduledCheckContext['retry'];
@@ -92,6 +93,7 @@ function scheduledChecks(changes?: Changes): ScheduledChecks {
 function contextOf({
   record = (batch) => recordChecks(context.db, batch),
   load = (ids) => loadCheckTargets(context, ids),
+  readRevisions: readAll = (ids) => readRevisions(context.db, ids),
   capacity = new CheckCapacity({ concurrency: 100 }),
   bodies = new BodyBudget(),
   retry = async () => undefined,
@@ -100,7 +102,7 @@ function contextOf({
   registry = createMetrics();
   return {
     region: 'default',
-    targets: new TargetCache(load),
+    targets: new TargetCache({ load, readRevisions: readAll }),
     capacity,
     recorder: new Recorder({
       record,
@@ -299,7 +301,7 @@ describe('a retry', () => {
 });
 
 describe('a monitor that cannot be read', () => {
-  const unreadable: LoadTargets = async (ids) =>
+  const unreadable: TargetSource['load'] = async (ids) =>
     new Map(ids.map((id) => [id, new UnreadableMonitorError(id, new Error('no key opens this'))]));
 
   test('is not checked, which counts as missed, and its job is done', async () => {
@@ -388,16 +390,24 @@ describe('a check that waits for a permit', () => {
     expect(acquire.mock.calls[0]?.[1]).toBe(15 * 60_000);
   });
 
-  test.each(['a moment', 'longer'])('reads its monitor again only after a long wait: %s', async (wait) => {
+  test.each([
+    { waitMs: 1_000, changes: true, loads: 1, path: '/' },
+    { waitMs: 1_001, changes: false, loads: 1, path: '/' },
+    { waitMs: 1_001, changes: true, loads: 2, path: '/new' },
+  ])('reads its monitor again if it waits long and the monitor changes: %j', async (given) => {
     let loads = 0;
     checks = scheduledChecks({ capacity, load: (ids) => ((loads += 1), loadCheckTargets(context, ids)) });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);
-    await context.db.execute(`update monitors set url = '${target.url('/new')}' where id = '${monitorId}'`);
-    nowMs += wait === 'longer' ? 1_001 : 1_000;
+    if (given.changes) {
+      await context.db.execute(
+        `update monitors set url = '${target.url('/new')}', revision = revision + 1 where id = '${monitorId}'`,
+      );
+    }
+    nowMs += given.waitMs;
     freePermit();
     await waiting;
-    expect([loads, [...target.requests.keys()]]).toEqual(wait === 'longer' ? [2, ['/new']] : [1, ['/']]);
+    expect([loads, [...target.requests.keys()]]).toEqual([given.loads, [given.path]]);
   });
 
   test('does not run if its monitor was deleted meanwhile', async () => {
@@ -416,8 +426,8 @@ describe('a check that waits for a permit', () => {
     let isAway = false;
     checks = scheduledChecks({
       capacity,
-      load: (ids) =>
-        isAway ? Promise.reject(new Error('connection terminated')) : loadCheckTargets(context, ids),
+      readRevisions: (ids) =>
+        isAway ? Promise.reject(new Error('connection terminated')) : readRevisions(context.db, ids),
     });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);

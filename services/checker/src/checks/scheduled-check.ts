@@ -41,7 +41,7 @@ interface CheckJob {
   readonly onSlow: () => void;
 }
 
-/** After a longer wait for a permit the monitor is read again, because it may have changed. */
+/** After a longer wait for a permit the monitor may have changed. */
 const READ_AGAIN_AFTER_MS = 1_000;
 /** If Postgres takes longer, the check runs with the monitor as it was before the wait. */
 const READ_AGAIN_WITHIN_MS = 2_000;
@@ -83,7 +83,7 @@ export class ScheduledChecks {
     stalls = 0,
     onSlow: () => void = () => undefined,
   ): Promise<void> {
-    const { region, logger } = this.#context;
+    const { region, logger, targets } = this.#context;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
     const job: CheckJob = { id: jobId, monitorId, slot, onSlow };
@@ -94,7 +94,7 @@ export class ScheduledChecks {
     // Before anything is read, so that a job ends even if reading always fails.
     if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now()))
       return this.#skip(job, 'late');
-    const target = this.#checkable(job, await this.#read(job, revision));
+    const target = this.#checkable(job, await this.#read(job, targets.get(monitorId, revision)));
     if (target === null) return;
     const current = this.#current.get(monitorId);
     if (current === 'extra' && isPlannedSlot(jobId)) throw new JobPostponedError('an extra check runs');
@@ -118,10 +118,13 @@ export class ScheduledChecks {
   }
 
   /** Null: deleted; `unreadable`: for example, no key decrypts its secrets. @throws JobPostponedError if Postgres is unavailable */
-  async #read({ monitorId }: CheckJob, revision: number): Promise<CheckTarget | 'unreadable' | null> {
-    const { targets, logger, region } = this.#context;
+  async #read(
+    { monitorId }: CheckJob,
+    reading: Promise<CheckTarget | null>,
+  ): Promise<CheckTarget | 'unreadable' | null> {
+    const { logger, region } = this.#context;
     try {
-      const target = await targets.get(monitorId, revision);
+      const target = await reading;
       this.#unreadable.delete(monitorId);
       return target;
     } catch (error) {
@@ -154,8 +157,7 @@ export class ScheduledChecks {
 
   /** The monitor as it is after a wait, or as it was if Postgres is unavailable; null if it is not to be checked any more. */
   async #readAgain(target: CheckTarget, job: CheckJob): Promise<CheckTarget | null> {
-    // No cached target has that revision, so the cache reads it, and keeps what it has if that fails.
-    const reading = this.#read(job, Number.POSITIVE_INFINITY);
+    const reading = this.#read(job, this.#context.targets.latest(target.monitorId));
     const read = await withDeadline(reading, READ_AGAIN_WITHIN_MS, 'reading a monitor').catch(() => target);
     return this.#checkable(job, read);
   }

@@ -25,9 +25,8 @@ export async function runTriggeredCheck(
   const trigger = await context.takeTrigger(triggerId);
   if (trigger === null) return false;
   const { monitorId, region, url: urlOverride } = trigger;
-  // The caller may just have changed the monitor, so it is read again.
-  context.targets.evict(monitorId);
-  const target = await context.targets.get(monitorId, 1);
+  // The caller may just have changed the monitor.
+  const target = await context.targets.latest(monitorId);
   if (target === null) return true;
   const request = { region, source: 'trigger', slot: null, triggerId, urlOverride } as const;
   await runCheck(context, target, request).catch((error: unknown) => {

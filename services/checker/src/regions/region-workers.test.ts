@@ -19,7 +19,7 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
 import { Prober } from '../probe/probe.ts';
 import { Recorder } from '../record/recorder.ts';
-import { type LoadTargets, TargetCache } from '../targets/target-cache.ts';
+import { type TargetSource, TargetCache } from '../targets/target-cache.ts';
 import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { type RegionWorkers, startRegionWorkers } from './region-workers.ts';
 
@@ -58,7 +58,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-function start(load: LoadTargets, registry = createMetrics()): void {
+function start(load: TargetSource['load'], registry = createMetrics()): void {
   workers = startRegionWorkers({
     region: REGION,
     concurrency: 500,
@@ -67,7 +67,7 @@ function start(load: LoadTargets, registry = createMetrics()): void {
     db: open.db,
     testChecks: { take: () => Promise.resolve(null), record: () => Promise.resolve() },
     context: {
-      targets: new TargetCache(load),
+      targets: new TargetCache({ load, readRevisions: async (ids) => (await load(ids), new Map()) }),
       recorder: new Recorder({
         record: async () => [],
         ensurePartitions: async () => undefined,

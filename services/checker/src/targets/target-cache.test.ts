@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
-import { TargetCache } from './target-cache.ts';
+import { TargetCache, type TargetSource } from './target-cache.ts';
 
 function cacheOf(
   revisions: Map<string, number>,
   now: () => number = () => 0,
 ): { cache: TargetCache; loads: string[][] } {
   const loads: string[][] = [];
-  const cache = new TargetCache(async (ids) => {
+  const load: TargetSource['load'] = async (ids) => {
     loads.push([...ids]);
     return new Map(
       ids.flatMap((id) => {
@@ -17,7 +17,8 @@ function cacheOf(
           : [[id, { monitorId: id, revision, intervalSeconds: 5 } as CheckTarget]];
       }),
     );
-  }, now);
+  };
+  const cache = new TargetCache({ load, readRevisions: async () => revisions }, now);
   return { cache, loads };
 }
 
@@ -44,6 +45,18 @@ test('concurrent reads share a query, which reads each monitor once', async () =
   expect(loads).toEqual([['a', 'b']]);
 });
 
+test('the latest monitor is loaded only if it has changed', async () => {
+  const revisions = new Map([['a', 1]]);
+  const { cache, loads } = cacheOf(revisions);
+  expect(await cache.latest('a')).toMatchObject({ revision: 1 });
+  expect(await cache.latest('a')).toMatchObject({ revision: 1 });
+  revisions.set('a', 2);
+  expect(await cache.latest('a')).toMatchObject({ revision: 2 });
+  revisions.delete('a');
+  expect([await cache.latest('a'), cache.size]).toEqual([null, 0]);
+  expect(loads).toEqual([['a'], ['a']]);
+});
+
 test('a deleted monitor and an evicted one are read again', async () => {
   const revisions = new Map([['a', 1]]);
   const { cache, loads } = cacheOf(revisions);
@@ -58,10 +71,11 @@ test('a deleted monitor and an evicted one are read again', async () => {
 
 test('a failed load rejects all its callers, and the next call loads again', async () => {
   let fails = true;
-  const cache = new TargetCache(async (ids) => {
+  const load: TargetSource['load'] = async (ids) => {
     if (fails) throw new Error('database unavailable');
     return new Map(ids.map((id) => [id, { monitorId: id, revision: 1 } as CheckTarget]));
-  });
+  };
+  const cache = new TargetCache({ load, readRevisions: async () => new Map() });
   await expect(Promise.all([cache.get('a', 1), cache.get('b', 1)])).rejects.toThrow('database unavailable');
   fails = false;
   expect(await cache.get('a', 1)).toMatchObject({ monitorId: 'a' });

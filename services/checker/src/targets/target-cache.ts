@@ -1,25 +1,29 @@
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
-import { shareQueries } from './share-queries.ts';
+import { shareQueries, type SharedQueries } from './share-queries.ts';
 
-/** Loads many targets at once. Deleted ones are missing in the result; an unreadable one is its error. */
-export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string, CheckTarget | Error>>;
+/** Reads many monitors at once. Deleted ones are missing in the results. */
+export interface TargetSource {
+  /** An unreadable target is its error. */
+  readonly load: (monitorIds: readonly string[]) => Promise<ReadonlyMap<string, CheckTarget | Error>>;
+  readonly readRevisions: (monitorIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+}
 
 /** Beyond this many, the target that was cached first is dropped. */
 const MAX_TARGETS = 200_000;
 const LOADS = { maxQueries: 2, maxKeys: 500 };
+const REVISION_READS = { maxQueries: 1, maxKeys: 2_000 };
 
 /** Caches monitors by id, at the revision of a job or later, until they are no longer checked. Concurrent loads share a query. */
 export class TargetCache {
   readonly #load: (monitorId: string) => Promise<CheckTarget | Error | null>;
+  readonly #readRevision: (monitorId: string) => Promise<number | null>;
   readonly #targets: ExpiringMap<string, CheckTarget>;
   readonly #waiting = new Map<string, Promise<CheckTarget | null>>();
 
-  constructor(load: LoadTargets, now?: () => number) {
-    this.#load = shareQueries(async (ids) => {
-      const loaded = await load(ids);
-      return ids.map((id) => loaded.get(id) ?? null);
-    }, LOADS);
+  constructor({ load, readRevisions }: TargetSource, now?: () => number) {
+    this.#load = readTogether(load, LOADS);
+    this.#readRevision = readTogether(readRevisions, REVISION_READS);
     this.#targets = new ExpiringMap(now, MAX_TARGETS);
   }
 
@@ -44,6 +48,14 @@ export class TargetCache {
     return loading;
   }
 
+  /** The monitor as it is now; null if it is deleted. It is loaded only if it has changed since. */
+  async latest(monitorId: string): Promise<CheckTarget | null> {
+    const revision = await this.#readRevision(monitorId);
+    if (revision !== null) return this.get(monitorId, revision);
+    this.evict(monitorId);
+    return null;
+  }
+
   evict(monitorId: string): void {
     this.#targets.delete(monitorId);
     this.#waiting.delete(monitorId);
@@ -56,4 +68,14 @@ export class TargetCache {
     else this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
     return target;
   }
+}
+
+function readTogether<Result>(
+  read: (ids: readonly string[]) => Promise<ReadonlyMap<string, Result>>,
+  limits: SharedQueries,
+): (id: string) => Promise<Result | null> {
+  return shareQueries(async (ids) => {
+    const found = await read(ids);
+    return ids.map((id) => found.get(id) ?? null);
+  }, limits);
 }
