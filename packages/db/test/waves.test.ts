@@ -64,6 +64,19 @@ test('the members of several waves come in the order of the waves', async () => 
   expect(ids).toEqual([[], [one, other].toSorted(), []]);
 });
 
+test('the statement for the members is planned once for waves of any number', async () => {
+  const wave: Wave = { intervalSeconds: 60, phaseMs: 0 };
+  for (let runs = 1; runs <= 20; runs += 1)
+    await listWaveMembers(
+      context.db,
+      'default',
+      Array.from({ length: 1 + (runs % 3) }, () => wave),
+    );
+  const { rows } = await context.db.execute(sql`
+    select sum(generic_plans)::int > 0 as planned_once from pg_prepared_statements where statement like '%w.revision%'`);
+  expect(rows).toEqual([{ planned_once: true }]);
+});
+
 test('a repeated slot leaves out monitors with a result of this slot in this region', async () => {
   const [one, other, wave] = await makePair();
   const slot = wave.phaseMs + 5_000_000;

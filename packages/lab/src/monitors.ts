@@ -100,8 +100,7 @@ export async function untilApplied(system: System): Promise<void> {
   await untilNone(
     system,
     'every monitor to be scheduled',
-    `select from monitor_regions r join monitors m on m.id = r.monitor_id
-     where r.scheduled_revision is distinct from m.revision limit 1`,
+    'select from monitor_regions where scheduled_revision is null limit 1',
   );
 }
 

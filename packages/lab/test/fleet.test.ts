@@ -59,8 +59,7 @@ async function untilScheduled(): Promise<number> {
   await until('every wave scheduled', async () => (await redis.zcard(SCHEDULERS)) === wanted.size);
   await until('every monitor noted as scheduled', async () => {
     const { rows } = await system.context.db.execute<{ count: number }>(
-      `select count(*)::int as count from monitor_regions r join monitors m on m.id = r.monitor_id
-       where r.scheduled_revision is distinct from m.revision`,
+      'select count(*)::int as count from monitor_regions where scheduled_revision is null',
     );
     return rows[0]?.count === 0;
   });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import { Client } from 'pg';
 
-/** The prefix of statements that a session prepares once. It is a comment, so that other clients run them unchanged. */
+/** Marks statements that a session prepares once. It is a comment, so that other clients run them unchanged. */
 const MARK = '/* prepared */';
 export const prepared: SQL = sql.raw(MARK);
 
@@ -17,11 +17,11 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** Lets Postgres parse and plan statements that begin with `prepared` once per session: planning costs more than running them. */
+/** Lets Postgres parse and plan statements that contain `prepared` once per session: planning costs more than running them. */
 export class PreparingClient extends Client {
   override query(...args: unknown[]): never {
     const [config, ...rest] = args;
-    const marked = isConfig(config) && config.text.startsWith(MARK);
+    const marked = isConfig(config) && config.text.includes(MARK);
     const query = super.query.bind(this) as (...all: unknown[]) => never;
     return marked ? query({ ...config, name: nameOf(config.text) }, ...rest) : query(...args);
   }

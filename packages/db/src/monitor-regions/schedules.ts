@@ -1,7 +1,7 @@
 import type { Wave } from '@tocsin/core/schedule/slots';
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database, Queryable } from '../database/open.ts';
+import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 import { schedule } from './schedule-spans.ts';
@@ -35,7 +35,7 @@ export async function listUnappliedSchedules(
 ): Promise<RegionSchedule[]> {
   return query(db, regionSchedule)`
     ${selectSchedules}
-    where r.scheduled_revision is distinct from m.revision and r.region <> all(${arrayOf('text', exceptRegions)})
+    where r.scheduled_revision is null and r.region <> all(${arrayOf('text', exceptRegions)})
     limit ${limit}`;
 }
 
@@ -49,9 +49,26 @@ export async function findSchedules(
     ${selectSchedules} where r.region = ${region} and r.monitor_id = any(${arrayOf('uuid', monitorIds)})`;
 }
 
+/** Marks the schedules of monitors that change as not applied. */
+export async function unapplySchedules(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
+  if (monitorIds.length === 0) return;
+  await tx.execute(sql`
+    update monitor_regions set scheduled_revision = null
+    where monitor_id = any(${arrayOf('uuid', monitorIds)}) and scheduled_revision is not null`);
+}
+
+/** Does the same for monitors that were changed by an earlier version of the service. @returns how many schedules were marked */
+export async function unapplyOutdatedSchedules(db: Database): Promise<number> {
+  const { rowCount } = await db.execute(sql`
+    update monitor_regions r set scheduled_revision = null from monitors m
+    where m.id = r.monitor_id and r.scheduled_revision <> m.revision`);
+  return rowCount ?? 0;
+}
+
 /**
  * Marks schedules as applied to the queue's store, if the revision is still the monitor's. Locked rows are left to the reconciler: waiting
- * for them while holding others could end in a deadlock.
+ * for them while holding others could end in a deadlock. The monitor is locked, too: otherwise Postgres would read a region that has just
+ * been marked as changed, but the revision from before.
  */
 export async function markScheduled(
   db: Queryable,
@@ -68,18 +85,29 @@ export async function markScheduled(
       })}
       join monitors m on m.id = u.monitor_id and m.revision = u.revision
       join monitor_regions r on r.monitor_id = u.monitor_id and r.region = u.region
-      for no key update of r skip locked)
+      for no key update of m, r skip locked)
     update monitor_regions r set scheduled_revision = free.revision
     from free where r.monitor_id = free.monitor_id and r.region = free.region`);
 }
 
 const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), phaseMs: z.number() });
 
-/** The waves of every region that has any. @param only only this region; null: all */
+/**
+ * The waves of every region that has any. Postgres jumps from one to the next in an index instead of reading all monitors.
+ * @param only only this region; null: all
+ */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
+  const first = (after: SQL): SQL => sql`
+    select region, interval_seconds, phase_ms from schedule_spans
+    where ends_at is null ${after} ${only === null ? sql`` : sql`and region = ${only}`}
+    order by region, interval_seconds, phase_ms limit 1`;
   const rows = await query(db, waveRow)`
-    select distinct region, interval_seconds, phase_ms from schedule_spans
-    where ends_at is null ${only === null ? sql`` : sql`and region = ${only}`}`;
+    with recursive wave as (
+      (${first(sql``)})
+      union all
+      select n.* from wave w cross join lateral (
+        ${first(sql`and (region, interval_seconds, phase_ms) > (w.region, w.interval_seconds, w.phase_ms)`)}) n)
+    select * from wave`;
   const waves = new Map<string, Wave[]>();
   for (const { region, ...wave } of rows) {
     const known = waves.get(region);
@@ -108,14 +136,21 @@ export async function listWaveMembers(
   const isUnrecorded = sql`not exists (
     select from monitor_regions r
     where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
-  // `offset 0`: one index scan for each wave, whatever the planner assumes about the length of the arrays.
+  // `offset 0`: one index scan for each wave, whatever the planner assumes about the length of the arrays. It learns their length only when
+  // the statement runs: otherwise it would plan each run for that length, which takes longer than the run.
   const rows = await query(db, waveMember)`${prepared}
-    select u.index, w.monitor_id, w.revision
-    from ${tableOf('u', [...waves.entries()], {
-      index: ['int', ([index]) => index],
-      interval_seconds: ['int', ([, wave]) => wave.intervalSeconds],
-      phase_ms: ['int', ([, wave]) => wave.phaseMs],
-    })}
+    select (u.place - 1)::int as index, w.monitor_id, w.revision
+    from (
+      select ${arrayOf(
+        'int',
+        waves.map((wave) => wave.intervalSeconds),
+      )} as intervals,
+        ${arrayOf(
+          'int',
+          waves.map((wave) => wave.phaseMs),
+        )} as phases
+      offset 0) as given
+    cross join unnest(given.intervals, given.phases) with ordinality as u (interval_seconds, phase_ms, place)
     cross join lateral (
       select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
       where s.region = ${region} and s.interval_seconds = u.interval_seconds and s.phase_ms = u.phase_ms

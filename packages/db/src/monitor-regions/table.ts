@@ -10,7 +10,7 @@ export const monitorRegions = pgTable(
   (t) => ({
     monitorId: monitorId(),
     region: t.text('region').notNull(),
-    /** The revision whose schedule is in the queue's store; null: none, or it must be applied again. */
+    /** The revision whose schedule is in the queue's store; null: none, or the monitor has changed since. */
     scheduledRevision: t.integer('scheduled_revision'),
     /** When the region was assigned, its streak was reset, or another region reported first after a silence of all regions. */
     since: instant('since').notNull().default(clockNow),
@@ -43,6 +43,10 @@ export const monitorRegions = pgTable(
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region] }),
     index('monitor_regions_region_idx').on(table.region),
+    // Read every few seconds, and nearly always empty.
+    index('monitor_regions_unscheduled_idx')
+      .on(table.region, table.monitorId)
+      .where(sql`${table.scheduledRevision} is null`),
   ],
 );
 export type MonitorRegionRow = typeof monitorRegions.$inferSelect;

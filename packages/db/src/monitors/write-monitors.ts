@@ -9,6 +9,7 @@ import { lockAssignments, matchMonitors } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, clockNow, queryColumn, tableOf } from '../database/sql.ts';
 import { addSchedules, replanSpans } from '../monitor-regions/schedule-spans.ts';
+import { unapplySchedules } from '../monitor-regions/schedules.ts';
 import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
 import { upsertMonitors } from './monitor-codec.ts';
@@ -79,6 +80,10 @@ export async function writeMonitors(
   const created = written.filter((_, index) => writes[index]?.before === null);
   const updated = written.filter((_, index) => writes[index]?.before !== null);
   await addSchedules(tx, created.flatMap(schedulesOf));
+  await unapplySchedules(
+    tx,
+    updated.map(({ row }) => row.id),
+  );
   const moved = await replaceRegions(tx, updated);
   await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
   await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));

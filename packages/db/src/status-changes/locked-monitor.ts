@@ -83,7 +83,7 @@ export async function lockMonitors(
   const reading = tx
     .select({ monitorId: monitorRegions.monitorId, ...REGION_STATE_COLUMNS })
     .from(monitorRegions)
-    .where(sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', ids)})`)
+    .where(sql`${prepared} ${monitorRegions.monitorId} = any(${arrayOf('uuid', ids)})`)
     .execute();
   const [rows, states] = await together(locking, reading);
   if (rows.length === 0) return new Map();

@@ -2,7 +2,11 @@ import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/cor
 import { acquireLeaderLease, ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { readClock } from '@tocsin/db/database/sql';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
-import { listUnappliedSchedules, listWaves } from '@tocsin/db/monitor-regions/schedules';
+import {
+  listUnappliedSchedules,
+  listWaves,
+  unapplyOutdatedSchedules,
+} from '@tocsin/db/monitor-regions/schedules';
 import { listFinishedIsolations } from '@tocsin/db/regions/isolations';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { createLeaderLoop, type LeaderLoop } from '@tocsin/runtime/leader';
@@ -68,6 +72,7 @@ export class Reconciler {
     if (!this.#aligned) {
       const moved = await alignDefaultRegion(db, defaultRegion);
       if (moved > 0) logger.info('Moved monitors to the default region', { defaultRegion, moved });
+      await unapplyOutdatedSchedules(db);
       this.#aligned = true;
     }
     await this.#applyUnapplied(signal);
