@@ -1,5 +1,5 @@
 import type { Wave } from '@tocsin/core/schedule/slots';
-import { sql, type SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
@@ -92,22 +92,11 @@ export async function markScheduled(
 
 const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), phaseMs: z.number() });
 
-/**
- * The waves of every region that has any. Postgres jumps from one to the next in an index instead of reading all monitors.
- * @param only only this region; null: all
- */
+/** The waves of every region that has any. @param only only this region; null: all */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
-  const first = (after: SQL): SQL => sql`
-    select region, interval_seconds, phase_ms from schedule_spans
-    where ends_at is null ${after} ${only === null ? sql`` : sql`and region = ${only}`}
-    order by region, interval_seconds, phase_ms limit 1`;
   const rows = await query(db, waveRow)`
-    with recursive wave as (
-      (${first(sql``)})
-      union all
-      select n.* from wave w cross join lateral (
-        ${first(sql`and (region, interval_seconds, phase_ms) > (w.region, w.interval_seconds, w.phase_ms)`)}) n)
-    select * from wave`;
+    select distinct region, interval_seconds, phase_ms from schedule_spans
+    where ends_at is null ${only === null ? sql`` : sql`and region = ${only}`}`;
   const waves = new Map<string, Wave[]>();
   for (const { region, ...wave } of rows) {
     const known = waves.get(region);

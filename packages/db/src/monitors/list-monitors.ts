@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { DbContext } from '../database/open.ts';
@@ -84,8 +85,10 @@ export async function* readListedMonitors(
     const records = await reading;
     // Postgres reads a page while this process decrypts and sends the one before.
     reading = readPage(from + length);
-    // Its error is thrown in the next turn, unless the reader has left.
+    // Its error is thrown when its page is due, unless the reader has left.
     reading.catch(() => undefined);
+    // The query is sent only in the next turn of the event loop.
+    await nextTurn();
     if (records !== null) yield showSecrets(records, secrets, viewer);
   }
 }
