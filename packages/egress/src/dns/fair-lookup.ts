@@ -33,7 +33,7 @@ const FORWARDER_KEEPS_MS = 10_000;
 /** Callers have timers of their own for their deadline. The lookup fails a little later, so that they report a time-out. */
 const AFTER_DEADLINE_MS = 100;
 /** A timer that is later than this shows that the process was short of CPU. The caller then gets more time, once. */
-const LATE_MS = 500;
+const LATE_MS = 100;
 const EXTRA_MS = 1_000;
 /** Callers of one lookup whose deadlines are within this time fail together. */
 const END_EVERY_MS = 50;

@@ -25,7 +25,7 @@ const RESPOND_WITHIN_MS = 1_500;
 const REREAD_AFTER_MS = 5_000;
 
 /** Names without IPv6 addresses: to query these again at every check would double the queries of most checks. */
-const IPV4_NAMES = { forMs: 5 * 60_000, limit: 100_000 };
+const IPV4_NAMES = { forMs: 2 * 60_000, limit: 100_000 };
 
 export type LookupAll = (hostname: string, options: Options, callback: OnResult) => void;
 type Options = LookupOptions & { all: true };

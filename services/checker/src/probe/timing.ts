@@ -13,7 +13,7 @@ const EXTRA_MS = 1_000;
 export class Deadline {
   readonly timeoutMs: number;
   /** By `performance.now()`. */
-  readonly endsAt: number;
+  endsAt: number;
   state: 'running' | 'expired' | 'aborted' = 'running';
   /** Ends the current step; called at most once. A plain field, because this is the hot path. */
   interrupt: (() => void) | null = null;
@@ -32,8 +32,9 @@ export class Deadline {
     const isLate = performance.now() - this.endsAt > LATE_TIMER_MS;
     setImmediate(() => {
       if (this.#isClosed) return;
-      if (isLate && mayExtend) this.#timer = setTimeout(() => this.#expire(false), EXTRA_MS);
-      else this.end('expired');
+      if (!isLate || !mayExtend) return this.end('expired');
+      this.endsAt = performance.now() + EXTRA_MS;
+      this.#timer = setTimeout(() => this.#expire(false), EXTRA_MS);
     });
   }
 
