@@ -201,6 +201,16 @@ describe('missed checks', () => {
     await run(0);
     expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
   });
+
+  test('a monitor that comes to this region without a new revision is checked', async () => {
+    await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
+    await run(-1);
+    await context.db.execute(
+      `update monitor_regions set region = 'default' where monitor_id = '${monitorId}'`,
+    );
+    await run(0);
+    expect([await countOf('skipped'), target.requests.get('/')]).toEqual([{ unassigned: 1 }, 1]);
+  });
 });
 
 describe('a retry', () => {

@@ -83,7 +83,7 @@ export class ScheduledChecks {
     stalls = 0,
     onSlow: () => void = () => undefined,
   ): Promise<void> {
-    const { region, logger, targets } = this.#context;
+    const { region, logger } = this.#context;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
     const job: CheckJob = { id: jobId, monitorId, slot, onSlow };
@@ -94,7 +94,7 @@ export class ScheduledChecks {
     // Before anything is read, so that a job ends even if reading always fails.
     if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now()))
       return this.#skip(job, 'late');
-    const target = this.#checkable(job, await this.#read(job, targets.get(monitorId, revision)));
+    const target = this.#checkable(job, await this.#read(job, this.#assigned(monitorId, revision)));
     if (target === null) return;
     const current = this.#current.get(monitorId);
     if (current === 'extra' && isPlannedSlot(jobId)) throw new JobPostponedError('an extra check runs');
@@ -104,6 +104,15 @@ export class ScheduledChecks {
     } finally {
       this.#current.delete(monitorId);
     }
+  }
+
+  /** The monitor at `revision` or later, null if it is deleted. A change of the default region moves monitors without a new revision. */
+  async #assigned(monitorId: string, revision: number): Promise<CheckTarget | null> {
+    const { targets, region } = this.#context;
+    const cached = await targets.get(monitorId, revision);
+    if (cached === null || cached.regions.includes(region)) return cached;
+    targets.evict(monitorId);
+    return targets.get(monitorId, revision);
   }
 
   /** The monitor if this job is to check it now. Otherwise null, and the reason is counted. */
