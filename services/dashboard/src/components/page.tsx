@@ -57,8 +57,12 @@ function isLost(): boolean {
 function focusHeading(): void {
   const main = document.querySelector('main');
   const { activeElement } = document;
+  if (main === null) return;
   // A page may have moved the focus itself.
-  if (main === null || (activeElement !== main && main.contains(activeElement))) return;
+  if (activeElement !== main && main.contains(activeElement)) {
+    isHeadingDue = false;
+    return;
+  }
   const heading = main.querySelector('h1');
   isHeadingDue &&= heading === null;
   const target = heading ?? main;
