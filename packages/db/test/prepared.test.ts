@@ -38,6 +38,22 @@ test('marked statements are prepared once per session, others never', async () =
   expect(await preparedStatements(false)).toEqual([expect.stringContaining('select $1::int as value')]);
 });
 
+test.each([
+  [false, 'on'],
+  [true, 'off'],
+])('a session that avoids scans (%s) has enable_seqscan %s', async (avoidsScans, setting) => {
+  const { db, close } = openDatabase({
+    url: testDatabase.url,
+    poolSize: 1,
+    applicationName: 'tocsin test',
+    onIdleError: () => undefined,
+    avoidsScans,
+  });
+  const { rows } = await db.execute(sql`show enable_seqscan`);
+  await close();
+  expect(rows).toEqual([{ enable_seqscan: setting }]);
+});
+
 test('nothing is prepared behind a transaction pooler, where the next transaction has another session', async () => {
   expect(await preparedStatements(true)).toEqual([]);
 });

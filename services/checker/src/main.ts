@@ -57,7 +57,7 @@ const checkerSettings = settings.pick({
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(checkerSettings);
   const regionUrls = parseRegionQueueUrls();
-  const database = openServiceDatabase('checker', env, logger);
+  const database = openServiceDatabase('checker', env, logger, { avoidsScans: true });
   const { db } = database;
   const stores = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
   const producers = new Producers(stores);

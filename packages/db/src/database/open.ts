@@ -38,6 +38,11 @@ export interface OpenDatabaseOptions {
   readonly onIdleError: (error: Error) => void;
   /** Whether `url` leads to a transaction pooler, which accepts no session settings: set `SESSION_LIMITS` on the role. Default false. */
   readonly throughPooler?: boolean;
+  /**
+   * Whether tables are read by their indexes even while they are small: the plan of a prepared statement is kept when they grow, until
+   * Postgres analyzes them. Has no effect through a transaction pooler. Default false.
+   */
+  readonly avoidsScans?: boolean;
 }
 
 /** A process that freezes in a transaction, or whose machine disappears, loses its session and locks. */
@@ -63,7 +68,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
     application_name: options.applicationName,
     // With `pipeline`, a statement is sent without waiting for the response to the one before: see `together`.
     ...(options.throughPooler !== true && {
-      options: SESSION_LIMITS,
+      options: options.avoidsScans === true ? `${SESSION_LIMITS} -c enable_seqscan=off` : SESSION_LIMITS,
       Client: PreparingClient,
       pipeline: true,
     }),

@@ -2,7 +2,7 @@ import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Settings } from '@tocsin/runtime/settings';
 import { reportUnreadable } from '../secrets/unreadable-secrets.ts';
-import { openDatabase, type DbContext, type OpenDatabase } from './open.ts';
+import { openDatabase, type DbContext, type OpenDatabase, type OpenDatabaseOptions } from './open.ts';
 
 export type DatabaseSettings = Pick<
   Settings,
@@ -14,12 +14,14 @@ export function openServiceDatabase(
   service: string,
   env: DatabaseSettings,
   logger: Logger,
+  { avoidsScans = false }: Pick<OpenDatabaseOptions, 'avoidsScans'> = {},
 ): OpenDatabase & DbContext {
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
     throughPooler: env.DATABASE_DIRECT_URL !== undefined,
     applicationName: `tocsin ${service}`,
+    avoidsScans,
     onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
   });
   const context = { ...database, secrets: new SecretBox(env.SECRETS_KEY) };

@@ -57,12 +57,15 @@ export async function unapplySchedules(tx: Transaction, monitorIds: readonly str
     where monitor_id = any(${arrayOf('uuid', monitorIds)}) and scheduled_revision is not null`);
 }
 
-/** Does the same for monitors that were changed by an earlier version of the service. @returns how many schedules were marked */
-export async function unapplyOutdatedSchedules(db: Database): Promise<number> {
-  const { rowCount } = await db.execute(sql`
-    update monitor_regions r set scheduled_revision = null from monitors m
-    where m.id = r.monitor_id and r.scheduled_revision <> m.revision`);
-  return rowCount ?? 0;
+/** Does the same for monitors that an earlier version of the service has changed. Locked ones are left to the next call. */
+export async function unapplyOutdatedSchedules(db: Database): Promise<void> {
+  await db.execute(sql`
+    with outdated as (
+      select r.monitor_id, r.region from monitor_regions r join monitors m on m.id = r.monitor_id
+      where r.scheduled_revision <> m.revision
+      for no key update of m, r skip locked)
+    update monitor_regions r set scheduled_revision = null
+    from outdated o where r.monitor_id = o.monitor_id and r.region = o.region`);
 }
 
 /**

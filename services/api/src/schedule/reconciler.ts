@@ -21,6 +21,8 @@ import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
+/** Apis of an earlier version may run beside this one during an upgrade. */
+const SEEK_OUTDATED_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
 /** How long a run waits for a region. A slower region continues beside the next runs. */
 export const REGION_TIMEOUT_MS = 2_000;
@@ -48,6 +50,7 @@ export class Reconciler {
   readonly #busy = new Map<string, Promise<boolean>>();
   #aligned = false;
   #auditedAt = -Infinity;
+  #outdatedSoughtAt = -Infinity;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -59,6 +62,7 @@ export class Reconciler {
   begin(): void {
     this.#aligned = false;
     this.#auditedAt = -Infinity;
+    this.#outdatedSoughtAt = -Infinity;
   }
 
   /** Called when another process may lead: the metrics of this one are no longer valid. */
@@ -72,12 +76,15 @@ export class Reconciler {
     if (!this.#aligned) {
       const moved = await alignDefaultRegion(db, defaultRegion);
       if (moved > 0) logger.info('Moved monitors to the default region', { defaultRegion, moved });
-      await unapplyOutdatedSchedules(db);
       this.#aligned = true;
+    }
+    const now = performance.now();
+    if (now - this.#outdatedSoughtAt >= SEEK_OUTDATED_EVERY_MS) {
+      this.#outdatedSoughtAt = now;
+      await unapplyOutdatedSchedules(db);
     }
     await this.#applyUnapplied(signal);
     await this.#recheckConnected();
-    const now = performance.now();
     if (signal.aborted || now - this.#auditedAt < (this.#options.auditEveryMs ?? AUDIT_EVERY_MS)) return;
     this.#auditedAt = now;
     await this.#auditAll(signal);
