@@ -42,15 +42,15 @@ test.each([
   [false, 'on'],
   [true, 'off'],
 ])('a session that avoids scans (%s) has enable_seqscan %s', async (avoidsScans, setting) => {
-  const { db, close } = openDatabase({
+  const database = openDatabase({
     url: testDatabase.url,
     poolSize: 1,
     applicationName: 'tocsin test',
     onIdleError: () => undefined,
     avoidsScans,
   });
-  const { rows } = await db.execute(sql`show enable_seqscan`);
-  await close();
+  const { rows } = await database.db.execute(sql`show enable_seqscan`);
+  await database.close();
   expect(rows).toEqual([{ enable_seqscan: setting }]);
 });
 

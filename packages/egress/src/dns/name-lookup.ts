@@ -67,6 +67,12 @@ export function startLookup(
     cancelTimer = afterReading(work, delayMs);
   };
 
+  const onEnd: QueryEvents['onEnd'] = (hasResponse) => {
+    open -= 1;
+    allResponded &&= hasResponse;
+    if (isOver && open === 0) events.onEnd(allResponded);
+  };
+
   /** Queries one of the names, and then those after it. */
   function query(index: number): void {
     cancelTimer?.();
@@ -107,11 +113,6 @@ export function startLookup(
       else if (found.has(4)) setTimer(settle, IPV6_WITHIN_MS);
       // A packet may be lost: the query for IPv4 addresses is repeated once before the lookup does without them.
       else if (found.has(6)) setTimer(settle, 2 * servers().respondWithinMs);
-    };
-    const onEnd: QueryEvents['onEnd'] = (hasResponse) => {
-      open -= 1;
-      allResponded &&= hasResponse;
-      if (isOver && open === 0) events.onEnd(allResponded);
     };
     // If the servers of a search domain hang, the name itself, which comes last then, must be queried in time.
     if (!isLast && name !== names.at(-1) && name.startsWith(`${names.at(-1)}.`)) {
