@@ -2,7 +2,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Wave, waveOf } from '@tocsin/core/schedule/slots';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
-import { listWaveMembers, listWaves } from '@tocsin/db/monitor-regions/schedules';
+import {
+  listUnappliedSchedules,
+  listWaveMembers,
+  listWaves,
+  markScheduled,
+  unapplyOutdatedSchedules,
+} from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { sql } from 'drizzle-orm';
@@ -150,4 +156,35 @@ test("an outdated phase is replaced by the monitor's current phase", async () =>
   expect(await alignSpans(context.db)).toBe(1);
   expect(await listWaves(context.db)).toEqual(new Map([['a', [waveOf(id, 60)]]]));
   expect(await alignSpans(context.db)).toBe(0);
+});
+
+async function unapplied(): Promise<(readonly [monitorId: string, revision: number])[]> {
+  const schedules = await listUnappliedSchedules(context.db, 10);
+  return schedules.map(({ monitorId, revision }) => [monitorId, revision]);
+}
+
+test('schedules are applied anew after each change of their monitor', async () => {
+  const { id: monitorId } = await makeMonitor(context);
+  await makeMonitor(context).then(({ id }) =>
+    markScheduled(context.db, [{ monitorId: id, region: 'default', revision: 1 }]),
+  );
+  expect(await unapplied()).toEqual([[monitorId, 1]]);
+  await markScheduled(context.db, [{ monitorId, region: 'default', revision: 1 }]);
+  expect(await unapplied()).toEqual([]);
+  await update(monitorId, { interval: 120 });
+  expect(await unapplied()).toEqual([[monitorId, 2]]);
+  await markScheduled(context.db, [{ monitorId, region: 'default', revision: 1 }]);
+  expect(await unapplied()).toEqual([[monitorId, 2]]);
+});
+
+test('a schedule that was left by an earlier version of the service is found', async () => {
+  const { id: monitorId } = await makeMonitor(context);
+  const { id: other } = await makeMonitor(context);
+  await markScheduled(
+    context.db,
+    [monitorId, other].map((id) => ({ monitorId: id, region: 'default', revision: 1 })),
+  );
+  await context.db.execute(sql`update monitors set revision = 2 where id = ${monitorId}`);
+  await unapplyOutdatedSchedules(context.db);
+  expect(await unapplied()).toEqual([[monitorId, 2]]);
 });

@@ -57,7 +57,7 @@ export async function unapplySchedules(tx: Transaction, monitorIds: readonly str
     where monitor_id = any(${arrayOf('uuid', monitorIds)}) and scheduled_revision is not null`);
 }
 
-/** Does the same for monitors that an earlier version of the service has changed. Locked ones are left to the next call. */
+/** Marks the schedules of monitors that an earlier version of the service has changed. Locked monitors are left to the next call. */
 export async function unapplyOutdatedSchedules(db: Database): Promise<void> {
   await db.execute(sql`
     with outdated as (
@@ -70,8 +70,8 @@ export async function unapplyOutdatedSchedules(db: Database): Promise<void> {
 
 /**
  * Marks schedules as applied to the queue's store, if the revision is still the monitor's. Locked rows are left to the reconciler: waiting
- * for them while holding others could end in a deadlock. The monitor is locked, too: otherwise Postgres would read a region that has just
- * been marked as changed, but the revision from before.
+ * for them while holding others could end in a deadlock. The monitor is locked, too. Otherwise, if it changes meanwhile, Postgres would
+ * compare the former revision and mark the changed schedule as applied.
  */
 export async function markScheduled(
   db: Queryable,
@@ -128,8 +128,8 @@ export async function listWaveMembers(
   const isUnrecorded = sql`not exists (
     select from monitor_regions r
     where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
-  // `offset 0`: one index scan for each wave, whatever the planner assumes about the length of the arrays. It learns their length only when
-  // the statement runs: otherwise it would plan each run for that length, which takes longer than the run.
+  // The second `offset 0` makes Postgres scan the index once for each wave. The first one hides the length of the arrays from the planner, so
+  // that one plan serves all runs: planning takes longer than a run.
   const rows = await query(db, waveMember)`${prepared}
     select (u.place - 1)::int as index, w.monitor_id, w.revision
     from (

@@ -21,7 +21,7 @@ import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
-/** Apis of an earlier version may run beside this one during an upgrade. */
+/** During an upgrade, apis of the earlier version change monitors without marking their schedules. */
 const SEEK_OUTDATED_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
 /** How long a run waits for a region. A slower region continues beside the next runs. */
