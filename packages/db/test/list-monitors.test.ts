@@ -71,6 +71,26 @@ test.each([true, false])('each monitor is the same as elsewhere (may write: %s)'
   expect(JSON.stringify(await listMonitors(context, { ...viewer, canWrite }))).toBe(JSON.stringify(expected));
 });
 
+test.each([
+  ['a long body', { method: 'POST', body: 'x'.repeat(60_000) }],
+  [
+    'long header values',
+    { headers: Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`X-${n}`, 'x'.repeat(8_000)])) },
+  ],
+] as const)('a page has fewer monitors if one of the list has %s', async (_, fields) => {
+  const { viewer } = context;
+  const { id } = await makeMonitor(context, fields);
+  const listing = await readListing(context, viewer);
+  expect(listing.pageMonitors).toBeLessThan(30);
+  const sizes: number[] = [];
+  for await (const page of readListedMonitors(context, viewer, listing))
+    sizes.push((JSON.parse(`[${page}]`) as Monitor[]).length);
+  expect(Math.max(...sizes)).toBe(listing.pageMonitors);
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(listing.count);
+  await deleteMonitor(context.db, systemActor(context.accountId), id);
+  expect((await readListing(context, viewer)).pageMonitors).toBe(PAGE_MONITORS);
+});
+
 test('the version is the same with and without ids, and depends on the keys of the server and on what the viewer may see', async () => {
   const { viewer } = context;
   const { version } = await readListing(context, viewer);
@@ -88,5 +108,6 @@ test('an account without monitors has a version, too', async () => {
     version: await readListVersion(context, viewer),
     count: 0,
     ids: '',
+    pageMonitors: PAGE_MONITORS,
   });
 });

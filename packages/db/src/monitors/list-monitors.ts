@@ -9,6 +9,8 @@ import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec
 
 /** Few enough that reading a page does not delay other requests. */
 export const PAGE_MONITORS = 250;
+/** The body and header values in a page, so that a client that reads slowly does not hold much memory. */
+const PAGE_SECRET_BYTES = 2_000_000;
 const ID_CHARACTERS = 36;
 
 /**
@@ -25,6 +27,8 @@ export interface MonitorListing {
   readonly count: number;
   /** The ids, newest monitor first, separated by commas: an account may have tens of thousands. */
   readonly ids: string;
+  /** How many monitors a page has: at most `PAGE_MONITORS`, and fewer if one of the list has long header values or a long body. */
+  readonly pageMonitors: number;
 }
 
 const stateRow = z.object({ count: z.number(), hash: z.string() });
@@ -37,15 +41,21 @@ export async function readListVersion(context: DbContext, viewer: Viewer): Promi
   return versionOf(state, context, viewer);
 }
 
+const listingRow = stateRow.extend({ ids: z.string(), secretBytes: z.number() });
+
 /** All monitors of the account. */
 export async function readListing(context: DbContext, viewer: Viewer): Promise<MonitorListing> {
-  const { ids, ...state } = await queryOne(context.db, stateRow.extend({ ids: z.string() }))`${prepared}
-    select count(*)::int as count, coalesce(bit_xor(m.hash), 0)::text as hash, coalesce(string_agg(m.id::text, ','), '') as ids
+  const { ids, secretBytes, ...state } = await queryOne(context.db, listingRow)`${prepared}
+    select count(*)::int as count, coalesce(bit_xor(m.hash), 0)::text as hash, coalesce(string_agg(m.id::text, ','), '') as ids,
+      coalesce(max(m.secret_bytes), 0) as "secretBytes"
     from (
-      select id, ${stateHash} as hash from monitors where account_id = ${viewer.accountId}
+      select id, ${stateHash} as hash,
+        coalesce(octet_length(sealed_body), 0) + coalesce(pg_column_size(sealed_headers), 0) as secret_bytes
+      from monitors where account_id = ${viewer.accountId}
       order by created_at desc, id desc
     ) m`;
-  return { version: versionOf(state, context, viewer), count: state.count, ids };
+  const pageMonitors = Math.min(PAGE_MONITORS, Math.max(1, Math.floor(PAGE_SECRET_BYTES / secretBytes)));
+  return { version: versionOf(state, context, viewer), count: state.count, ids, pageMonitors };
 }
 
 /** Besides the monitors, a response depends on who reads it, on the keys that decrypt secrets, and on the fields of this release. */
@@ -69,9 +79,9 @@ const pageRow = z.object({ records: z.string().nullable() });
 export async function* readListedMonitors(
   { db, secrets }: DbContext,
   viewer: Viewer,
-  { ids }: Pick<MonitorListing, 'ids'>,
+  { ids, pageMonitors }: Pick<MonitorListing, 'ids' | 'pageMonitors'>,
 ): AsyncGenerator<string> {
-  const length = PAGE_MONITORS * (ID_CHARACTERS + 1);
+  const length = pageMonitors * (ID_CHARACTERS + 1);
   const readPage = async (from: number): Promise<string | null> => {
     if (from >= ids.length) return null;
     const page = `{${ids.slice(from, from + length - 1)}}`;

@@ -1,7 +1,6 @@
 import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
 import {
   type MonitorListing,
-  PAGE_MONITORS,
   readListedMonitors,
   readListing,
   readListVersion,
@@ -39,7 +38,7 @@ export function listHandler(
     if (req.method === 'HEAD') {
       setHeaders(listing.version);
       res.end();
-    } else if (listing.count <= PAGE_MONITORS) {
+    } else if (listing.count <= listing.pageMonitors) {
       let text = '';
       for await (const chunk of readList(listing)) text += chunk;
       setHeaders(listing.version);
