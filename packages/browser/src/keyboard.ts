@@ -31,12 +31,20 @@ const MAX_TABS = 150;
 
 export function useKeyboard(page: Page): Keyboard {
   const focused = (): Promise<Focused> => page.evaluate(readFocus);
+  /** The focused element, as soon as it is visible: notifications slide in and out. @throws Error if it stays invisible */
+  const focusedVisibly = async (): Promise<Focused> => {
+    const first = await focused();
+    if (first.isVisible) return first;
+    return until(`the focus on “${first.name}” to be visible`, async () => {
+      const now = await focused();
+      return now.isVisible && now;
+    });
+  };
   const pressUntil = async (key: string, name: string | RegExp, role?: string): Promise<void> => {
     const passed: string[] = [];
     for (let count = 0; count < MAX_TABS; count += 1) {
       await page.keyboard.press(key);
-      const now = await focused();
-      if (now.name !== '' && !now.isVisible) throw new Error(`the focus on “${now.name}” is not visible`);
+      const now = await focusedVisibly();
       const isNamed = typeof name === 'string' ? now.name === name : name.test(now.name);
       if (isNamed && (role === undefined || now.role === role)) return;
       passed.push(`${now.role} “${now.name}”`);
