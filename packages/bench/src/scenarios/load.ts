@@ -191,7 +191,7 @@ function loadFigures(
 ): Figure[] {
   const seconds = (span.to - span.from) / 1_000;
   const cpu = cpuPerCheck(usage, checks.recorded);
-  const checker = cpu.find(({ key }) => key === 'cpu-checker')?.value ?? Number.NaN;
+  const microsOf = (key: string): number => cpu.find((one) => one.key === key)?.value ?? Number.NaN;
   const floor = floorPerRequest(floors);
   const lagMs = (percent: number): number => histogramPercentile(lag, percent) * 1_000;
   return [
@@ -205,7 +205,8 @@ function loadFigures(
     ),
     ...cpu,
     figure('floor', 'CPU of a bare request', floor, 'µs'),
-    figure('checker-to-floor', 'checker ÷ bare request', checker / floor, '×'),
+    figure('cpu-to-floor', 'checker and stores ÷ bare request', microsOf('cpu') / floor, '×'),
+    figure('checker-to-floor', 'checker ÷ bare request', microsOf('cpu-checker') / floor, '×'),
     ...memoryFigures(usage),
     ...(Number.isNaN(bytes.bytesPerMonitor)
       ? []
