@@ -57,9 +57,10 @@ const SESSION_LIMITS = [
   .map((setting) => `-c ${setting}`)
   .join(' ');
 
-/** Longer than any statement may take. Idle connections are closed earlier. */
+/** Longer than any statement may take. */
 const SILENT_CONNECTION_MS = 20_000;
-const IDLE_CONNECTION_MS = 10_000;
+/** A new session plans its statements again, which costs more than the memory of an idle one. */
+const IDLE_CONNECTION_MS = 120_000;
 
 /** Opens the connection pool; connections are made when first needed. */
 export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {

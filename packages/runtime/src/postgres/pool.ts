@@ -21,7 +21,7 @@ export type PostgresPoolConfig = Omit<
 > & {
   readonly application_name: string;
   readonly Client?: typeof Client;
-  /** A connection breaks if its server sends nothing for this long, idle or not. Default: never. */
+  /** A connection breaks if its server sends nothing for this long while it is in use, and so do all idle ones. Default: never. */
   readonly silentMs?: number;
   /** How often to send a query over a connection that is checked out for long. `silentMs` is a multiple of it. Default: never. */
   readonly heartbeatMs?: number;
@@ -41,7 +41,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
   const open = new Set<Socket>();
   const abandoned = new AbortController();
   const openSocket = (): Socket => {
-    const socket = createSocket(silentMs);
+    const socket = createSocket();
     open.add(socket);
     socket.once('close', () => open.delete(socket));
     // Not now: the client connects the socket first.
@@ -58,6 +58,7 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
   });
   // A session that ends between two statements of a transaction fails the next one. Without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (silentMs !== undefined) breakSilent(pool, silentMs);
   if (heartbeatMs !== undefined) sendHeartbeats(pool, heartbeatMs);
   return {
     pool,
@@ -70,17 +71,37 @@ export function openPostgresPool(url: string, config: PostgresPoolConfig): Postg
 
 const stopError = (): Error => new Error('The service is shutting down');
 
-function createSocket(silentMs: number | undefined): Socket {
+function createSocket(): Socket {
   const socket = new Socket();
   // The socket may break before its client connects and listens. Without a listener the error would end the process.
   socket.on('error', () => undefined);
-  if (silentMs !== undefined) {
-    // A half-open connection must not hang its user.
-    socket.setTimeout(silentMs, () => {
-      socket.destroy(new Error(`Postgres has been silent for ${silentMs / 1_000} s`));
-    });
-  }
   return socket;
+}
+
+/** A half-open connection must not hang its user. Idle connections probably lead to the same server, which their next users would wait for. */
+function breakSilent(pool: Pool, silentMs: number): void {
+  const idle = new Set<Socket>();
+  pool.on('connect', (client) => {
+    const socket = socketOf(client);
+    socket.on('timeout', () => {
+      const error = new Error(`Postgres has been silent for ${silentMs / 1_000} s`);
+      for (const one of [socket, ...idle]) one.destroy(error);
+    });
+    socket.once('close', () => idle.delete(socket));
+  });
+  pool.on('acquire', (client) => {
+    const socket = socketOf(client).setTimeout(silentMs);
+    idle.delete(socket);
+  });
+  pool.on('release', (_error, client) => {
+    const socket = socketOf(client).setTimeout(0);
+    if (!socket.destroyed) idle.add(socket);
+  });
+}
+
+/** The socket of `openSocket`, or the one that encrypts it. */
+function socketOf({ connection }: PoolClient): Socket {
+  return connection.stream as Socket;
 }
 
 function sendHeartbeats(pool: Pool, everyMs: number): void {
