@@ -4,7 +4,7 @@ import { createCertificate } from '@tocsin/embedded/certificates';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { insertMonitors } from '@tocsin/lab/monitors';
 import type { ServiceName, ServiceProcess, ServiceProcessOptions } from '@tocsin/lab/service-process';
-import { Stores } from '@tocsin/lab/stores';
+import { Stores, type StoresOptions } from '@tocsin/lab/stores';
 import { System } from '@tocsin/lab/system';
 import { Redis } from 'ioredis';
 import { readUsage, type Usage } from './measure/proc.ts';
@@ -14,7 +14,7 @@ import type { TargetMessage } from './processes/web-target.ts';
 import { profileTop } from './profile/cpu-profile.ts';
 import type { Bench, Measurement } from './scenarios/scenario.ts';
 
-type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'>;
+type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'> & Pick<StoresOptions, 'partitionMinutes'>;
 export type Stage = Awaited<ReturnType<typeof createStage>>;
 
 /** Starts durable stores, targets and a webhook receiver. No service runs until it is started. */
@@ -25,9 +25,9 @@ export function openStage(bench: Bench, options: StageOptions = {}): Promise<Sta
 
 async function createStage(
   { teardown, options: { profile } }: Bench,
-  { protocol = 'http', queue = 'redis' }: StageOptions,
+  { protocol = 'http', queue = 'redis', ...history }: StageOptions,
 ) {
-  const stores = await Stores.start({ name: 'bench', queue, teardown });
+  const stores = await Stores.start({ name: 'bench', queue, ...history, teardown });
   const { folder, databaseUrl, queueUrl } = stores;
   const redis = queue === 'redis' ? new Redis(queueUrl) : null;
   teardown.onStop(async () => redis?.disconnect());

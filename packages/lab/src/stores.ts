@@ -16,6 +16,8 @@ export interface StoresOptions {
   readonly name: string;
   readonly queue?: 'redis' | 'postgres';
   readonly maxConnections?: number;
+  /** The length of the partitions of events. Default: a day. */
+  readonly partitionMinutes?: number;
   readonly teardown: Teardown;
 }
 
@@ -40,13 +42,13 @@ export class Stores {
 
   /** Starts both, migrated, in a folder of their own. */
   static async start(options: StoresOptions): Promise<Stores> {
-    const { name, teardown, queue = 'redis' } = options;
+    const { name, teardown, queue = 'redis', partitionMinutes } = options;
     const folder = await openFolder(name, teardown);
     for (const server of ['postgres', 'redis']) await serverFolder(folder, server, teardown);
     const starting = runPostgres(folder, options).then((server) => new Stores(folder, options, server));
     const stores = await teardown.start(starting, (one) => one.#stop());
     if (queue === 'redis') await stores.startRedis();
-    await migrate(stores.databaseUrl);
+    await migrate(stores.databaseUrl, { ...(partitionMinutes !== undefined && { partitionMinutes }) });
     await migrateQueue(stores.queueUrl);
     return stores;
   }

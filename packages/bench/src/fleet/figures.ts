@@ -63,13 +63,13 @@ export function alertFigures({ expected, missing, unexpected, repeated, delaysMs
 }
 
 export function historyFigures(samples: readonly Sample[]): Figure[] {
-  const { created, removed, packed, rolledMs } = changesOf(samples.map(({ history }) => history));
+  const { created, packed, expired, rolledMs } = changesOf(samples.map(({ history }) => history));
   const bytes = samples.map(({ history }) => history.databaseBytes);
   return [
     figure('rolled-up', 'time rolled up', rolledMs / 60_000, 'min'),
     figure('partitions-created', 'partitions of events created', created, ''),
     figure('partitions-packed', '  packed', packed, ''),
-    figure('partitions-removed', '  removed', removed, ''),
+    figure('partitions-expired', '  dropped after the retention', expired, ''),
     figure('disk-max', 'size of the database, largest', Math.max(...bytes) / 1_000_000, 'MB'),
     figure('disk-end', '  at the end', (bytes.at(-1) ?? Number.NaN) / 1_000_000, 'MB'),
   ];

@@ -27,10 +27,12 @@ export async function readHistory(client: Client): Promise<HistoryState> {
 
 /** What happened to the history over a run. */
 export interface HistoryChanges {
+  /** New partitions of events. */
   readonly created: number;
-  readonly removed: number;
-  /** New partitions of packed events. */
+  /** Partitions of packed events that replaced one. */
   readonly packed: number;
+  /** Partitions that were dropped with their events. */
+  readonly expired: number;
   /** How far the roll-ups advanced, ms. */
   readonly rolledMs: number;
 }
@@ -46,5 +48,5 @@ export function changesOf(states: readonly HistoryState[]): HistoryChanges {
     removed += [...before.keys()].filter((name) => !partitions.has(name)).length;
   }
   const rolled = states.flatMap(({ rolledUntil }) => rolledUntil ?? []);
-  return { created, removed, packed, rolledMs: (rolled.at(-1) ?? 0) - (rolled[0] ?? 0) };
+  return { created, packed, expired: removed - packed, rolledMs: (rolled.at(-1) ?? 0) - (rolled[0] ?? 0) };
 }

@@ -202,6 +202,8 @@ export const SCENARIOS: readonly Scenario[] = [
       'webhooks-missing': { atMost: 0 },
       'webhooks-unexpected': { atMost: 0 },
       'api-failures': { atMost: 0 },
+      'partitions-packed': { atLeast: 3 },
+      'partitions-expired': { atLeast: 1 },
       ...FLAT_MEMORY,
     },
     isLong: true,

@@ -22,9 +22,10 @@ import type { Bench, Measurement } from './scenario.ts';
 import { cpuPerCheck } from './usage-figures.ts';
 
 const RETENTION_DAYS = 0.05;
+const PARTITION_MINUTES = 20;
 /** Short days and hours, so that two hours turn over what takes months in production. */
 const SHORT_PERIODS = {
-  EVENT_PARTITION_MINUTES: '20',
+  EVENT_PARTITION_MINUTES: String(PARTITION_MINUTES),
   ROLLUP_PERIOD_MINUTES: '10',
   EVENT_RETENTION_DAYS: String(RETENTION_DAYS),
 };
@@ -37,7 +38,7 @@ const SHOWN_ALERTS = 20;
 /** A fleet as in production, for hours: names, slow and hanging targets, outages, an api in use, and a history that turns over. */
 export async function runFleet(bench: Bench): Promise<Measurement> {
   const { monitors = 120_000, interval = 60, seconds = 7_200, checkers = 2 } = bench.options;
-  const stage = await openStage(bench);
+  const stage = await openStage(bench, { partitionMinutes: PARTITION_MINUTES });
   const { system } = stage;
   const keptSeconds = Math.min(seconds, RETENTION_DAYS * 86_400);
   await warnOfLimits(bench, system.folder, monitors, (monitors / interval) * keptSeconds);
