@@ -34,7 +34,7 @@ async function readProcesses(): Promise<number[]> {
   });
   const pids = await Promise.all(read);
   for (const client of clients) client.release();
-  return pids.sort();
+  return pids.toSorted((a, b) => a - b);
 }
 
 test('idle connections stay open, and break once one in use gets no response', async () => {
