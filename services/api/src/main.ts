@@ -42,7 +42,7 @@ import { apiSettings, httpLimits, requestSettings } from './settings.ts';
 const ABORT_WAITING_AFTER_MS = 8_000;
 /** By then the server has stopped, and Postgres has had five more seconds to finish statements in progress. */
 const ABANDON_POSTGRES_AFTER_MS = 15_000;
-/** V8 collects garbage when the heap has grown by this much. With its default of up to 400 %, lists of 50,000 monitors leave 200 MB of it. */
+/** V8 collects garbage once the heap has grown by this percentage. By default it is up to 400, and lists of 50,000 monitors use 200 MB more. */
 const HEAP_GROWTH_PERCENT = 100;
 
 async function start(logger: Logger): Promise<RunningService> {

@@ -59,7 +59,7 @@ const SESSION_LIMITS = [
 
 /** Longer than any statement may take. */
 const SILENT_CONNECTION_MS = 20_000;
-/** A new session plans its statements again, which costs more than the memory of an idle one. */
+/** An idle session costs memory, but a new one has to plan its statements again. */
 const IDLE_CONNECTION_MS = 120_000;
 
 /** Opens the connection pool; connections are made when first needed. */

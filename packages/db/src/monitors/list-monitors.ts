@@ -9,7 +9,7 @@ import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec
 
 /** Few enough that reading a page does not delay other requests. */
 export const PAGE_MONITORS = 250;
-/** The body and header values in a page, so that a client that reads slowly does not hold much memory. */
+/** The most bodies and header values in a page, unless one monitor has more: a page stays in memory while a slow client reads it. */
 const PAGE_SECRET_BYTES = 2_000_000;
 const ID_CHARACTERS = 36;
 

@@ -21,7 +21,7 @@ export type PostgresPoolConfig = Omit<
 > & {
   readonly application_name: string;
   readonly Client?: typeof Client;
-  /** A connection breaks if its server sends nothing for this long while it is in use, and so do all idle ones. Default: never. */
+  /** If a connection is in use and its server sends nothing for this long, it breaks, together with all idle ones. Default: never. */
   readonly silentMs?: number;
   /** How often to send a query over a connection that is checked out for long. `silentMs` is a multiple of it. Default: never. */
   readonly heartbeatMs?: number;
@@ -78,7 +78,7 @@ function createSocket(): Socket {
   return socket;
 }
 
-/** A half-open connection must not hang its user. Idle connections probably lead to the same server, which their next users would wait for. */
+/** A half-open connection must not hang its user. Idle connections probably lead to the same dead server, so they break, too. */
 function breakSilent(pool: Pool, silentMs: number): void {
   const idle = new Set<Socket>();
   pool.on('connect', (client) => {
@@ -99,7 +99,7 @@ function breakSilent(pool: Pool, silentMs: number): void {
   });
 }
 
-/** The socket of `openSocket`, or the one that encrypts it. */
+/** The socket that `openSocket` made, or the TLS socket around it. */
 function socketOf({ connection }: PoolClient): Socket {
   return connection.stream as Socket;
 }
