@@ -211,6 +211,14 @@ describe('a partition', () => {
     expect(await rowsOf('packed_events')).toEqual(before);
   });
 
+  test('is packed without pauses if another one is due, too', async () => {
+    const { id } = await makeMonitor(context);
+    await insert(checks(id, 1, 300));
+    await ensureEventPartitions(context.db, { now: day - DAY_MS });
+    // Any pause would last for hours.
+    expect(await pack({ share: 1e-9 })).toContain(rawName());
+  });
+
   test('is packed again if events are added while it is packed', async () => {
     const { id } = await makeMonitor(context);
     await insert(checks(id, 1, 300));

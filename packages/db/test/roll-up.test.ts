@@ -177,6 +177,12 @@ describe('rolling up', () => {
     expect(await rollupsBefore(context, end)).toMatchObject([{ hour: new Date(oldest), checks: 1 }]);
   });
 
+  test('makes no pauses if it is late', async () => {
+    await monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: end }]);
+    // Any pause would last for hours.
+    expect(await rollUpNextHour(context.db, { share: 1e-9 })).toMatchObject({ gaps: { a: 60 } });
+  });
+
   test('the rollups of a deleted monitor are deleted', async () => {
     const [gone, kept] = await Promise.all(
       [1, 2].map(() => monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: null }])),

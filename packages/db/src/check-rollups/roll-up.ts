@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, epochMs, query, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
+import { workForShare } from '../database/work-share.ts';
 import { hourlyCounts, type HoursRange, ROLLUP_COLUMNS } from './count-checks.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
@@ -44,6 +45,8 @@ export interface RollUpOptions {
   readonly periodMinutes?: number | undefined;
   /** How many monitors a slice counts. */
   readonly monitorsAtOnce?: number | undefined;
+  /** Slices work for this share of the time, with pauses between them, until half an hour after the hour became due. Default: 1. */
+  readonly share?: number | undefined;
   /** Ends the roll-up after the current slice; the next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -55,7 +58,7 @@ export interface RollUpOptions {
  */
 export async function rollUpNextHour(
   db: Database,
-  { periodMinutes = 60, monitorsAtOnce = MONITORS_AT_ONCE, signal }: RollUpOptions = {},
+  { periodMinutes = 60, monitorsAtOnce = MONITORS_AT_ONCE, share = 1, signal }: RollUpOptions = {},
 ): Promise<RolledHour | null> {
   const { hour: start, now } = (await readWatermark(db)) ?? (await begin(db));
   // After a change to a longer period, shorter ones remain until its first start.
@@ -64,12 +67,14 @@ export async function rollUpNextHour(
   if (now < end + SETTLED_AFTER_MS) return null;
   const hour = new Date(start);
   await ensureRollupPartition(db, hour);
+  const startedAt = performance.now();
+  const isLate = (): boolean => now + performance.now() - startedAt >= end + SETTLED_AFTER_MS + periodMs / 2;
   const gaps: Record<string, number> = {};
   let after = BEFORE_ALL;
   for (;;) {
     if (signal?.aborted === true) return null;
-    const slice = await db.transaction((tx) =>
-      rollUpSlice(tx, { from: start, to: end, periodMs, now }, after, monitorsAtOnce),
+    const slice = await workForShare(isLate() ? 1 : share, signal, () =>
+      db.transaction((tx) => rollUpSlice(tx, { from: start, to: end, periodMs, now }, after, monitorsAtOnce)),
     );
     if (slice === null) break;
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;

@@ -8,6 +8,7 @@ import {
   TableInUseError,
 } from '../database/partitions.ts';
 import { arrayOf, queryColumn, readClock } from '../database/sql.ts';
+import { workForShare } from '../database/work-share.ts';
 import { blocksOf } from './blocks-of.ts';
 import { settledUntil } from './partitions.ts';
 import { BLOCK_COLUMNS, createPending, dropAbandoned, pendingOf, takeTurn } from './pending-blocks.ts';
@@ -26,6 +27,8 @@ export interface PackOptions {
   readonly now: number;
   /** How many monitors a slice packs. */
   readonly monitorsAtOnce?: number | undefined;
+  /** Slices work for this share of the time, with pauses between them, unless several partitions are due. Default: 1. */
+  readonly share?: number | undefined;
   /** Ends the packing after the current slice; the next call continues. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -65,9 +68,11 @@ export async function packEvents(db: Database, options: PackOptions): Promise<st
   await dropAbandoned(db);
   const packed: string[] = [];
   const failures: unknown[] = [];
-  for (const partition of await listPackable(db, options.now)) {
+  const due = await listPackable(db, options.now);
+  const share = due.length > 1 ? 1 : options.share;
+  for (const partition of due) {
     try {
-      if (await packPartition(db, partition, options)) packed.push(partition.name);
+      if (await packPartition(db, partition, { ...options, share })) packed.push(partition.name);
     } catch (error) {
       failures.push(new Error(`Could not pack ${partition.name}`, { cause: error }));
       // The next partition would disturb all sessions again, for nothing.
@@ -87,7 +92,7 @@ export async function packEvents(db: Database, options: PackOptions): Promise<st
 async function packPartition(
   db: Database,
   partition: Partition,
-  { monitorsAtOnce = MONITORS_AT_ONCE, signal }: PackOptions,
+  { monitorsAtOnce = MONITORS_AT_ONCE, share = 1, signal }: PackOptions,
 ): Promise<boolean> {
   const pending = pendingOf(partition);
   let atOnce = monitorsAtOnce;
@@ -96,7 +101,9 @@ async function packPartition(
     if (signal?.aborted === true) return false;
     const from: string = after;
     try {
-      const slice = await db.transaction((tx) => packSlice(tx, partition, from, atOnce));
+      const slice = await workForShare(share, signal, () =>
+        db.transaction((tx) => packSlice(tx, partition, from, atOnce)),
+      );
       if (slice === null) return false;
       after = slice.last;
     } catch (error) {

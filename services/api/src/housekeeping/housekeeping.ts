@@ -18,6 +18,10 @@ import { createReading, type Metrics, registerReadNumber } from '@tocsin/runtime
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;
+/** Packing a day may take hours. The other tasks are not to wait for that. */
+const PACKS_FOR_MS = EVERY_MS - 60_000;
+/** The share of the time for which work that is not urgent uses a core of Postgres, so that checks are recorded at once meanwhile. */
+export const BACKGROUND_SHARE = 0.25;
 
 /** What the loops of the leader use. */
 export interface LeaderLoopOptions {
@@ -112,9 +116,12 @@ function tasks(
     byAge('drop expired rollups', async (now) =>
       logDropped('rollups', await dropExpiredRollups(db, now, signal)),
     ),
-    // After all others: it may take long.
     byAge('pack events', async (now) => {
-      const partitions = await packEvents(db, { now, signal });
+      const partitions = await packEvents(db, {
+        now,
+        share: BACKGROUND_SHARE,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PACKS_FOR_MS)]),
+      });
       if (partitions.length > 0) logger.info('Packed events', { partitions });
     }),
   ];

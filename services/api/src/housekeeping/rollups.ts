@@ -2,7 +2,7 @@ import { rollUpNextHour, type RollupState } from '@tocsin/db/check-rollups/roll-
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { createReading, type Metrics, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
-import type { LeaderLoopOptions } from './housekeeping.ts';
+import { BACKGROUND_SHARE, type LeaderLoopOptions } from './housekeeping.ts';
 
 const EVERY_MS = 60_000;
 
@@ -27,7 +27,7 @@ export function startRollUps({
     work: async (signal) => {
       while (isLeader() && !signal.aborted) {
         if (!(await databaseClock.read()).agrees) return;
-        const rolled = await rollUpNextHour(db, { periodMinutes, signal });
+        const rolled = await rollUpNextHour(db, { periodMinutes, share: BACKGROUND_SHARE, signal });
         if (rolled === null) return;
         logger.debug('Rolled up an hour of checks', rolled);
       }

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { workForShare } from '@tocsin/db/database/work-share';
+import { setImmediate as afterIo } from 'node:timers/promises';
+
+const slice = async (): Promise<string> => 'done';
+
+test('a share of the time has a pause, which the signal ends', async () => {
+  const shutdown = new AbortController();
+  let ended = false;
+  const working = workForShare(1e-9, shutdown.signal, slice).finally(() => (ended = true));
+  await afterIo();
+  expect(ended).toBe(false);
+  shutdown.abort();
+  expect(await working).toBe('done');
+});
+
+test('all of the time has no pause', async () => {
+  expect(await workForShare(1, undefined, slice)).toBe('done');
+});
+
+test('a slice that fails has no pause', async () => {
+  const failing = workForShare(1e-9, undefined, () => Promise.reject(new Error('out of disk')));
+  await expect(failing).rejects.toThrow('out of disk');
+});
