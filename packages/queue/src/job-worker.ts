@@ -31,6 +31,7 @@ const RETRY_DELAY_MS = 1_000;
 const RUNS_AGAIN_WITHIN_MS = 10_000;
 /** How often BullMQ looks for jobs without a lock; one worker of a queue does it for all. */
 const STALLED_INTERVAL_MS = 1_000;
+const LOCK_MS = RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS;
 /** At shutdown, running jobs have 20 s to end. Recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
 /** A store that takes longer counts as unavailable. */
@@ -236,6 +237,19 @@ async function closeWorker(worker: StoredWorker): Promise<void> {
   }
 }
 
+/**
+ * Renews the lock of a job while it runs again. If this process returned the job and took it again at once, BullMQ may not: it ends the
+ * renewal of a returned job, by its id, only after the job can be taken.
+ */
+async function keepLocked(job: Job, token = '', run: () => Promise<void>): Promise<void> {
+  const renewal = setInterval(() => void job.extendLock(token, LOCK_MS).catch(() => undefined), LOCK_MS / 3);
+  try {
+    await run();
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
 /** Starts a worker. If it is killed, the other workers of the queue find its jobs within ten seconds. */
 export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
@@ -248,7 +262,8 @@ export function startJobWorker<Kind extends JobKind>(
       const payload = JOBS[kind].payload.parse(job.data) as JobPayload<Kind>;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
       const process = (): Promise<void> => options.process(payload, job.id ?? '', history);
-      await worker.run(index, () => continueTrace(job.opts.telemetry?.metadata, process));
+      const run = (): Promise<void> => continueTrace(job.opts.telemetry?.metadata, process);
+      await worker.run(index, () => (history.again ? keepLocked(job, token, run) : run()));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
@@ -266,7 +281,7 @@ export function startJobWorker<Kind extends JobKind>(
         // One worker looks for stalled jobs, and is counted.
         ...(index > 0 && { name: EXTRA_WORKER, skipStalledCheck: true }),
         concurrency: Math.ceil(concurrency / workers),
-        lockDuration: RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS,
+        lockDuration: LOCK_MS,
         stalledInterval: STALLED_INTERVAL_MS,
         runRetryDelay: RETRY_DELAY_MS,
         maxStalledCount: RUNS_AFTER_STALL[kind],

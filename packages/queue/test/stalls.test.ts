@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { type JobHistory, type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
-import { storedName } from '@tocsin/queue/queue-store';
+import { type QueueStore, storedName, type StoredWorker } from '@tocsin/queue/queue-store';
 import { RegionSchedules } from '@tocsin/queue/schedules';
+import type { Job, Processor } from 'bullmq';
 import { distantWave, openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
@@ -68,5 +69,47 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker died, on %s', 
     });
     await until('the check', () => seen.length > 0);
     expect(seen).toEqual([{ stalls: 0, again: false }]);
+  });
+});
+
+describe('the lock of a running job', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  /** Runs a job for 29 s, as a worker of BullMQ that renews no lock. @returns when its lock was renewed, in seconds */
+  async function renewalsOf(attemptsStarted: number): Promise<number[]> {
+    let take: Processor<object, void> = () => Promise.reject(new Error('no worker'));
+    const openWorker: QueueStore['openWorker'] = (_, processor) => {
+      take = processor;
+      return { on: () => ({}) } as unknown as StoredWorker;
+    };
+    startJobWorker({ openWorker } as QueueStore, {
+      kind: 'check',
+      region: REGION,
+      concurrency: 1,
+      process: () => new Promise((resolve) => setTimeout(resolve, 29_000)),
+      onFailed: () => undefined,
+    });
+    const startedAt = Date.now();
+    const renewals: number[] = [];
+    const extendLock: Job['extendLock'] = async (token) => {
+      expect(token).toBe('token');
+      return renewals.push((Date.now() - startedAt) / 1_000);
+    };
+    const data = { monitorId: randomUUID(), revision: 1 };
+    const job = { id: 'first-1', data, opts: {}, stalledCounter: 0, attemptsStarted, extendLock };
+    const running = take(job as unknown as Job<object, void>, 'token');
+    await jest.advanceTimersByTimeAsync(30_000);
+    await running;
+    await jest.advanceTimersByTimeAsync(30_000);
+    return renewals;
+  }
+
+  test('is renewed until its end if the job was taken before: BullMQ may have ended its renewal', async () => {
+    expect(await renewalsOf(2)).toEqual([3, 6, 9, 12, 15, 18, 21, 24, 27]);
+  });
+
+  test('is left to BullMQ if the job was not taken before', async () => {
+    expect(await renewalsOf(1)).toEqual([]);
   });
 });
