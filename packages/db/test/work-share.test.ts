@@ -4,7 +4,7 @@ import { setImmediate as afterIo } from 'node:timers/promises';
 
 const slice = async (): Promise<string> => 'done';
 
-test('a share of the time has a pause, which the signal ends', async () => {
+test('a slice is followed by a pause, which the signal ends', async () => {
   const shutdown = new AbortController();
   let ended = false;
   const working = workForShare(1e-9, shutdown.signal, slice).finally(() => (ended = true));
@@ -14,11 +14,11 @@ test('a share of the time has a pause, which the signal ends', async () => {
   expect(await working).toBe('done');
 });
 
-test('all of the time has no pause', async () => {
+test('a share of 1 means no pause', async () => {
   expect(await workForShare(1, undefined, slice)).toBe('done');
 });
 
-test('a slice that fails has no pause', async () => {
+test('a slice that fails is not followed by a pause', async () => {
   const failing = workForShare(1e-9, undefined, () => Promise.reject(new Error('out of disk')));
   await expect(failing).rejects.toThrow('out of disk');
 });

@@ -88,8 +88,8 @@ describe('a release', () => {
     ['no changelog', { changelog: '' }, 'CHANGELOG.md: there is no section'],
     [
       'a registry with a scheme',
-      { registry: 'https://registry.example.com' },
-      'IMAGE_REGISTRY: "https://registry.example.com" is not a registry',
+      { registry: 'https://images.example.com' },
+      'IMAGE_REGISTRY: "https://images.example.com" is not a registry',
     ],
     [
       'a registry in upper case',

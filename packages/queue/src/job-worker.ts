@@ -238,11 +238,12 @@ async function closeWorker(worker: StoredWorker): Promise<void> {
 }
 
 /**
- * Renews the lock of a job while it runs again. If this process returned the job and took it again at once, BullMQ may not: it ends the
- * renewal of a returned job, by its id, only after the job can be taken.
+ * Renews the lock of a job that runs again. BullMQ may have stopped: if a process returns a job and takes it again at once, BullMQ ends the
+ * renewal for the returned run by the id of the job, and so the renewal for the new run.
  */
 async function keepLocked(job: Job, token = '', run: () => Promise<void>): Promise<void> {
   const renewal = setInterval(() => void job.extendLock(token, LOCK_MS).catch(() => undefined), LOCK_MS / 3);
+  renewal.unref();
   try {
     await run();
   } finally {

@@ -1,13 +1,13 @@
 import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-store';
 import type { Redis } from 'ioredis';
 
-/** The load uses these queues. */
+/** The queues that the load uses. */
 const BUSY_QUEUES = [
   storedName('check', 'default'),
   storedName('trigger', 'default'),
   storedName('statusChange', null),
 ];
-/** Only test webhooks and redeliveries, which the load does not contain, are jobs of the last queue. */
+/** The queue of deliveries holds only test webhooks and redeliveries, and the load sends none. */
 const QUEUES = [...BUSY_QUEUES, storedName('delivery', null)];
 
 /** What BullMQ's event streams of the queues contained. */
@@ -18,7 +18,7 @@ export interface StallTally {
   seen: number;
   /** Events that were trimmed before they were read, and may have been stalls. */
   unseen: number;
-  /** Queues without an event that the load uses. */
+  /** Queues that the load uses, but that have no event. */
   readonly silent: string[];
 }
 

@@ -45,7 +45,7 @@ export interface RollUpOptions {
   readonly periodMinutes?: number | undefined;
   /** How many monitors a slice counts. */
   readonly monitorsAtOnce?: number | undefined;
-  /** Slices work for this share of the time, with pauses between them, until half an hour after the hour became due. Default: 1. */
+  /** Slices take this share of the time, and pauses the rest, until half a period after the hour became due. Default: 1, no pauses. */
   readonly share?: number | undefined;
   /** Ends the roll-up after the current slice; the next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;

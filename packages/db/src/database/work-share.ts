@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Does a slice of long work, and then pauses, so that Postgres works for only a share of the time. Call it without a transaction, which
- * would keep its locks.
- * @param share greater than 0; 1 never pauses
- * @param signal ends the pause
+ * Runs a slice of long work and then pauses, so that slices keep Postgres busy for only a share of the time. Call it outside of a
+ * transaction, which would hold its locks during the pause.
+ * @param share above 0; 1 means no pause
+ * @param signal ends the pause early
  */
 export async function workForShare<Result>(
   share: number,

@@ -27,7 +27,7 @@ export interface PackOptions {
   readonly now: number;
   /** How many monitors a slice packs. */
   readonly monitorsAtOnce?: number | undefined;
-  /** Slices work for this share of the time, with pauses between them, unless several partitions are due. Default: 1. */
+  /** Slices take this share of the time, and pauses the rest, unless several partitions are due. Default: 1, no pauses. */
   readonly share?: number | undefined;
   /** Ends the packing after the current slice; the next call continues. */
   readonly signal?: AbortSignal | undefined;

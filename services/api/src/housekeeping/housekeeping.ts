@@ -18,9 +18,9 @@ import { createReading, type Metrics, registerReadNumber } from '@tocsin/runtime
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;
-/** Packing a day may take hours. The other tasks are not to wait for that. */
+/** Packing a day may take hours, and the other tasks must not wait for it. */
 const PACKS_FOR_MS = EVERY_MS - 60_000;
-/** The share of the time for which work that is not urgent uses a core of Postgres, so that checks are recorded at once meanwhile. */
+/** Work that is not urgent keeps a core of Postgres busy for only this share of the time, so that checks are still recorded at once. */
 export const BACKGROUND_SHARE = 0.25;
 
 /** What the loops of the leader use. */
@@ -116,6 +116,7 @@ function tasks(
     byAge('drop expired rollups', async (now) =>
       logDropped('rollups', await dropExpiredRollups(db, now, signal)),
     ),
+    // After all others: it takes most of a round.
     byAge('pack events', async (now) => {
       const partitions = await packEvents(db, {
         now,
