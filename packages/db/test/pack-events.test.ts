@@ -24,6 +24,7 @@ import {
   rawNameOf,
   readRows,
   resetPartitions,
+  runAfter,
   TEXTS,
 } from './packing-data.ts';
 import { setWatermark } from './rollup-data.ts';
@@ -117,13 +118,15 @@ async function readAll(monitorId: string): Promise<unknown> {
   const { db, accountId } = context;
   const at = (hours: number): number => day + hours * HOUR_MS;
   const events = await listEvents(db, accountId, monitorId, { limit: 500, since: new Date(at(0)) });
+  const latest = await listEvents(db, accountId, monitorId, { limit: 300 });
+  expect(latest).toHaveLength(Math.min(300, events.length));
   const middle = new Date(events[Math.floor(events.length / 2)]?.timestamp ?? 0);
   const cursor = (time: number): string => Buffer.from(`${time} `).toString('base64url');
   const period = { monitorId, openedAt: at(3), endsAt: at(4), isResolved: true };
   return {
     events,
     since: await listEvents(db, accountId, monitorId, { limit: 50, since: middle }),
-    latest: await listEvents(db, accountId, monitorId, { limit: 300 }),
+    latest,
     one: await findEvent(db, accountId, monitorId, middle),
     none: await findEvent(db, accountId, monitorId, new Date(middle.getTime() + 1)),
     recent: await listRecentChecks(db, accountId, [monitorId]),
@@ -209,6 +212,16 @@ describe('a partition', () => {
     const packed = await Promise.all([pack({ monitorsAtOnce: 1 }), pack({ monitorsAtOnce: 1 })]);
     expect(packed.flat()).toEqual([rawName()]);
     expect(await rowsOf('packed_events')).toEqual(before);
+  });
+
+  test('is packed once if another process packs it after the last slice', async () => {
+    const { id } = await makeMonitor(context);
+    await insert(checks(id, 1, 300));
+    const packed: string[] = [];
+    // One slice has the monitor, and the next one finds none.
+    const overtaken = runAfter(context, 2, async () => packed.push(...(await pack())));
+    expect(await packEvents(overtaken, { now })).toEqual([]);
+    expect(packed).toEqual([rawName()]);
   });
 
   test('is packed without pauses if another one is due, too', async () => {

@@ -70,7 +70,8 @@ export async function insertRows({ db }: TestContext, rows: readonly EventFields
         .join(', '),
     )} from rows`);
   await db.execute(sql`
-    update monitors m set last_timestamp = (select max(timestamp) from events where monitor_id = m.id)`);
+    update monitors m set last_timestamp = (select max(timestamp) from events where monitor_id = m.id),
+      created_at = least(created_at, (select min(timestamp) from events where monitor_id = m.id))`);
 }
 
 /** A passing check of each minute, in turn from two regions. */
@@ -103,15 +104,20 @@ export async function readRows({ db }: TestContext, table: 'events' | 'packed_ev
 
 /** The database, with a signal that is aborted after so many of its transactions. */
 export function abortAfter(
-  { db }: TestContext,
+  context: TestContext,
   count: number,
   controller: AbortController,
 ): TestContext['db'] {
+  return runAfter(context, count, () => controller.abort());
+}
+
+/** A database that does something after so many transactions. */
+export function runAfter({ db }: TestContext, count: number, work: () => unknown): TestContext['db'] {
   let done = 0;
-  const transaction: TestContext['db']['transaction'] = async (work, config) => {
-    const result = await db.transaction(work, config);
+  const transaction: TestContext['db']['transaction'] = async (run, config) => {
+    const result = await db.transaction(run, config);
     done += 1;
-    if (done === count) controller.abort();
+    if (done === count) await work();
     return result;
   };
   return Object.assign(Object.create(db) as TestContext['db'], { transaction });

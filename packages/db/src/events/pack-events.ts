@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { isTimeout } from '../database/errors.ts';
+import { isMissingTable, isTimeout } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import {
   type Partition,
@@ -111,8 +111,14 @@ async function packPartition(
       atOnce = 1;
     }
   }
-  await db.execute(sql`analyze ${sql.identifier(pending)}`);
-  return db.transaction((tx) => replacePartition(tx, partition));
+  try {
+    await db.execute(sql`analyze ${sql.identifier(pending)}`);
+    return await db.transaction((tx) => replacePartition(tx, partition));
+  } catch (error) {
+    // Another process has put the table in the place of the partition, or dropped it to pack the partition again.
+    if (isMissingTable(error)) return false;
+    throw error;
+  }
 }
 
 /**
