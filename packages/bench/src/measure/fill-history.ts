@@ -28,9 +28,15 @@ export async function fillHistory(
       await fillDay(client, plan, from + day * DAY_MS);
       onDay?.(day + 1);
     }
+    await setCreatedAt(client, from);
     await client.query('analyze events');
   });
   return { from, to };
+}
+
+/** Makes all monitors as old as their events. */
+export async function setCreatedAt(client: Client, createdAt: number): Promise<void> {
+  await client.query('update monitors set created_at = $1', [new Date(createdAt)]);
 }
 
 /** Inserts rows in the order of the key, then adds the key: much faster than inserting into an attached partition. */

@@ -1,6 +1,6 @@
 import { readPartitions } from '@tocsin/db/database/partitions';
 import type { System } from '@tocsin/lab/system';
-import { withClient } from './fill-history.ts';
+import { setCreatedAt, withClient } from './fill-history.ts';
 
 const DAY_MS = 86_400_000;
 const TIMES = new Set(['starts_at', 'ends_at']);
@@ -39,5 +39,6 @@ export async function repeatPackedDay(
       );
       onDay(day + 1);
     }
+    await setCreatedAt(client, source.start - (days - 1) * DAY_MS);
   });
 }

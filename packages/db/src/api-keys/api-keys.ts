@@ -7,7 +7,8 @@ import type { Actor } from '../audit-log/actor.ts';
 import { type AuditRecord, changesOf, recordAudit } from '../audit-log/record-audit.ts';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { firstOf, tableOf, toWire } from '../database/sql.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { buildOnce, firstOf, tableOf, toWire } from '../database/sql.ts';
 import { users } from '../users/table.ts';
 import { apiKeys, apiKeyTombstones } from './table.ts';
 
@@ -24,12 +25,16 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
 /** The account that a request acts for, and its permissions. */
 export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'scopes' | 'sources'>>;
 
-/** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
-export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
+const selectValidKey = buildOnce<ApiKeyIdentity[]>((db) => {
   const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
   const { id, accountId, name, scopes, sources } = apiKeys;
-  const isKey = and(eq(apiKeys.hash, hash), isValid);
-  const [key] = await db.select({ id, accountId, name, scopes, sources }).from(apiKeys).where(isKey);
+  const isKey = and(sql`${prepared} ${apiKeys.hash} = ${sql.placeholder('hash')}`, isValid);
+  return db.select({ id, accountId, name, scopes, sources }).from(apiKeys).where(isKey);
+});
+
+/** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
+export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
+  const [key] = await selectValidKey(db, { hash });
   return key ?? null;
 }
 

@@ -76,8 +76,8 @@ function toEpochMs(time: unknown): unknown {
 }
 
 /** Epoch milliseconds or a date as Postgres reads it; anything else as it is. */
-function toIso(time: unknown): unknown {
-  if (typeof time === 'number') return time === -Infinity ? '-infinity' : new Date(time).toISOString();
+export function toIso(time: unknown): unknown {
+  if (typeof time === 'number') return isFinite(time) ? new Date(time).toISOString() : `${time}`;
   return time instanceof Date ? time.toISOString() : time;
 }
 
@@ -152,6 +152,27 @@ export const backlogRow = z.object({
     .transform((seconds) => Math.max(0, seconds ?? 0)),
 });
 export type Backlog = z.output<typeof backlogRow>;
+
+/** A query of Drizzle with placeholders. */
+interface Buildable<Result> {
+  prepare(name: string): { execute(values: Readonly<Record<string, unknown>>): Promise<Result> };
+}
+
+/**
+ * A query that Drizzle builds once for each database: that takes longer than sending it. Its values are given for each
+ * `sql.placeholder(name)`.
+ */
+export function buildOnce<Result>(
+  build: (db: Queryable) => Buildable<Result>,
+): (db: Queryable, values: Readonly<Record<string, unknown>>) => Promise<Result> {
+  const built = new WeakMap<Queryable, ReturnType<Buildable<Result>['prepare']>>();
+  return async (db, values) => {
+    // Without a name, only `prepared` makes Postgres keep it.
+    const query = built.get(db) ?? build(db).prepare('');
+    built.set(db, query);
+    return query.execute(values);
+  };
+}
 
 const textRow = z.record(z.string(), z.string()).transform((row) => Object.values(row));
 

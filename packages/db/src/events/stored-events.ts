@@ -1,4 +1,4 @@
-import { getTableColumns, sql, type SQL, Subquery } from 'drizzle-orm';
+import { getTableColumns, type Placeholder, sql, type SQL, Subquery } from 'drizzle-orm';
 import { timestamptz } from '../database/sql.ts';
 import { events } from './table.ts';
 
@@ -18,15 +18,15 @@ export interface StoredEvents {
    * Exclusive, epoch milliseconds; default: from the first. Values, unlike expressions, let the planner skip the partitions of other
    * days.
    */
-  readonly after?: number | undefined;
-  /** Inclusive, epoch milliseconds; default: to the last. */
-  readonly upTo?: number | undefined;
+  readonly after?: number | Placeholder | undefined;
+  /** Inclusive, epoch milliseconds; default: to the last. A statement that is built once gets `endOfDay(upTo)` as another value. */
+  readonly upTo?: number | { readonly time: Placeholder; readonly endOfDay: Placeholder } | undefined;
   /** Further bounds, which may differ by row. */
   readonly within?: { readonly after: SQL; readonly upTo?: SQL } | undefined;
   /** Further conditions on the columns of `events`. */
   readonly where?: SQL | undefined;
   /** Only the first or last so many, in this order; default: all, in any order. */
-  readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number } | undefined;
+  readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number | Placeholder } | undefined;
 }
 
 /**
@@ -34,8 +34,9 @@ export interface StoredEvents {
  * few blocks: both indexes lead to the first event of the range, and the reading stops at the limit.
  */
 export function storedEvents({ of, after, upTo, within, where, limit }: StoredEvents): Subquery {
-  const lower = [...(after === undefined ? [] : [timestamptz(after)]), ...(within ? [within.after] : [])];
-  const upper = [...(upTo === undefined ? [] : [timestamptz(upTo)]), ...(within?.upTo ? [within.upTo] : [])];
+  const until = typeof upTo === 'number' ? { time: upTo, endOfDay: endOfDay(upTo) } : upTo;
+  const lower = [...(after === undefined ? [] : [instantOf(after)]), ...(within ? [within.after] : [])];
+  const upper = [...(until ? [instantOf(until.time)] : []), ...(within?.upTo ? [within.upTo] : [])];
   const inRange = sql.join(
     [
       of,
@@ -51,7 +52,7 @@ export function storedEvents({ of, after, upTo, within, where, limit }: StoredEv
       ...lower.map((bound) => sql`block_ends_at > ${bound}`),
       ...upper.map((bound) => sql`block_starts_at <= ${bound}`),
       // No block crosses the end of a day.
-      ...(upTo === undefined ? [] : [sql`block_ends_at < ${timestamptz(endOfDay(upTo))}`]),
+      ...(until ? [sql`block_ends_at < ${instantOf(until.endOfDay)}`] : []),
     ],
     sql` and `,
   );
@@ -76,6 +77,11 @@ function asEvents(statement: SQL): Subquery {
   return new Subquery(statement, getTableColumns(events), 'events');
 }
 
-function endOfDay(time: number): number {
+function instantOf(time: number | Placeholder): SQL {
+  return typeof time === 'number' ? timestamptz(time) : sql`${time}::timestamptz`;
+}
+
+/** The end of a UTC day. Both are epoch milliseconds, or infinite. */
+export function endOfDay(time: number): number {
   return (Math.floor(time / DAY_MS) + 1) * DAY_MS;
 }

@@ -1,11 +1,10 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { and, asc, eq, gt, sql, type SQL } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, queryOne, timestamptz } from '../database/sql.ts';
-import { monitors } from '../monitors/table.ts';
-import { eventColumns, toEvent } from './read-events.ts';
+import { selectWireEvents } from './read-events.ts';
 import { storedEvents } from './stored-events.ts';
 
 /** How much of a backlog the first statement of a request reads. Each further one reads twice as much, up to a limit. */
@@ -102,31 +101,24 @@ async function readSlice(
 ): Promise<Event[]> {
   // The position's own millisecond is left only for monitors that come after its monitor. Timestamps have whole milliseconds.
   const earliest = monitorId === null ? timestamp : timestamp - 1;
-  const tail = db
-    .select(eventColumns)
-    .from(
-      storedEvents({
-        of: sql`monitor_id = ${monitors.id}`,
-        after: earliest,
-        upTo,
-        ...(monitorId !== null && { within: { after: afterOf(monitorId, timestamp) } }),
-        limit: { order: 'asc', count: limit },
-      }),
-    )
-    .as('tail');
-  const rows = await db
-    .select({ event: tail._.selectedFields, name: monitors.name, runbookUrl: monitors.runbookUrl })
-    .from(monitors)
-    .crossJoinLateral(tail)
-    .where(and(eq(monitors.accountId, accountId), gt(monitors.lastTimestamp, timestamptz(earliest))))
-    .orderBy(asc(tail.timestamp), asc(tail.monitorId))
-    .limit(limit);
-  return rows.map(({ event, ...monitor }) => toEvent(event, monitor));
+  const tail = storedEvents({
+    of: sql`monitor_id = monitors.id`,
+    after: earliest,
+    upTo,
+    ...(monitorId !== null && { within: { after: afterOf(monitorId, timestamp) } }),
+    limit: { order: 'asc', count: limit },
+  });
+  return selectWireEvents(
+    db,
+    sql`monitors cross join lateral ${tail}
+      where monitors.account_id = ${accountId} and monitors.last_timestamp > ${timestamptz(earliest)}
+      order by events.timestamp, events.monitor_id limit ${limit}`,
+  );
 }
 
 /** Monitors after the position's have events in its millisecond, the others only later ones. */
 function afterOf(monitorId: string, timestamp: number): SQL {
-  return sql`case when ${monitors.id} > ${monitorId}::uuid
+  return sql`case when monitors.id > ${monitorId}::uuid
     then ${timestamptz(timestamp - 1)} else ${timestamptz(timestamp)} end`;
 }
 

@@ -1,12 +1,10 @@
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { asc, eq, sql, type SQL } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
-import { eventColumns, toEvent } from '../events/read-events.ts';
+import { selectWireEvents } from '../events/read-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
-import { events } from '../events/table.ts';
-import { monitors } from '../monitors/table.ts';
 
 const DAY_MS = 86_400_000;
 /** How far before the incident its first failures are looked for. */
@@ -70,19 +68,17 @@ export async function sampleChecks(
   const complete = chosen.length === rows.length && !hasGap;
   const [first, last] = [chosen.at(0), chosen.at(-1)];
   if (first === undefined || last === undefined) return { checks: [], complete };
-  const found = await db
-    .select({ event: eventColumns, name: monitors.name, runbookUrl: monitors.runbookUrl })
-    .from(
-      storedEvents({
-        of: sql`monitor_id = ${monitorId}`,
-        after: first - 1,
-        upTo: last,
-        where: sql`"timestamp" = any(${arrayOf('timestamptz', chosen)})`,
-      }),
-    )
-    .innerJoin(monitors, eq(monitors.id, events.monitorId))
-    .orderBy(asc(events.timestamp));
-  return { checks: found.map(({ event, ...monitor }) => toEvent(event, monitor)), complete };
+  const stored = storedEvents({
+    of: sql`monitor_id = ${monitorId}`,
+    after: first - 1,
+    upTo: last,
+    where: sql`"timestamp" = any(${arrayOf('timestamptz', chosen)})`,
+  });
+  const checks = await selectWireEvents(
+    db,
+    sql`${stored} join monitors on monitors.id = events.monitor_id order by events.timestamp`,
+  );
+  return { checks, complete };
 }
 
 /** The checks to compare, without triggered checks of another URL, which count for no status. */

@@ -1,9 +1,15 @@
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
-import { arrayOf, queryColumn } from '../database/sql.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { arrayOf, buildOnce, queryColumn } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
+
+const selectMonitor = buildOnce<MonitorRow[]>((db) => {
+  const isThis = sql`${prepared} ${monitors.id} = ${sql.placeholder('id')} and ${monitors.accountId} = ${sql.placeholder('accountId')}`;
+  return db.select().from(monitors).where(isThis);
+});
 
 /**
  * The account's monitor with this id.
@@ -16,9 +22,9 @@ export async function findMonitorRow(
   id: string,
   lock?: 'update' | 'no key update',
 ): Promise<MonitorRow> {
+  if (lock === undefined) return requireFound(await selectMonitor(db, { accountId, id }), 'monitor');
   const isThis = and(eq(monitors.id, id), eq(monitors.accountId, accountId));
-  const query = db.select().from(monitors).where(isThis);
-  return requireFound(await (lock === undefined ? query : query.for(lock)), 'monitor');
+  return requireFound(await db.select().from(monitors).where(isThis).for(lock), 'monitor');
 }
 
 /** The version of a monitor's fields. It contains the time: a monitor restored from a backup must not get a version that it had before. */

@@ -4,7 +4,7 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { and, eq } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
-import { recentEvents } from '../events/read-events.ts';
+import { listEvents } from '../events/read-events.ts';
 import { toMonitor, type Viewer } from './monitor-codec.ts';
 import { findMonitorRow, versionOf } from './monitor-row.ts';
 import { monitors } from './table.ts';
@@ -15,9 +15,17 @@ export async function getMonitor(
   viewer: Viewer,
   id: string,
 ): Promise<{ monitor: Monitor; events: Event[]; version: string }> {
-  const row = await findMonitorRow(context.db, viewer.accountId, id);
-  const events = await recentEvents(context.db, row, LIMITS.recentEvents);
-  return { monitor: toMonitor(row, context.secrets, viewer), events, version: versionOf(row) };
+  const { db } = context;
+  const { accountId } = viewer;
+  const [row, latest] = await Promise.all([
+    findMonitorRow(db, accountId, id),
+    listEvents(db, accountId, id, { limit: LIMITS.recentEvents }),
+  ]);
+  return {
+    monitor: toMonitor(row, context.secrets, viewer),
+    events: latest.toReversed(),
+    version: versionOf(row),
+  };
 }
 
 /** A monitor without its events. @throws AppError not_found */
