@@ -214,14 +214,34 @@ describe('a partition', () => {
     expect(await rowsOf('packed_events')).toEqual(before);
   });
 
-  test('is packed once if another process packs it after the last slice', async () => {
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 1, 300));
-    const packed: string[] = [];
+  describe('whose last slice is packed by one process', () => {
     // One slice has the monitor, and the next one finds none.
-    const overtaken = runAfter(context, 2, async () => packed.push(...(await pack())));
-    expect(await packEvents(overtaken, { now })).toEqual([]);
-    expect(packed).toEqual([rawName()]);
+    const overtaken = (work: () => unknown): Promise<string[]> =>
+      packEvents(runAfter(context, 2, work), { now });
+
+    test('may be replaced by another', async () => {
+      const { id } = await makeMonitor(context);
+      await insert(checks(id, 1, 300));
+      const before = await rowsOf('events');
+      const replaced: string[] = [];
+      expect(await overtaken(async () => replaced.push(...(await pack())))).toEqual([]);
+      expect(replaced).toEqual([rawName()]);
+      expect(await rowsOf('packed_events')).toEqual(before);
+    });
+
+    test('may have to be packed again, as another has found', async () => {
+      const { id } = await makeMonitor(context);
+      await insert(checks(id, 1, 300));
+      const packed = await overtaken(async () => {
+        await insert(checks(id, 8, 5));
+        await pack();
+      });
+      expect(packed).toEqual([]);
+      const before = await rowsOf('events');
+      expect(before).toHaveLength(305);
+      expect(await pack()).toEqual([rawName()]);
+      expect(await rowsOf('packed_events')).toEqual(before);
+    });
   });
 
   test('is packed without pauses if another one is due, too', async () => {

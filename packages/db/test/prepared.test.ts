@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { prepared } from '@tocsin/db/database/preparing-client';
+import { buildOnce } from '@tocsin/db/database/sql';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { sql } from 'drizzle-orm';
 
@@ -10,7 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-/** What a session has prepared after a marked and an unmarked statement, each run twice. */
+const selectValue = buildOnce((db) =>
+  db.select({ value: sql`${prepared} ${sql.placeholder('value')}::int` }).from(sql`(select) as one`),
+);
+
+/** What a session has prepared after marked and unmarked statements, each run twice. */
 async function preparedStatements(throughPooler: boolean): Promise<string[]> {
   const database: OpenDatabase = openDatabase({
     url: testDatabase.url,
@@ -24,6 +29,7 @@ async function preparedStatements(throughPooler: boolean): Promise<string[]> {
       const { rows } = await database.db.execute(sql`${prepared} select ${value}::int as value`);
       expect(rows).toEqual([{ value }]);
       await database.db.execute(sql`select ${value}::int as other`);
+      expect(await selectValue(database.db, { value })).toEqual([{ value }]);
     }
     const { rows } = await database.db.execute<{ statement: string }>(
       sql`select statement from pg_prepared_statements`,
@@ -35,7 +41,11 @@ async function preparedStatements(throughPooler: boolean): Promise<string[]> {
 }
 
 test('marked statements are prepared once per session, others never', async () => {
-  expect(await preparedStatements(false)).toEqual([expect.stringContaining('select $1::int as value')]);
+  const statements = await preparedStatements(false);
+  expect(statements.toSorted()).toEqual([
+    expect.stringContaining('select $1::int as value'),
+    expect.stringContaining('from (select) as one'),
+  ]);
 });
 
 test.each([

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { statusChangeSchema } from '@tocsin/contracts/monitors/events';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { listEvents, tailEvents } from '@tocsin/db/events/read-events';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { listMonitorTimestamps } from '@tocsin/db/monitors/timestamps';
@@ -10,7 +11,11 @@ import type { TimestampRange } from '@tocsin/db/monitors/timestamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
+import { sql } from 'drizzle-orm';
 import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import { checksOf, DAY_MS, HOUR_MS, insertRows } from './packing-data.ts';
+
+const MINUTE_MS = 60_000;
 
 let context: TestContext;
 let stranger: string;
@@ -63,6 +68,33 @@ test('tailEvents returns exactly the events of the account in the ranges, oldest
   expect(await tailEvents(context.db, context.accountId, ranges, 1)).toEqual(expected.slice(0, 1));
   expect(await tailEvents(context.db, context.accountId, [], 10)).toEqual([]);
   expect(await tailEvents(context.db, stranger, ranges, 10)).toEqual([]);
+});
+
+describe('listEvents returns the latest events', () => {
+  test('of an old monitor that is rarely checked, whatever their age', async () => {
+    const { id: monitorId } = await makeMonitor(context);
+    const now = Math.floor(await readClock(context));
+    const checks = [100, 20, 3, 0].flatMap((days) =>
+      checksOf({ monitorId, start: now - days * DAY_MS - HOUR_MS, count: 1 }),
+    );
+    for (const { timestamp } of checks) await ensureEventPartitions(context.db, { now: timestamp });
+    await insertRows(context, checks);
+    const times = checks.map(({ timestamp }) => timestamp);
+    for (const limit of [1, 2, 3, 4, 5]) {
+      const events = await listEvents(context.db, context.accountId, monitorId, { limit });
+      expect(events.map(({ timestamp }) => Date.parse(timestamp))).toEqual(times.slice(-limit));
+    }
+  });
+
+  test('even if one is older than its monitor, because the clock was set back', async () => {
+    const { id: monitorId } = await makeMonitor(context);
+    const dayAgo = Math.floor(await readClock(context)) - DAY_MS;
+    await ensureEventPartitions(context.db, { now: dayAgo - HOUR_MS });
+    await insertRows(context, checksOf({ monitorId, start: dayAgo - 30 * MINUTE_MS, count: 1 }));
+    const created = new Date(dayAgo + 20 * MINUTE_MS).toISOString();
+    await context.db.execute(sql`update monitors set created_at = ${created} where id = ${monitorId}`);
+    expect(await listEvents(context.db, context.accountId, monitorId, { limit: 10 })).toHaveLength(1);
+  });
 });
 
 test('tailStatusChanges returns announced and silent changes with the reason, and none of a deleted monitor', async () => {

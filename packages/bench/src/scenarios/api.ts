@@ -1,7 +1,7 @@
 import type { ApiCall } from '@tocsin/lab/api-client';
 import { createMonitors } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
-import { fillHistory } from '../measure/fill-history.ts';
+import { fillHistory, hoursAgo, setRolledUntil } from '../measure/fill-history.ts';
 import { measureCalls, timeOf } from '../measure/requests.ts';
 import type { Span } from '@tocsin/lab/slots';
 import { figure, type Figure } from '../report/figure.ts';
@@ -23,6 +23,8 @@ export async function runApi(bench: Bench): Promise<Measurement> {
   const plan = { count: monitors, intervalSeconds: 60, url: exampleUrl };
   const ids = await createMonitors(system, plan, Infinity);
   const history = await fillHistory(system, { monitorIds: ids, events: monitors * 100, days: 1, big: null });
+  // Otherwise the api would roll these days up while it is measured.
+  await setRolledUntil(system, hoursAgo(0));
   const warmUpSeconds = Math.min(WARM_UP_SECONDS, seconds);
   const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
     measureCalls(bench, stage, { key, label, calls, clients: CLIENTS, seconds, warmUpSeconds });

@@ -159,15 +159,15 @@ interface Buildable<Result> {
 }
 
 /**
- * A query that Drizzle builds once for each database: that takes longer than sending it. Its values are given for each
- * `sql.placeholder(name)`.
+ * A query that Drizzle builds once for each database (or transaction), because building it takes longer than sending it. Pass a value for
+ * each `sql.placeholder(name)`.
  */
 export function buildOnce<Result>(
   build: (db: Queryable) => Buildable<Result>,
 ): (db: Queryable, values: Readonly<Record<string, unknown>>) => Promise<Result> {
   const built = new WeakMap<Queryable, ReturnType<Buildable<Result>['prepare']>>();
   return async (db, values) => {
-    // Without a name, only `prepared` makes Postgres keep it.
+    // The empty name leaves the statement unnamed, unless it is marked with `prepared`.
     const query = built.get(db) ?? build(db).prepare('');
     built.set(db, query);
     return query.execute(values);

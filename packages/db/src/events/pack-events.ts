@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { isMissingTable, isTimeout } from '../database/errors.ts';
+import { isTimeout } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import {
   type Partition,
@@ -94,7 +94,6 @@ async function packPartition(
   partition: Partition,
   { monitorsAtOnce = MONITORS_AT_ONCE, share = 1, signal }: PackOptions,
 ): Promise<boolean> {
-  const pending = pendingOf(partition);
   let atOnce = monitorsAtOnce;
   let after: string | null = BEFORE_ALL;
   while (after !== null) {
@@ -111,14 +110,7 @@ async function packPartition(
       atOnce = 1;
     }
   }
-  try {
-    await db.execute(sql`analyze ${sql.identifier(pending)}`);
-    return await db.transaction((tx) => replacePartition(tx, partition));
-  } catch (error) {
-    // Another process has put the table in the place of the partition, or dropped it to pack the partition again.
-    if (isMissingTable(error)) return false;
-    throw error;
-  }
+  return db.transaction((tx) => replacePartition(tx, partition));
 }
 
 /**

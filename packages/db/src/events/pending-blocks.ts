@@ -28,12 +28,16 @@ export async function takeTurn(tx: Transaction, { name }: Partition): Promise<bo
 
 const NAMESPACE = sql`(select relnamespace from pg_class where oid = 'event_blocks'::regclass)`;
 
+export async function hasPending(tx: Transaction, partition: Partition): Promise<boolean> {
+  const { rowCount } = await tx.execute(sql`
+    select from pg_class where relname = ${pendingOf(partition)} and relnamespace = ${NAMESPACE}`);
+  return rowCount !== 0;
+}
+
 /** Makes the table of a partition's blocks, until it is complete, unless an interrupted run has made it. Its constraint spares the scan when it is attached. */
 export async function createPending(tx: Transaction, partition: Partition): Promise<void> {
   const name = sql.identifier(pendingOf(partition));
-  const existing = await tx.execute(sql`
-    select from pg_class where relname = ${pendingOf(partition)} and relnamespace = ${NAMESPACE}`);
-  if (existing.rowCount !== 0) return;
+  if (await hasPending(tx, partition)) return;
   const [start, end] = [partition.start, partition.end].map((time) =>
     sql.raw(`'${new Date(time).toISOString()}'`),
   );

@@ -11,49 +11,67 @@ import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { requireFound } from '../database/errors.ts';
 import type { Database, DbContext } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, buildOnce, epochMs, query, queryOne, toIso } from '../database/sql.ts';
 import { UNREADABLE } from '../monitors/monitor-codec.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { boundsOf, type TimestampRange, timestampRanges } from '../monitors/timestamps.ts';
-import { monitors } from '../monitors/table.ts';
+import { type MonitorRow, monitors } from '../monitors/table.ts';
 import { endOfDay, type StoredEvents, storedEvents } from './stored-events.ts';
 import { events } from './table.ts';
 
 const DAY_MS = 86_400_000;
 /** A monitor at five minutes has 288 checks a day in each region. */
 const NEAREST_DAYS = [1, 8];
-/** How much older than its monitor an event may be: Postgres' clock may have been set back in between. */
+/**
+ * How much older than its monitor an event may be, because Postgres' clock was set back in between. Were it set back by more, a page of the
+ * latest events that is not full would lack the oldest ones while the monitor is young.
+ */
 const CLOCK_STEP_MS = 3_600_000;
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
-/** The wire record of an event, with its monitor's current name and runbook URL, as columns. */
-const WIRE_COLUMNS = sql.raw(`
-  events.id, events.monitor_id as "monitorId", monitors.name as "monitorName", events.status, events.latency_ms as latency,
-  events.status_code as "statusCode", events.error_reason as "errorReason", events.error_detail as "errorDetail", events.inconclusive,
-  events.sealed_response is not null as "hasResponse", events.region,
-  to_char(events.timestamp at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as timestamp, events.source, events.url,
-  json_build_object('dns', events.dns_ms, 'tcp', events.tcp_ms, 'tls', events.tls_ms, 'firstByte', events.first_byte_ms,
-    'download', events.download_ms) as timings,
-  monitors.runbook_url as "runbookUrl"`);
+/** The fields of an event's wire record as expressions of its row and that of its monitor. */
+const WIRE_FIELDS: Readonly<Record<keyof Event, string>> = {
+  id: 'events.id',
+  monitorId: 'events.monitor_id',
+  monitorName: 'monitors.name',
+  status: 'events.status',
+  latency: 'events.latency_ms',
+  statusCode: 'events.status_code',
+  errorReason: 'events.error_reason',
+  errorDetail: 'events.error_detail',
+  inconclusive: 'events.inconclusive',
+  hasResponse: 'events.sealed_response is not null',
+  region: 'events.region',
+  timestamp: `to_char(events.timestamp at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  source: 'events.source',
+  url: 'events.url',
+  timings: `json_build_object('dns', events.dns_ms, 'tcp', events.tcp_ms, 'tls', events.tls_ms,
+    'firstByte', events.first_byte_ms, 'download', events.download_ms)`,
+  runbookUrl: 'monitors.runbook_url',
+};
+const wireColumns = sql.raw(
+  Object.entries(WIRE_FIELDS)
+    .map(([field, value]) => `${value} as "${field}"`)
+    .join(', '),
+);
 
 /**
- * The events of a `from` clause with `events`, and the row of `monitors` of each, in its order. They come as one JSON array, which this
- * process reads several times as fast as rows of so many columns.
+ * The wire records of a \`from\` clause with \`events\` and \`monitors\`, in its order, as one JSON array: reading rows of so many columns takes
+ * this process several times as long.
  */
-export function wireEvents(from: SQL): SQL<Event[]> {
-  return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${WIRE_COLUMNS} from ${from}) w)`;
+function wireEvents(from: SQL): SQL<Event[]> {
+  return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
 
+/** A monitor with some of its events, of one snapshot. */
 interface Page {
-  /** When the monitor was created. */
-  readonly createdAt: Date;
+  readonly monitor: MonitorRow;
   readonly found: Event[];
 }
 
-/** Selects a monitor with its first or last events in a range. */
-const selectPage = { asc: pageQuery('asc'), desc: pageQuery('desc') };
+const pageQueries = { asc: pageQuery('asc'), desc: pageQuery('desc') };
 
+/** Selects a monitor with its first or last events in a range. */
 function pageQuery(order: 'asc' | 'desc') {
   const page = storedEvents({
     of: sql`monitor_id = ${sql.placeholder('monitorId')}`,
@@ -61,19 +79,23 @@ function pageQuery(order: 'asc' | 'desc') {
     upTo: { time: sql.placeholder('upTo'), endOfDay: sql.placeholder('endOfDay') },
     limit: { order, count: sql.placeholder('count') },
   });
-  const isMonitor = sql`${prepared} id = ${sql.placeholder('monitorId')} and account_id = ${sql.placeholder('accountId')}`;
+  const isMonitor = and(
+    eq(monitors.id, sql.placeholder('monitorId')),
+    eq(monitors.accountId, sql.placeholder('accountId')),
+  );
+  // Not prepared: it would lock \`event_blocks\` before \`events\`, and could deadlock with the replacement of a partition.
   return buildOnce<Page[]>((db) =>
     db
-      .select({ createdAt: monitors.createdAt, found: wireEvents(sql`${page}`) })
+      .select({ monitor: monitors, found: wireEvents(sql`${page}`) })
       .from(monitors)
       .where(isMonitor),
   );
 }
 
 /**
- * The first `count` events of a monitor after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest days first:
- * Postgres plans a statement for each partition of its range, which takes longer than to read a page. Only a page that is full or has all
- * events counts, so that the result is that of one statement.
+ * A monitor with its first `count` events after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest days first:
+ * Postgres plans a statement for each partition of its range, which takes longer than to read a page. A page is used only if it is full or
+ * has all events, so a result always comes from one statement.
  * @throws AppError not_found
  */
 async function readPage(
@@ -81,21 +103,21 @@ async function readPage(
   of: { readonly accountId: string; readonly monitorId: string },
   count: number,
   since: number | null,
-): Promise<Event[]> {
+): Promise<Page> {
   const now = Date.now();
+  const select = pageQueries[since === null ? 'desc' : 'asc'];
   const read = async (after: number, upTo: number): Promise<Page> => {
     const range = { after: toIso(after), upTo: toIso(upTo), endOfDay: toIso(endOfDay(upTo)) };
-    const select = selectPage[since === null ? 'desc' : 'asc'];
     return requireFound(await select(db, { ...of, ...range, count }), 'monitor');
   };
   for (const days of NEAREST_DAYS) {
     const span = days * DAY_MS;
     if (since !== null && since + span > now) break;
     const page = await (since === null ? read(now - span, Infinity) : read(since, since + span));
-    const hasAll = since === null && page.createdAt.getTime() - CLOCK_STEP_MS > now - span;
-    if (page.found.length === count || hasAll) return page.found;
+    const hasAll = since === null && page.monitor.createdAt.getTime() - CLOCK_STEP_MS > now - span;
+    if (page.found.length === count || hasAll) return page;
   }
-  return (await read(since ?? -Infinity, Infinity)).found;
+  return read(since ?? -Infinity, Infinity);
 }
 
 /** The event with a timestamp. Timestamps have whole milliseconds. */
@@ -103,7 +125,7 @@ function at(timestamp: Date): Pick<StoredEvents, 'after' | 'upTo'> {
   return { after: timestamp.getTime() - 1, upTo: timestamp.getTime() };
 }
 
-/** The event with this timestamp, or null if it was deleted with its monitor. */
+/** The event with this timestamp; null if it is no longer kept. @throws AppError not_found if there is no such monitor */
 export async function findEvent(
   db: Database,
   accountId: string,
@@ -155,8 +177,18 @@ export async function listEvents(
   monitorId: string,
   { limit, since }: { readonly limit: number; readonly since?: Date | undefined },
 ): Promise<Event[]> {
-  const page = await readPage(db, { accountId, monitorId }, limit, since?.getTime() ?? null);
-  return since === undefined ? page.toReversed() : page;
+  const { found } = await readPage(db, { accountId, monitorId }, limit, since?.getTime() ?? null);
+  return since === undefined ? found.toReversed() : found;
+}
+
+/** A monitor and its latest events, newest first. @throws AppError not_found */
+export function readWithLatestEvents(
+  db: Database,
+  accountId: string,
+  monitorId: string,
+  limit: number,
+): Promise<Page> {
+  return readPage(db, { accountId, monitorId }, limit, null);
 }
 
 /**
@@ -185,7 +217,7 @@ export async function tailEvents(
   );
 }
 
-/** The events of a `from` clause, see `wireEvents`. */
+/** The wire records of a `from` clause with `events` and `monitors`, in its order. */
 export async function selectWireEvents(db: Database, from: SQL): Promise<Event[]> {
   const { found } = await queryOne(db, wireRow)`select ${wireEvents(from)} as found`;
   return found;

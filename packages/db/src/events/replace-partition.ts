@@ -10,7 +10,7 @@ import {
   readPartitions,
 } from '../database/partitions.ts';
 import { queryOne } from '../database/sql.ts';
-import { packedName, pendingOf, takeTurn } from './pending-blocks.ts';
+import { hasPending, packedName, pendingOf, takeTurn } from './pending-blocks.ts';
 
 /**
  * Puts the packed events in the place of a partition.
@@ -23,14 +23,16 @@ import { packedName, pendingOf, takeTurn } from './pending-blocks.ts';
  *
  * `events` is locked last, when only renaming and dropping is left: meanwhile no result is recorded.
  *
- * @returns false if another process has packed the partition, or it must be packed again because events were added meanwhile
+ * @returns false if another process has packed the partition, or it must be packed again because events were added meanwhile, as this or
+ * another process has found
  * @throws TableInUseError
  */
 export async function replacePartition(tx: Transaction, partition: Partition): Promise<boolean> {
-  if (!(await takeTurn(tx, partition))) return false;
+  if (!(await takeTurn(tx, partition)) || !(await hasPending(tx, partition))) return false;
   const [raw, packed, pending] = [partition.name, packedName(partition), pendingOf(partition)].map((one) =>
     sql.identifier(one),
   );
+  await tx.execute(sql`analyze ${pending}`);
   await tx.execute(sql`lock table only ${pending} in access exclusive mode`);
   await closePartition(tx, partition.name);
   if (await wasAddedTo(tx, partition)) {

@@ -4,9 +4,9 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { and, eq } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
-import { listEvents } from '../events/read-events.ts';
+import { readWithLatestEvents } from '../events/read-events.ts';
 import { toMonitor, type Viewer } from './monitor-codec.ts';
-import { findMonitorRow, versionOf } from './monitor-row.ts';
+import { versionOf } from './monitor-row.ts';
 import { monitors } from './table.ts';
 
 /** A monitor with its 10 most recent events, newest first. @throws AppError not_found */
@@ -15,17 +15,13 @@ export async function getMonitor(
   viewer: Viewer,
   id: string,
 ): Promise<{ monitor: Monitor; events: Event[]; version: string }> {
-  const { db } = context;
-  const { accountId } = viewer;
-  const [row, latest] = await Promise.all([
-    findMonitorRow(db, accountId, id),
-    listEvents(db, accountId, id, { limit: LIMITS.recentEvents }),
-  ]);
-  return {
-    monitor: toMonitor(row, context.secrets, viewer),
-    events: latest.toReversed(),
-    version: versionOf(row),
-  };
+  const { monitor: row, found: events } = await readWithLatestEvents(
+    context.db,
+    viewer.accountId,
+    id,
+    LIMITS.recentEvents,
+  );
+  return { monitor: toMonitor(row, context.secrets, viewer), events, version: versionOf(row) };
 }
 
 /** A monitor without its events. @throws AppError not_found */
