@@ -56,7 +56,7 @@ const wireColumns = sql.raw(
 );
 
 /**
- * The wire records of a \`from\` clause with \`events\` and \`monitors\`, in its order, as one JSON array: reading rows of so many columns takes
+ * The wire records of a `from` clause with `events` and `monitors`, in its order, as one JSON array: reading rows of so many columns takes
  * this process several times as long.
  */
 function wireEvents(from: SQL): SQL<Event[]> {
@@ -83,7 +83,7 @@ function pageQuery(order: 'asc' | 'desc') {
     eq(monitors.id, sql.placeholder('monitorId')),
     eq(monitors.accountId, sql.placeholder('accountId')),
   );
-  // Not prepared: it would lock \`event_blocks\` before \`events\`, and could deadlock with the replacement of a partition.
+  // Not prepared: it would lock `event_blocks` before `events`, and could deadlock with the replacement of a partition.
   return buildOnce<Page[]>((db) =>
     db
       .select({ monitor: monitors, found: wireEvents(sql`${page}`) })
