@@ -28,6 +28,7 @@ export async function takeTurn(tx: Transaction, { name }: Partition): Promise<bo
 
 const NAMESPACE = sql`(select relnamespace from pg_class where oid = 'event_blocks'::regclass)`;
 
+/** Whether the table of a partition's blocks exists. Call it after `takeTurn`: another process may have attached or dropped the table. */
 export async function hasPending(tx: Transaction, partition: Partition): Promise<boolean> {
   const { rowCount } = await tx.execute(sql`
     select from pg_class where relname = ${pendingOf(partition)} and relnamespace = ${NAMESPACE}`);

@@ -23,13 +23,13 @@ const DAY_MS = 86_400_000;
 /** A monitor at five minutes has 288 checks a day in each region. */
 const NEAREST_DAYS = [1, 8];
 /**
- * How much older than its monitor an event may be, because Postgres' clock was set back in between. Were it set back by more, a page of the
- * latest events that is not full would lack the oldest ones while the monitor is young.
+ * How much older than its monitor an event may be, because Postgres' clock was set back in between. If it was set back further, a page of
+ * the latest events that is not full lacks the oldest ones while the monitor is young.
  */
 const CLOCK_STEP_MS = 3_600_000;
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
-/** The fields of an event's wire record as expressions of its row and that of its monitor. */
+/** An SQL expression for each field of an event's wire record, over the rows of the event and its monitor. */
 const WIRE_FIELDS: Readonly<Record<keyof Event, string>> = {
   id: 'events.id',
   monitorId: 'events.monitor_id',

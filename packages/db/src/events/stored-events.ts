@@ -19,7 +19,7 @@ export interface StoredEvents {
    * days.
    */
   readonly after?: number | Placeholder | undefined;
-  /** Inclusive, epoch milliseconds; default: to the last. With placeholders, also the value of `endOfDay(upTo)`. */
+  /** Inclusive, epoch milliseconds; default: to the last. A placeholder needs another one for `endOfDay(upTo)`. */
   readonly upTo?: number | { readonly time: Placeholder; readonly endOfDay: Placeholder } | undefined;
   /** Further bounds, which may differ by row. */
   readonly within?: { readonly after: SQL; readonly upTo?: SQL } | undefined;
