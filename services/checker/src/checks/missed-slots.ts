@@ -1,15 +1,17 @@
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.ts';
 
-/** Beyond this many monitors with skipped slots, the one skipped longest ago is forgotten. */
-const MAX_MONITORS = 10_000;
+/** Beyond this many monitors with skipped slots, the half whose slots were skipped longest ago is forgotten. */
+const MAX_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 100;
 
 /** Counts planned slots of a region without a check. A slot that this process skipped is remembered until its gap shows, to count once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
-  readonly #skipped = new Map<string, number[]>();
+  /** By monitor. Two maps, because finding the oldest entry of a map takes long after many others were deleted. */
+  #skipped = new Map<string, readonly number[]>();
+  #skippedBefore = new Map<string, readonly number[]>();
 
   constructor(region: string, counter: CheckerMetrics['missed']) {
     this.#region = region;
@@ -21,21 +23,25 @@ export class MissedSlots {
   /** Notes a slot whose check does not run. */
   skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
     this.#counter.inc({ region: this.#region, reason });
-    const slots = this.#skipped.get(monitorId) ?? [];
-    this.#skipped.delete(monitorId);
-    this.#skipped.set(monitorId, [...slots, slot].slice(-MAX_SLOTS_PER_MONITOR));
-    const [oldest] = this.#skipped.keys();
-    if (this.#skipped.size > MAX_MONITORS && oldest !== undefined) this.#skipped.delete(oldest);
+    this.#skipped.set(monitorId, [...this.#skippedOf(monitorId), slot].slice(-MAX_SLOTS_PER_MONITOR));
+    if (this.#skipped.size < MAX_MONITORS / 2) return;
+    this.#skippedBefore = this.#skipped;
+    this.#skipped = new Map();
   }
 
   /** Notes a slot whose result was recorded, and the gap before it. */
   recorded(monitorId: string, slot: number, gap: SlotGap | null): void {
-    const skipped = this.#skipped.get(monitorId) ?? [];
+    const skipped = this.#skippedOf(monitorId);
     const later = skipped.filter((one) => one > slot);
+    this.#skippedBefore.delete(monitorId);
     if (later.length > 0) this.#skipped.set(monitorId, later);
     else this.#skipped.delete(monitorId);
     if (gap === null) return;
     const known = new Set(skipped.filter((one) => one > gap.after && one < slot)).size;
     if (gap.slots > known) this.#counter.inc({ region: this.#region, reason: 'no_job' }, gap.slots - known);
+  }
+
+  #skippedOf(monitorId: string): readonly number[] {
+    return this.#skipped.get(monitorId) ?? this.#skippedBefore.get(monitorId) ?? [];
   }
 }

@@ -1,0 +1,32 @@
+/**
+ * Limits how much begins in one turn of the event loop, in the order of the calls. What the kernel has received waits for the end of the
+ * turn. If that takes long, receive buffers are full, and responses are lost.
+ */
+export class TurnLimit {
+  readonly #perTurn: number;
+  #left: number;
+  readonly #waiting: (() => void)[] = [];
+  #isCounting = false;
+
+  constructor(perTurn: number) {
+    this.#perTurn = perTurn;
+    this.#left = perTurn;
+  }
+
+  /** Null if another one may begin now; otherwise resolves in the turn in which it may. */
+  take(): Promise<void> | null {
+    if (!this.#isCounting) setImmediate(() => this.#startTurn());
+    this.#isCounting = true;
+    if (this.#left === 0) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#left -= 1;
+    return null;
+  }
+
+  #startTurn(): void {
+    const due = this.#waiting.splice(0, this.#perTurn);
+    this.#left = this.#perTurn - due.length;
+    this.#isCounting = due.length > 0;
+    if (this.#isCounting) setImmediate(() => this.#startTurn());
+    for (const begin of due) begin();
+  }
+}
