@@ -83,9 +83,10 @@ export class SecretBox {
     const bytes = Buffer.from(payload, 'base64');
     const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES));
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-    return (
-      decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
-    );
+    const plain = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
+    // Verifies the tag, and adds nothing in this mode.
+    decipher.final();
+    return plain.toString('utf8');
   }
 }
 
