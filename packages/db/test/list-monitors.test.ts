@@ -62,7 +62,7 @@ test.each([true, false])('each monitor is the same as elsewhere (may write: %s)'
   });
   const { id } = await makeMonitor(context, { headers: { Authorization: 'a' } });
   await db.execute(sql`
-    update monitors set sealed_headers = '{"Authorization": "v1.00000000.lost"}', status = 'DOWN', error_detail = 'refused',
+    update monitors set sealed_headers = '{"Authorization": "v1.00000000.lost"}', status = 'DOWN', error_detail = E'refused\\nagain',
       last_checked_at = '2026-01-01T00:00:00.100Z' where id = ${id}`);
   await db.execute(sql`update monitors set error_detail = 'not shown' where status = 'PENDING'`);
   const rows = await db.select().from(monitors).orderBy(desc(monitors.createdAt), desc(monitors.id));

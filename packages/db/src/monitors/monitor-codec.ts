@@ -214,7 +214,7 @@ export function showSecrets(
     }
   };
   const show = (part: string): string => {
-    // Not parsed with a schema, which would take a tenth of the time of a long list: the columns have these types.
+    // Not parsed with a schema, which would take as long as to decrypt it: the columns have these types.
     const value = JSON.parse(part) as string | Record<string, string>;
     return JSON.stringify(typeof value === 'string' ? decrypt(value) : mapValues(value, decrypt));
   };

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { Counter, Registry } from 'prom-client';
 import { MissedSlots } from './missed-slots.ts';
 
-const HALF = 100_000;
+const REMEMBERED = 200_000;
 
 let missed: MissedSlots;
 let counter: Counter<'region' | 'reason'>;
@@ -17,30 +17,27 @@ async function countOf(reason: string): Promise<number> {
   return values.find(({ labels }) => labels.reason === reason)?.value ?? 0;
 }
 
-function skipOthers(count: number, name: string): void {
-  for (let index = 0; index < count; index += 1) missed.skip(`${name}-${index}`, 60_000, 'late');
+function skipAll(monitors: number, slot: number): void {
+  for (let index = 0; index < monitors; index += 1) missed.skip(`monitor-${index}`, slot, 'late');
 }
 
-test('a skipped slot counts once, however many monitors have skipped slots', async () => {
-  missed.skip('first', 60_000, 'late');
-  skipOthers(HALF, 'other');
-  missed.recorded('first', 120_000, { after: 0, slots: 1 });
+test('a skipped slot of each of 200,000 monitors counts once, also after further slots were skipped', async () => {
+  for (const slot of [60_000, 120_000]) skipAll(REMEMBERED, slot);
+  for (const monitor of [0, REMEMBERED / 2, REMEMBERED - 1])
+    missed.recorded(`monitor-${monitor}`, 180_000, { after: 0, slots: 2 });
   expect(await countOf('no_job')).toBe(0);
-  missed.recorded('first', 240_000, { after: 120_000, slots: 1 });
+});
+
+test('a gap that no skipped slot explains counts', async () => {
+  missed.skip('monitor', 60_000, 'late');
+  missed.recorded('monitor', 120_000, { after: 0, slots: 1 });
+  missed.recorded('monitor', 240_000, { after: 120_000, slots: 1 });
   expect(await countOf('no_job')).toBe(1);
 });
 
-test('slots that were skipped before those of 200,000 other monitors are forgotten', async () => {
+test('slots that were skipped before those of 400,000 other monitors are forgotten', async () => {
   missed.skip('first', 60_000, 'late');
-  skipOthers(2 * HALF, 'other');
+  skipAll(2 * REMEMBERED, 60_000);
   missed.recorded('first', 120_000, { after: 0, slots: 1 });
   expect(await countOf('no_job')).toBe(1);
-});
-
-test('a monitor keeps its earlier slots when it skips another one', async () => {
-  missed.skip('first', 60_000, 'late');
-  skipOthers(HALF, 'other');
-  missed.skip('first', 120_000, 'late');
-  missed.recorded('first', 180_000, { after: 0, slots: 2 });
-  expect(await countOf('no_job')).toBe(0);
 });

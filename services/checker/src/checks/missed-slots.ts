@@ -1,9 +1,9 @@
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.ts';
 
-/** Beyond this many monitors with skipped slots, the half whose slots were skipped longest ago is forgotten. */
-const MAX_MONITORS = 200_000;
-const MAX_SLOTS_PER_MONITOR = 100;
+/** The skipped slots of at least this many monitors are remembered, and of at most twice as many. */
+const MIN_MONITORS = 200_000;
+const MAX_SLOTS_PER_MONITOR = 20;
 
 /** Counts planned slots of a region without a check. A slot that this process skipped is remembered until its gap shows, to count once. */
 export class MissedSlots {
@@ -24,7 +24,7 @@ export class MissedSlots {
   skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
     this.#counter.inc({ region: this.#region, reason });
     this.#skipped.set(monitorId, [...this.#skippedOf(monitorId), slot].slice(-MAX_SLOTS_PER_MONITOR));
-    if (this.#skipped.size < MAX_MONITORS / 2) return;
+    if (this.#skipped.size < MIN_MONITORS) return;
     this.#skippedBefore = this.#skipped;
     this.#skipped = new Map();
   }

@@ -23,6 +23,7 @@ import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
 import { MissedSlots } from './missed-slots.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
+import { TurnLimit } from './turn-limit.ts';
 
 export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
@@ -49,6 +50,8 @@ const READ_AGAIN_WITHIN_MS = 2_000;
 const LOCK_GRACE_MS = 5_000;
 /** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
+/** Checks that start in one turn of the event loop. A wave may have thousands. */
+const STARTS_PER_TURN = 50;
 /** A check whose process died this many times may be the cause, so it does not run again. */
 const MAX_STALLS = 2;
 /** How often an unreadable monitor is logged. */
@@ -60,6 +63,7 @@ const noLock: ReleaseLock = async () => undefined;
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
+  readonly #starts = new TurnLimit(STARTS_PER_TURN);
   /** Monitors whose check waits for a permit or runs, and the reason to skip the next check meanwhile; `extra`: it is not a planned one. */
   readonly #current = new Map<string, 'overlap' | 'throttled' | 'extra'>();
   readonly #unreadable: ExpiringMap<string, true> = new ExpiringMap();
@@ -179,6 +183,8 @@ export class ScheduledChecks {
       throw new JobPostponedError('another check of the monitor runs');
     }
     try {
+      const turn = this.#starts.take();
+      if (turn !== null) await turn;
       const { region, metrics } = this.#context;
       const { monitorId, slot } = job;
       // A retry of a check that took long is added after its slot.

@@ -15,7 +15,6 @@ import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop
 import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
 import { Deadline } from './timing.ts';
-import { TurnLimit } from './turn-limit.ts';
 
 export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
   readonly timeoutMs: number;
@@ -49,9 +48,6 @@ export class ProbeAbortedError extends Error {
 /** Content types of event streams and camera streams, which have no end by design. */
 const ENDLESS = /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i;
 
-/** Probes that start in one turn of the event loop. A wave may have thousands of monitors. */
-const STARTS_PER_TURN = 50;
-
 interface ProberOptions {
   /** The guarded connections; each redirect uses them too. */
   readonly egress: Egress;
@@ -64,7 +60,6 @@ export class Prober {
   readonly #egress: Egress;
   readonly #signal: AbortSignal | undefined;
   readonly #bodies: BodyBudget;
-  readonly #starts = new TurnLimit(STARTS_PER_TURN);
   /** One listener ends them all. A listener for each would be slow, because Node walks through the listeners of a signal. */
   readonly #deadlines = new Set<Deadline>();
 
@@ -81,8 +76,6 @@ export class Prober {
   async probe(target: ProbeTarget): Promise<ProbeResult> {
     const url = parseUrl(target.url);
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;
-    const turn = this.#starts.take();
-    if (turn !== null) await turn;
     if (this.#signal?.aborted === true) throw new ProbeAbortedError('the probe was aborted');
     const deadline = new Deadline(target.timeoutMs);
     const lease = this.#bodies.open(target.owner.account);

@@ -1,6 +1,6 @@
 /**
- * Limits how much begins in one turn of the event loop, in the order of the calls. What the kernel has received waits for the end of the
- * turn. If that takes long, receive buffers are full, and responses are lost.
+ * Limits how much begins before the event loop reads what has arrived, in the order of the calls. Received data stays in the buffers of the
+ * kernel until then. If that takes long, the buffers overflow, and responses are lost.
  */
 export class TurnLimit {
   readonly #perTurn: number;
@@ -15,7 +15,8 @@ export class TurnLimit {
 
   /** Null if another one may begin now; otherwise resolves in the turn in which it may. */
   take(): Promise<void> | null {
-    if (!this.#isCounting) setImmediate(() => this.#startTurn());
+    // A callback of I/O runs just before immediates, so the first of them would begin too early.
+    if (!this.#isCounting) setImmediate(() => setImmediate(() => this.#startTurn()));
     this.#isCounting = true;
     if (this.#left === 0) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#left -= 1;

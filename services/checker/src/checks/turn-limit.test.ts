@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import net, { type AddressInfo, type Socket } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { until } from '@tocsin/embedded/testing/until';
+import { TurnLimit } from './turn-limit.ts';
+
+/** What has begun, and a function that begins something in its turn. */
+function begin(limit: TurnLimit): { readonly began: unknown[]; readonly take: (what: unknown) => void } {
+  const began: unknown[] = [];
+  const take = async (what: unknown): Promise<void> => {
+    await limit.take();
+    began.push(what);
+  };
+  return { began, take: (what) => void take(what) };
+}
+
+/** Two connected sockets, and a function that closes them. */
+async function connectedPair(): Promise<{ pair: [Socket, Socket]; close: () => void }> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [[socket]] = (await Promise.all([once(server, 'connection'), once(client, 'connect')])) as [
+    [Socket],
+    unknown,
+  ];
+  const close = (): void => {
+    client.destroy();
+    socket.destroy();
+    server.close();
+  };
+  return { pair: [client, socket], close };
+}
+
+test('what does not fit begins later, in the order of the calls', async () => {
+  const { began, take } = begin(new TurnLimit(2));
+  for (const index of [0, 1, 2, 3, 4]) take(index);
+  for (let promises = 0; promises < 10; promises += 1) await Promise.resolve();
+  expect(began).toEqual([0, 1]);
+  await until('all began', () => began.length === 5);
+  expect(began).toEqual([0, 1, 2, 3, 4]);
+});
+
+test('what has arrived is read before more begins than the limit', async () => {
+  const { began, take } = begin(new TurnLimit(2));
+  const { pair, close } = await connectedPair();
+  const [client, socket] = pair;
+  client.on('data', () => {
+    for (const index of [0, 1, 2, 3]) take(index);
+    client.write('arrives at once');
+  });
+  socket.on('data', () => began.push('read'));
+  socket.write('begin');
+  await until('all began', () => began.length === 5);
+  expect(began).toEqual([0, 1, 'read', 2, 3]);
+  close();
+});
+
+test('what begins later has room again', async () => {
+  const { began, take } = begin(new TurnLimit(2));
+  for (const index of [0, 1, 2]) take(index);
+  await until('all began', () => began.length === 3);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  for (const index of [3, 4, 5]) take(index);
+  for (let promises = 0; promises < 10; promises += 1) await Promise.resolve();
+  expect(began).toEqual([0, 1, 2, 3, 4]);
+  await until('all began', () => began.length === 6);
+});
