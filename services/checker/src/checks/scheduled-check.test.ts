@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { phaseMs, waveId, waveOf } from '@tocsin/core/schedule/slots';
@@ -140,35 +139,6 @@ function rememberSlots(...indexes: number[]): Promise<unknown> {
     `update monitor_regions set recent_slots = '{${slots}}' where monitor_id = '${monitorId}'`,
   );
 }
-
-test('the checks of a large wave start in several turns of the event loop', async () => {
-  const base = (await loadCheckTargets(context, [monitorId])).get(monitorId);
-  if (base === undefined || base instanceof Error) throw new Error('no monitor');
-  const capacity = new CheckCapacity({ concurrency: 200 });
-  let started = 0;
-  const permit = {
-    waitedMs: 0,
-    begin: () => (started += 1),
-    probed: () => undefined,
-    release: () => undefined,
-  };
-  jest.spyOn(capacity, 'acquire').mockResolvedValue(permit);
-  const load: TargetSource['load'] = async (ids) =>
-    new Map(ids.map((id) => [id, { ...base, monitorId: id }]));
-  // Its probes end as soon as they begin.
-  const prober = new Prober({ egress: createEgress({ allowCidrs: [] }), signal: AbortSignal.abort() });
-  checks = new ScheduledChecks({ ...contextOf({ load, capacity }), prober });
-  const members = Array.from({ length: 120 }, () => ({ monitorId: randomUUID(), revision: 1 }));
-  const jobId = `repeat:${waveId(waveOf(monitorId, 60))}:${slot}`;
-  const outcomes = Promise.allSettled(members.map((member) => checks.run(member, jobId, 60)));
-  const byTurn: number[] = [];
-  for (let seen = 0; started < members.length; seen = started) {
-    await nextTurn();
-    byTurn.push(started - seen);
-  }
-  await outcomes;
-  expect(byTurn.filter((count) => count > 0)).toEqual([50, 50, 20]);
-});
 
 describe('missed checks', () => {
   test('a check in its slot counts no missed check', async () => {

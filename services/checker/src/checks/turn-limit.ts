@@ -1,6 +1,6 @@
 /**
- * Limits how much begins before the event loop reads what has arrived, in the order of the calls. Received data stays in the buffers of the
- * kernel until then. If that takes long, the buffers overflow, and responses are lost.
+ * Limits how much begins before the event loop reads from sockets again, and keeps the order of the calls. Until it reads, received data
+ * stays in kernel buffers. If that takes long, they overflow, and responses are lost.
  */
 export class TurnLimit {
   readonly #perTurn: number;
@@ -15,7 +15,7 @@ export class TurnLimit {
 
   /** Null if another one may begin now; otherwise resolves in the turn in which it may. */
   take(): Promise<void> | null {
-    // A callback of I/O runs just before immediates, so the first of them would begin too early.
+    // Immediates run right after the callbacks of I/O, before sockets are read again. The second one runs after they were read.
     if (!this.#isCounting) setImmediate(() => setImmediate(() => this.#startTurn()));
     this.#isCounting = true;
     if (this.#left === 0) return new Promise((resolve) => this.#waiting.push(resolve));
@@ -25,9 +25,9 @@ export class TurnLimit {
 
   #startTurn(): void {
     const due = this.#waiting.splice(0, this.#perTurn);
-    this.#left = this.#perTurn - due.length;
     this.#isCounting = due.length > 0;
     if (this.#isCounting) setImmediate(() => this.#startTurn());
+    else this.#left = this.#perTurn;
     for (const begin of due) begin();
   }
 }
