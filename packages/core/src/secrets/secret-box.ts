@@ -84,7 +84,7 @@ export class SecretBox {
     const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES));
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     const plain = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES));
-    // Verifies the tag, and adds nothing in this mode.
+    // Verifies the tag. In this mode, it returns no further bytes.
     decipher.final();
     return plain.toString('utf8');
   }

@@ -192,7 +192,7 @@ export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select 
 function wireValue(field: keyof Monitor): string {
   const column = columns[WIRE_COLUMNS[field] ?? (field as keyof MonitorRow)];
   const value = `m."${column.name}"`;
-  // A value of the type json is written as it is, with white space.
+  // Postgres writes a value of type json unchanged, including white space.
   if (field === 'headers' || field === 'body') return `(chr(10) || to_json(${value})::text || chr(10))::json`;
   if (field === 'errorDetail') return `case m.status when 'DOWN' then ${value} end`;
   if (!column.getSQLType().startsWith('timestamp')) return value;
@@ -214,7 +214,7 @@ export function showSecrets(
     }
   };
   const show = (part: string): string => {
-    // Not parsed with a schema, which would take as long as to decrypt it: the columns have these types.
+    // The columns have these types. Checking them with a schema would take as long as decrypting the value.
     const value = JSON.parse(part) as string | Record<string, string>;
     return JSON.stringify(typeof value === 'string' ? decrypt(value) : mapValues(value, decrypt));
   };

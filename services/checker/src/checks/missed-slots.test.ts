@@ -28,7 +28,7 @@ test('a skipped slot of each of 200,000 monitors counts once, also after further
   expect(await countOf('no_job')).toBe(0);
 });
 
-test('a gap that no skipped slot explains counts', async () => {
+test('a gap counts if no skipped slot explains it', async () => {
   missed.skip('monitor', 60_000, 'late');
   missed.recorded('monitor', 120_000, { after: 0, slots: 1 });
   missed.recorded('monitor', 240_000, { after: 120_000, slots: 1 });

@@ -1,7 +1,7 @@
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.ts';
 
-/** The skipped slots of at least this many monitors are remembered, and of at most twice as many. */
+/** Skipped slots are remembered for at least this many monitors, and for at most twice as many. */
 const MIN_MONITORS = 200_000;
 const MAX_SLOTS_PER_MONITOR = 20;
 
@@ -9,7 +9,7 @@ const MAX_SLOTS_PER_MONITOR = 20;
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];
-  /** By monitor. Two maps, because finding the oldest entry of a map takes long after many others were deleted. */
+  /** By monitor. Two maps, because finding the oldest entry of a single one is slow after many deletions. */
   #skipped = new Map<string, readonly number[]>();
   #skippedBefore = new Map<string, readonly number[]>();
 

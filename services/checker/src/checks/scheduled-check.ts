@@ -50,7 +50,7 @@ const READ_AGAIN_WITHIN_MS = 2_000;
 const LOCK_GRACE_MS = 5_000;
 /** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
-/** Checks that start in one turn of the event loop. A wave may have thousands. */
+/** How many checks may start before the event loop reads from sockets again. A wave can have thousands. */
 const STARTS_PER_TURN = 50;
 /** A check whose process died this many times may be the cause, so it does not run again. */
 const MAX_STALLS = 2;
