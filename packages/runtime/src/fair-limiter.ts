@@ -80,7 +80,7 @@ export class FairLimiter<Kind extends string> {
     return this.#take(owners, 0);
   }
 
-  /** Waits for a permit, for at most `withinMs` milliseconds. @returns null if none was free in time */
+  /** Waits for a permit, for at most `withinMs` milliseconds. Keeps no process alive. @returns null if none was free in time */
   acquire(owners: Owners<Kind>, withinMs: number): Promise<Release | null> {
     const release = this.tryAcquire(owners);
     if (release !== null) return Promise.resolve(release);
@@ -97,7 +97,7 @@ export class FairLimiter<Kind extends string> {
         waiter.settle(null);
         // Another owner may be the sole one now, and may use more.
         this.#serve();
-      }, withinMs);
+      }, withinMs).unref();
       this.#enqueue(waiter);
     });
   }

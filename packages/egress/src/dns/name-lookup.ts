@@ -31,10 +31,13 @@ export interface RunningLookup {
   stop(): void;
 }
 
-/** Calls back after this delay and after received responses are read, because a timer may be late. @returns a function that cancels it */
+/**
+ * Calls back after this delay and after received responses are read, because a timer may be late. Keeps no process alive.
+ * @returns a function that cancels it
+ */
 export function afterReading(work: () => void, delayMs: number): () => void {
   let isCanceled = false;
-  const timer = setTimeout(() => setImmediate(() => !isCanceled && work()), delayMs);
+  const timer = setTimeout(() => setImmediate(() => !isCanceled && work()), delayMs).unref();
   return () => {
     isCanceled = true;
     clearTimeout(timer);

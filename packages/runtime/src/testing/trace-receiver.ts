@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createSilentLogger } from '../logger.ts';
 import { startTracing } from '../tracing.ts';
@@ -18,16 +18,17 @@ export interface ReceivedSpan {
   readonly failed: boolean;
 }
 
-interface OtlpValue {
-  readonly stringValue?: string;
-  readonly intValue?: number | string;
-  readonly doubleValue?: number;
-  readonly boolValue?: boolean;
-}
-
 interface OtlpAttribute {
   readonly key: string;
-  readonly value: OtlpValue;
+  /** A single field, named by its type, such as `stringValue`. */
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+interface OtlpSpan extends Pick<ReceivedSpan, 'name' | 'traceId' | 'spanId'> {
+  readonly parentSpanId?: string;
+  readonly attributes: readonly OtlpAttribute[];
+  readonly links?: readonly { readonly spanId: string }[];
+  readonly status?: { readonly code?: number };
 }
 
 /** The parts of an OTLP request that spans are read from. */
@@ -36,16 +37,6 @@ interface OtlpRequest {
     readonly resource: { readonly attributes: readonly OtlpAttribute[] };
     readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
   }[];
-}
-
-interface OtlpSpan {
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly attributes: readonly OtlpAttribute[];
-  readonly links?: readonly { readonly spanId: string }[];
-  readonly status?: { readonly code?: number };
 }
 
 const ERROR = 2;
@@ -70,10 +61,11 @@ export class TraceReceiver {
   status = 200;
   /** Number of requests received. */
   requests = 0;
-  /** Whether it leaves requests without a response. */
+  /** Whether it leaves requests without a response until it stops. */
   hangs = false;
   /** Whether it responds before it has read a request, and resets the connection. */
   resets = false;
+  readonly #held: ServerResponse[] = [];
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -85,7 +77,8 @@ export class TraceReceiver {
         return;
       }
       void this.#receive(request).then(() => {
-        if (!this.hangs) response.writeHead(this.status).end('{"of":"the collector"}');
+        if (this.hangs) this.#held.push(response);
+        else response.writeHead(this.status).end('{"of":"the collector"}');
       });
     });
   }
@@ -103,6 +96,12 @@ export class TraceReceiver {
   }
 
   async stop(): Promise<void> {
+    // An exporter without a response would retry, and keep the process alive.
+    await Promise.all(
+      this.#held.map(
+        (response) => new Promise<void>((resolve) => response.writeHead(200).end('{}', resolve)),
+      ),
+    );
     const closed = once(this.#server, 'close');
     this.#server.close();
     this.#server.closeAllConnections();
@@ -123,26 +122,24 @@ export class TraceReceiver {
 }
 
 function toSpan(service: string, span: OtlpSpan): ReceivedSpan {
+  const { name, traceId, spanId, parentSpanId = '', attributes, links = [], status } = span;
   return {
     service,
-    name: span.name,
-    traceId: span.traceId,
-    spanId: span.spanId,
-    parentSpanId: span.parentSpanId ?? '',
-    attributes: valuesOf(span.attributes),
-    links: (span.links ?? []).map(({ spanId }) => spanId),
-    failed: span.status?.code === ERROR,
+    name,
+    traceId,
+    spanId,
+    parentSpanId,
+    attributes: valuesOf(attributes),
+    links: links.map((link) => link.spanId),
+    failed: status?.code === ERROR,
   };
 }
 
 function valuesOf(attributes: readonly OtlpAttribute[]): Record<string, unknown> {
   return Object.fromEntries(
-    attributes.map(({ key, value }) => [
-      key,
-      value.stringValue ??
-        value.boolValue ??
-        value.doubleValue ??
-        (value.intValue === undefined ? undefined : Number(value.intValue)),
-    ]),
+    attributes.map(({ key, value }) => {
+      const { intValue, ...others } = value;
+      return [key, intValue === undefined ? Object.values(others)[0] : Number(intValue)];
+    }),
   );
 }

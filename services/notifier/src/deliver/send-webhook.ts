@@ -125,7 +125,7 @@ async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null
       if (size >= EXCERPT_BYTES) return;
     }
   };
-  await Promise.race([read().catch(() => undefined), wait(EXCERPT_WAIT_MS)]);
+  await Promise.race([read().catch(() => undefined), wait(EXCERPT_WAIT_MS, undefined, { ref: false })]);
   const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString('utf8');
   return text === '' ? null : sanitiseDetail(text);
 }
