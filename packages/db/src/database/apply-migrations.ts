@@ -96,7 +96,8 @@ async function readLastApplied(client: Client, migrations: readonly Migration[])
   if (rows.some(({ createdAt }) => createdAt <= newest && !known.has(createdAt))) {
     throw new Error(
       'An earlier build of Tocsin made this database, and this version cannot upgrade its schema. ' +
-        'Nothing was changed. Create an empty database for this version, or keep running the earlier build.',
+        'Nothing was changed. Create an empty database for this version (`npm start`: delete its data folder, or set ' +
+        'DATA_DIR to another one), or keep running the earlier build.',
     );
   }
   return Math.max(-Infinity, ...rows.map(({ createdAt }) => createdAt));

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "incidents_activity_idx" ON "incidents" USING btree ("account_id","activity_at") WHERE "incidents"."activity_at" is not null;

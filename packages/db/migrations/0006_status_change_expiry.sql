@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "status_changes_expiry_idx" ON "status_changes" USING btree ("dispatched_at") WHERE "status_changes"."dispatched_at" is not null and not ("status_changes"."from_status" = 'MAINTENANCE' or "status_changes"."to_status" = 'MAINTENANCE');

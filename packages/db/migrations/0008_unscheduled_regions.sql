@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "monitor_regions_unscheduled_idx" ON "monitor_regions" USING btree ("region","monitor_id") WHERE "monitor_regions"."scheduled_revision" is null;
