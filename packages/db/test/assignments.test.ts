@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import { lockAssignments, repairMatches } from '@tocsin/db/assignments/assignments';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { createChannel, updateChannel } from '@tocsin/db/channels/write-channels';
-import { repairMatches } from '@tocsin/db/assignments/assignments';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { Transaction } from '@tocsin/db/database/open';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
   createMaintenanceWindow,
@@ -15,21 +15,26 @@ import {
   type NewWindow,
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
-import { failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import {
+  checkOf,
+  editMonitor,
+  failureOf,
+  makeMonitor,
+  openTestContext,
+  readClock,
+  untilWaiting,
+} from './harness.ts';
 import { end, tick } from './maintenance-harness.ts';
 
-let context: TestContext;
-beforeAll(async () => {
-  context = await openTestContext();
-});
+const context = await openTestContext();
+const { db, accountId, actor } = context;
 afterAll(() => context.close());
+
 beforeEach(async () => {
-  await context.db.execute(
-    sql`truncate monitors, channels, maintenance_windows, status_changes, deliveries cascade`,
-  );
+  await db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes, deliveries cascade`);
 });
 
 const SHOP: Selector = { matchLabels: { app: 'shop' } };
@@ -40,18 +45,18 @@ async function makeSelecting(
 ): Promise<string> {
   const url = 'https://hooks.example/a';
   const fields = { name: 'ops', url, monitorIds: [], selector, ...more };
-  return (await createChannel(context, systemActor(context.accountId), fields)).id;
+  return (await createChannel(context, actor, fields)).id;
 }
 
 function relabel(id: string, labels: Labels): Promise<unknown> {
-  return updateMonitor(context, systemActor(context.accountId), id, { labels: { ...labels } }, 'default');
+  return editMonitor(context, id, { labels: { ...labels } });
 }
 
 /** Fails a monitor, and returns the channels and events of its deliveries. */
 async function alertsOf(monitorId: string): Promise<string[]> {
-  await recordChecks(context.db, [failureOf(monitorId)]);
-  await dispatchStatusChanges(context.db, { limit: 100 });
-  const { rows } = await context.db.execute<{ alert: string }>(sql`
+  await recordChecks(db, [failureOf(monitorId)]);
+  await dispatchStatusChanges(db, { limit: 100 });
+  const { rows } = await db.execute<{ alert: string }>(sql`
     select channel_id || ' ' || event as alert from deliveries where monitor_id = ${monitorId} order by timestamp`);
   return rows.map(({ alert }) => alert);
 }
@@ -67,10 +72,7 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await alertsOf(before.id)).toEqual(alertsFor(id));
     expect(await alertsOf(after.id)).toEqual(alertsFor(id));
     expect(await alertsOf(other.id)).toEqual([]);
-    expect(await getChannel(context.db, context.accountId, id)).toMatchObject({
-      monitorIds: [],
-      selector: SHOP,
-    });
+    expect(await getChannel(db, accountId, id)).toMatchObject({ monitorIds: [], selector: SHOP });
   });
 
   test('of monitors that match after an update, and no longer of those that do not', async () => {
@@ -89,11 +91,9 @@ describe('a channel with a selector receives the alerts', () => {
       await makeMonitor(context, { labels: { app: 'blog' } }),
     ];
     const id = await makeSelecting(SHOP);
-    await updateChannel(context.db, systemActor(context.accountId), id, {
-      selector: { matchLabels: { app: 'blog' } },
-    });
+    await updateChannel(db, actor, id, { selector: { matchLabels: { app: 'blog' } } });
     expect([await alertsOf(shop.id), await alertsOf(blog.id)]).toEqual([[], alertsFor(id)]);
-    await updateChannel(context.db, systemActor(context.accountId), id, { selector: null });
+    await updateChannel(db, actor, id, { selector: null });
     const later = await makeMonitor(context, { labels: { app: 'blog' } });
     expect(await alertsOf(later.id)).toEqual([]);
   });
@@ -106,9 +106,9 @@ describe('a channel with a selector receives the alerts', () => {
     expect(await alertsOf(both.id)).toEqual(alertsFor(id));
     expect(await alertsOf(listed.id)).toEqual(alertsFor(id));
     const matched = await makeMonitor(context, { labels: { app: 'shop' } });
-    await updateChannel(context.db, systemActor(context.accountId), id, { monitorIds: [] });
+    await updateChannel(db, actor, id, { monitorIds: [] });
     expect(await alertsOf(matched.id)).toEqual(alertsFor(id));
-    expect((await getChannel(context.db, context.accountId, id)).monitorIds).toEqual([]);
+    expect((await getChannel(db, accountId, id)).monitorIds).toEqual([]);
   });
 });
 
@@ -120,27 +120,24 @@ test('a channel receives only the events of its filter', async () => {
   expect((await alertsOf(monitorId)).toSorted()).toEqual(
     [...alertsFor(all), `${some} incident.created`].toSorted(),
   );
-});
-
-test('a status change that every filter excludes is not due', async () => {
-  const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
-  await makeSelecting(SHOP, { events: ['monitor.up'] });
-  await recordChecks(context.db, [failureOf(monitorId)]);
-  expect(await dispatchStatusChanges(context.db, { limit: 100 })).toMatchObject({ statusChanges: 0 });
+  // No filter includes an event of this status change.
+  const { id: other } = await makeMonitor(context, { labels: { app: 'blog' } });
+  await makeSelecting({ matchLabels: { app: 'blog' } }, { events: ['monitor.up'] });
+  await recordChecks(db, [failureOf(other)]);
+  expect(await dispatchStatusChanges(db, { limit: 100 })).toMatchObject({ statusChanges: 0 });
 });
 
 describe('a maintenance window with a selector covers', () => {
   const covered = async (): Promise<string[]> => {
     await tick(context);
-    const { rows } = await context.db.execute<{ name: string }>(
+    const { rows } = await db.execute<{ name: string }>(
       sql`select name from monitors where status = 'MAINTENANCE' order by name`,
     );
     return rows.map(({ name }) => name);
   };
 
   async function start(scope: Partial<NewWindow>): Promise<string> {
-    const { db, accountId } = context;
-    const { id } = await createMaintenanceWindow(db, systemActor(accountId), {
+    const { id } = await createMaintenanceWindow(db, actor, {
       name: 'Deployment',
       startsAt: new Date((await readClock(context)) - 1),
       endsAt: new Date(Date.now() + 3_600_000),
@@ -160,19 +157,19 @@ describe('a maintenance window with a selector covers', () => {
     const id = await makeSelecting(SHOP, { monitorIds: [blog.id] });
     await start({ allMonitors: true });
     const read = async (): Promise<unknown> => {
-      const { rows } = await context.db.execute(sql`
+      const { rows } = await db.execute(sql`
         select channel_id as id, monitor_id, listed, matched from channel_monitors
         union all select window_id, monitor_id, listed, matched from maintenance_window_monitors order by 1, 2`);
       return rows;
     };
     const before = await read();
-    expect(await repairMatches(context.db)).toBe(0);
-    await context.db.execute(sql`delete from channel_monitors where monitor_id = ${shop.id}`);
-    await context.db.execute(sql`update channel_monitors set matched = true where monitor_id = ${blog.id}`);
-    await context.db.execute(sql`delete from maintenance_window_monitors where monitor_id = ${blog.id}`);
-    expect(await repairMatches(context.db)).toBe(3);
+    expect(await repairMatches(db)).toBe(0);
+    await db.execute(sql`delete from channel_monitors where monitor_id = ${shop.id}`);
+    await db.execute(sql`update channel_monitors set matched = true where monitor_id = ${blog.id}`);
+    await db.execute(sql`delete from maintenance_window_monitors where monitor_id = ${blog.id}`);
+    expect(await repairMatches(db)).toBe(3);
     expect(await read()).toEqual(before);
-    expect((await getChannel(context.db, context.accountId, id)).monitorIds).toEqual([blog.id]);
+    expect((await getChannel(db, accountId, id)).monitorIds).toEqual([blog.id]);
   });
 
   test('what matches while it runs', async () => {
@@ -184,15 +181,9 @@ describe('a maintenance window with a selector covers', () => {
     await relabel(blog, { app: 'shop' });
     await relabel(shop, {});
     expect(await covered()).toEqual(['blog', 'new']);
-    await updateMaintenanceWindow(context.db, systemActor(context.accountId), id, {
-      selector: null,
-      monitorIds: [shop],
-    });
+    await updateMaintenanceWindow(db, actor, id, { selector: null, monitorIds: [shop] });
     expect(await covered()).toEqual(['shop']);
-    await settleMaintenance(
-      context.db,
-      await deleteMaintenanceWindow(context.db, systemActor(context.accountId), id),
-    );
+    await settleMaintenance(db, await deleteMaintenanceWindow(db, actor, id));
     expect(await covered()).toEqual([]);
   });
 
@@ -202,38 +193,74 @@ describe('a maintenance window with a selector covers', () => {
     const id = await start({ selector: SHOP, monitorIds: [listed] });
     expect(await covered()).toEqual(['a', 'b']);
     if (how === 'by itself') await end(context, id);
-    else await endMaintenance(context.db, systemActor(context.accountId), id);
+    else await endMaintenance(db, actor, id);
     expect(await covered()).toEqual([]);
-    const { rows } = await context.db.execute(
+    const { rows } = await db.execute(
       sql`select monitor_id, listed from maintenance_window_monitors where window_id = ${id}`,
     );
     expect(rows).toEqual([{ monitor_id: listed, listed: true }]);
   });
 
-  test('every monitor of the account with allMonitors', async () => {
-    await makeMonitor(context, { name: 'a' });
-    await start({ allMonitors: true });
-    await makeMonitor(context, { name: 'b', labels: { app: 'x' } });
-    expect(await covered()).toEqual(['a', 'b']);
-  });
-
   test('what its next occurrence matches, after an end in which labels changed', async () => {
     const { id: monitorId } = await makeMonitor(context, { name: 'a', labels: { app: 'shop' } });
     const id = await start({ selector: SHOP });
-    await endMaintenance(context.db, systemActor(context.accountId), id);
+    await endMaintenance(db, actor, id);
     await relabel(monitorId, {});
     await makeMonitor(context, { name: 'b', labels: { app: 'shop' } });
     const startsAt = new Date((await readClock(context)) - 1);
     const endsAt = new Date(startsAt.getTime() + 3_600_000);
-    await updateMaintenanceWindow(context.db, systemActor(context.accountId), id, { startsAt, endsAt });
+    await updateMaintenanceWindow(db, actor, id, { startsAt, endsAt });
     expect(await covered()).toEqual(['b']);
   });
+});
 
-  test('only monitors of its sources', async () => {
-    await makeMonitor(context, { name: 'own', source: 'team/shop', labels: { app: 'shop' } });
-    await makeMonitor(context, { name: 'other', source: 'team2', labels: { app: 'shop' } });
-    await makeMonitor(context, { name: 'none', labels: { app: 'shop' } });
-    await start({ selector: SHOP, sources: ['team/*'] });
-    expect(await covered()).toEqual(['own']);
+describe('locks', () => {
+  /** Starts operations while a transaction holds a lock: each waits, for it or for one before. @returns how they ended */
+  async function startHolding(
+    lock: (tx: Transaction) => Promise<unknown>,
+    operations: readonly (() => Promise<unknown>)[],
+    meanwhile: () => Promise<void> = async () => undefined,
+  ): Promise<PromiseSettledResult<unknown>[]> {
+    const started: Promise<unknown>[] = [];
+    await db.transaction(async (tx) => {
+      await lock(tx);
+      for (const operation of operations) {
+        const running = operation();
+        running.catch(() => undefined);
+        started.push(running);
+        await untilWaiting(context, started.length);
+      }
+      await meanwhile();
+    });
+    return Promise.allSettled(started);
+  }
+
+  test('a channel that no longer lists a monitor, but selects it, does not deadlock with its deletion', async () => {
+    const [first, deleted] = [await makeMonitor(context), await makeMonitor(context)];
+    const id = await makeSelecting(null, { monitorIds: [deleted.id] });
+    const results = await startHolding(
+      (tx) => tx.execute(sql`select from monitors where id = ${first.id} for update`),
+      [
+        () => updateChannel(db, actor, id, { monitorIds: [], selector: {} }),
+        () => deleteMonitor(db, actor, deleted.id),
+      ],
+    );
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    expect(await getChannel(db, accountId, id)).toMatchObject({ monitorIds: [], selector: {} });
+  });
+
+  test.each([
+    ['labels', { labels: { app: 'shop' } }],
+    ['source', { source: 'shop' }],
+  ])('an update of the %s that waits for other assignments does not delay results', async (_name, update) => {
+    const { id } = await makeMonitor(context);
+    const results = await startHolding(
+      (tx) => lockAssignments(tx, accountId, 'exclusive'),
+      [() => editMonitor(context, id, update)],
+      async () => {
+        expect(await recordChecks(db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
+      },
+    );
+    expect(results).toMatchObject([{ status: 'fulfilled', value: { changed: true } }]);
   });
 });

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
 import { channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import { createApiKey, deleteApiKey, ensureApiKey } from '@tocsin/db/api-keys/api-keys';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, systemActor, userActor } from '@tocsin/db/audit-log/actor';
+import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import {
   createChannel,
@@ -23,48 +24,19 @@ import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { setCanaries } from '@tocsin/db/regions/canaries';
-import { acceptInvitation, createInvitation, deleteInvitation } from '@tocsin/db/users/invitations';
-import { recordFailedSignIn, recordPasswordChange, recordSignIn } from '@tocsin/db/users/sign-ins';
-import { createUser, deleteUser, setUserRole } from '@tocsin/db/users/users';
 import { sql } from 'drizzle-orm';
+import type { Draw } from './draw.ts';
 
 /** Every secret contains it. */
 export const MARK = 'M4RKED';
 const HOUR_MS = 3_600_000;
 const SOURCES = ['shop', 'blog'] as const;
-
-/** Draws numbers that are a function of a seed (mulberry32). */
-export class Draw {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** A whole number from 0 to below `end`. */
-  below(end: number): number {
-    this.#state = (this.#state + 0x6d_2b_79_f5) >>> 0;
-    let value = this.#state;
-    value = Math.imul(value ^ (value >>> 15), value | 1);
-    value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
-    return ((value ^ (value >>> 14)) >>> 0) % end;
-  }
-
-  pick<Item>(items: readonly Item[]): Item {
-    const item = items[this.below(items.length)];
-    if (item === undefined) throw new RangeError('cannot pick from an empty list');
-    return item;
-  }
-
-  some<Item>(items: readonly Item[]): Item[] {
-    return items.filter(() => this.below(3) === 0);
-  }
-}
+const USER_ID = randomUUID();
 
 /** What operations need of the world. */
 export interface World extends DbContext {
   readonly accountId: string;
-  /** Raw keys and secrets that the service returned: none may be in the log. */
+  /** Secrets that the service returned: none may be in the log. */
   readonly returned: string[];
 }
 
@@ -200,70 +172,31 @@ const WINDOWS: readonly Operation[] = [
     deleteMaintenanceWindow(world.db, actor, await pickId(world, draw, 'maintenance_windows')),
 ];
 
-const KEYS: readonly Operation[] = [
-  async (world, draw, actor) => {
-    const sources = draw.pick([null, ['shop', 'team/*']]);
-    const expiresAt = draw.pick([null, new Date(Date.now() + HOUR_MS)]);
-    const { key } = await createApiKey(world.db, actor, { name: `Key ${draw.below(4)}`, sources, expiresAt });
-    world.returned.push(key);
-  },
-  async (world, draw) => {
-    const key = `tocsin_live_${String(draw.below(3)).repeat(48)}`;
-    world.returned.push(key);
-    return ensureApiKey(world.db, systemActor(world.accountId), { name: 'BOOTSTRAP', key, scopes: 'read' });
-  },
-  async (world, draw, actor) => deleteApiKey(world.db, actor, await pickId(world, draw, 'api_keys')),
-];
-
-const PEOPLE: readonly Operation[] = [
-  (world, draw, actor) => {
-    const email = `${MARK}-${draw.below(20)}@example.com`;
-    const role = draw.pick(['owner', 'member'] as const);
-    const person = { name: 'Ada', email, emailVerified: true, passwordHash: `${MARK} hash` };
-    return createUser(world.db, actor, { role, ...person });
-  },
-  async (world, draw, actor) =>
-    setUserRole(world.db, actor, await pickId(world, draw, 'users'), draw.pick(['owner', 'member'] as const)),
-  async (world, draw, actor) =>
-    deleteUser(world.db, actor, await pickId(world, draw, 'users'), { revokeApiKeys: draw.below(2) === 0 }),
-  async (world, draw, actor) => {
-    const email = draw.pick([null, `${MARK}-${draw.below(20)}@example.com`]);
-    const { token } = await createInvitation(world.db, actor, { role: 'member', email });
-    world.returned.push(token);
-    if (draw.below(3) > 0) return;
-    const own = { name: 'Bob', email: `${MARK}-${draw.below(20)}@example.com`, passwordHash: 'hash' };
-    await acceptInvitation(world.db, { token, ...own });
-  },
-  async (world, draw, actor) => deleteInvitation(world.db, actor, await pickId(world, draw, 'invitations')),
-  async (world, draw) => {
-    const userId = await pickId(world, draw, 'users');
-    await recordSignIn(world.db, { id: randomUUID(), userId }, 'password', randomUUID());
-    await recordPasswordChange(world.db, userId, randomUUID());
-    await recordFailedSignIn(world.db, `${MARK}-${draw.below(20)}@example.com`, randomUUID());
-  },
-];
-
 const REGIONS: readonly Operation[] = [
   async (world, draw, actor) =>
     setCanaries(world.db, actor, 'default', draw.some(await idsOf(world, 'monitors')).slice(0, 10)),
 ];
 
-const GROUPS = [MONITORS, CHANNELS, WINDOWS, KEYS, PEOPLE, REGIONS];
+const GROUPS = [MONITORS, CHANNELS, WINDOWS, REGIONS];
 
-/** Does something that an actor may do. */
+/** Does something that a user or the service may do. */
 export async function operate(world: World, draw: Draw): Promise<unknown> {
   const { accountId } = world;
-  const userId = await pickId(world, draw, 'users');
-  const actor = draw.pick([
-    systemActor(accountId),
-    {
-      ...systemActor(accountId),
-      type: 'apiKey' as const,
-      id: randomUUID(),
-      name: 'CI',
-      requestId: randomUUID(),
-    },
-    userActor(accountId, userId, 'Ada'),
-  ]);
+  const actor = draw.pick([systemActor(accountId), userActor(accountId, USER_ID, 'Ada')]);
   return draw.pick(draw.pick(GROUPS))(world, draw, actor);
+}
+
+/** Reads every entry of the audit log by `since`, until it finds none after the writers have finished. */
+export async function tailAuditLog(
+  { db, accountId }: Pick<World, 'db' | 'accountId'>,
+  isDone: () => boolean,
+): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = [];
+  for (;;) {
+    const wasDone = isDone();
+    const since = entries.at(-1)?.timestamp ?? '0001-01-01T00:00:00.000000Z';
+    const page = await listAuditEntries(db, accountId, { limit: 20, since });
+    entries.push(...page);
+    if (page.length === 0 && wasDone) return entries;
+  }
 }

@@ -1,118 +1,98 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { channels } from '@tocsin/db/channels/table';
-import { openDatabase } from '@tocsin/db/database/open';
+import { openDatabase, type Transaction } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import type { AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
+import { holdAllIfDisabled } from '@tocsin/db/deliveries/hold-deliveries';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges, outboxBacklog } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { eq, sql } from 'drizzle-orm';
-import { readDeliveryLog } from './delivery-log.ts';
-import { changeStatus, makeChannel as makeChannelIn, recordOutcome } from './delivery-steps.ts';
-import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import {
+  addDeliveries,
+  changeStatus,
+  endLeases,
+  makeChannel,
+  readDeliveryLog,
+  recordOutcome,
+} from './delivery-steps.ts';
+import { makeMonitor, openTestContext, untilWaiting } from './harness.ts';
 
-let context: TestContext;
-let monitorId: string;
-let channelId: string;
-
-beforeAll(async () => {
-  context = await openTestContext();
-});
+const context = await openTestContext();
+const { db, accountId, actor } = context;
 afterAll(() => context.close());
 
+let monitorId: string;
+let channelId: string;
 beforeEach(async () => {
-  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+  await db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
   monitorId = (await makeMonitor(context)).id;
-  channelId = await makeChannel();
+  channelId = await makeChannel(context);
 });
 
-async function makeChannel(): Promise<string> {
-  return makeChannelIn(context);
-}
-
-async function change(to: 'UP' | 'DOWN'): Promise<string> {
-  return changeStatus(context, monitorId, to);
-}
-
-async function claim(): Promise<ClaimedDelivery[]> {
-  return claimDeliveries(context, { limit: 100 });
-}
-
-async function record(
-  delivery: ClaimedDelivery,
-  outcome: AttemptOutcome,
-  statusCode = 500,
-): Promise<string | null> {
-  return recordOutcome(context, delivery, outcome, statusCode);
-}
+const change = (to: 'UP' | 'DOWN'): Promise<string> => changeStatus(context, monitorId, to);
+const dispatch = () => dispatchStatusChanges(db, { limit: 100 });
+const claim = (): Promise<ClaimedDelivery[]> => claimDeliveries(context, { limit: 100 });
+const channelsOf = (claimed: readonly ClaimedDelivery[]): string[] => claimed.map((one) => one.channelId);
 
 async function setChannel(values: Partial<typeof channels.$inferInsert>): Promise<void> {
-  await context.db.update(channels).set(values).where(eq(channels.id, channelId));
+  await db.update(channels).set(values).where(eq(channels.id, channelId));
 }
 
 describe('dispatchStatusChanges', () => {
   test('creates one delivery per event and channel, even with repeated and concurrent runs', async () => {
-    await makeChannel();
-    const statusChangeId = await change('DOWN');
-    expect(await outboxBacklog(context.db)).toMatchObject({ count: 1 });
+    await makeChannel(context);
+    const statusChangeIds = [await change('DOWN')];
+    expect(await outboxBacklog(db)).toMatchObject({ count: 1 });
     await Promise.all([
-      dispatchStatusChanges(context.db, { statusChangeIds: [statusChangeId] }),
-      dispatchStatusChanges(context.db, { limit: 10 }),
-      dispatchStatusChanges(context.db, { statusChangeIds: [statusChangeId] }),
+      dispatchStatusChanges(db, { statusChangeIds }),
+      dispatch(),
+      dispatchStatusChanges(db, { statusChangeIds }),
     ]);
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    const { rows } = await context.db.execute(sql`select event, channel_id from deliveries`);
+    await dispatch();
+    const { rows } = await db.execute(sql`select event, channel_id from deliveries`);
     expect(rows).toHaveLength(4);
-    expect(await outboxBacklog(context.db)).toEqual({ count: 0, oldestSeconds: 0 });
+    expect(await outboxBacklog(db)).toEqual({ count: 0, oldestSeconds: 0 });
   });
 
   test('a dispatch that crashes leaves nothing behind and is repeated completely', async () => {
     const statusChangeId = await change('DOWN');
-    await expect(
-      context.db.transaction(async (tx) => {
-        await dispatchStatusChanges(tx, { statusChangeIds: [statusChangeId] });
-        throw new Error('crash before commit');
-      }),
-    ).rejects.toThrow('crash');
-    expect(await readDeliveryLog(context.db, channelId)).toEqual([]);
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    expect(await readDeliveryLog(context.db, channelId)).toHaveLength(2);
+    const crashing = db.transaction(async (tx) => {
+      await dispatchStatusChanges(tx, { statusChangeIds: [statusChangeId] });
+      throw new Error('crash before commit');
+    });
+    await expect(crashing).rejects.toThrow('crash');
+    expect(await readDeliveryLog(db, channelId)).toEqual([]);
+    await dispatch();
+    expect(await readDeliveryLog(db, channelId)).toHaveLength(2);
   });
 
   test('a due alert is sent even if its monitor or its assignment is deleted', async () => {
     await change('DOWN');
-    await deleteMonitor(context.db, systemActor(context.accountId), monitorId);
+    await deleteMonitor(db, actor, monitorId);
     await setChannel({ allMonitors: false });
-    const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
-    expect(deliveryIds).toHaveLength(2);
+    expect((await dispatch()).deliveryIds).toHaveLength(2);
     expect(await claim()).toHaveLength(1);
   });
 
   test('a channel assigned after the status change gets no delivery', async () => {
     await change('DOWN');
-    const later = await makeChannel();
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    expect(await readDeliveryLog(context.db, later)).toEqual([]);
+    const later = await makeChannel(context);
+    await dispatch();
+    expect(await readDeliveryLog(db, later)).toEqual([]);
   });
 
   test('deliveries to a disabled channel are held', async () => {
     await setChannel({ enabled: false });
     await change('DOWN');
-    expect(await dispatchStatusChanges(context.db, { limit: 10 })).toMatchObject({ deliveryIds: [] });
-    const log = await readDeliveryLog(context.db, channelId);
-    expect(log.map((delivery) => delivery.state)).toEqual(['held', 'held']);
+    expect(await dispatch()).toMatchObject({ deliveryIds: [] });
+    expect(await readDeliveryLog(db, channelId)).toMatchObject([{ state: 'held' }, { state: 'held' }]);
     expect(await claim()).toEqual([]);
   });
 });
 
 test('a process that freezes in a transaction loses its locks, and alerts are sent again', async () => {
   await change('DOWN');
-  const frozen = openDatabase({
-    url: context.url,
-    poolSize: 1,
-    applicationName: 'frozen',
-    onIdleError: () => undefined,
-  });
+  const { url } = context;
+  const frozen = openDatabase({ url, poolSize: 1, applicationName: 'frozen', onIdleError: () => undefined });
   const client = await frozen.pool.connect();
   const { rows } = await client.query(
     `select name, setting from pg_settings where name in ('idle_in_transaction_session_timeout', 'lock_timeout') order by 1`,
@@ -125,14 +105,13 @@ test('a process that freezes in a transaction loses its locks, and alerts are se
   await client.query('set idle_in_transaction_session_timeout = 0');
   await client.query('begin');
   await client.query('select from channels for no key update');
-  const early = context.db.transaction(async (tx) => {
+  const early = db.transaction(async (tx) => {
     await tx.execute(sql`set local lock_timeout = '50ms'`);
     return dispatchStatusChanges(tx, { limit: 10 });
   });
   await expect(early).rejects.toMatchObject({ cause: { code: '55P03' } });
   await client.query(`set idle_in_transaction_session_timeout = '50ms'`);
-  const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
-  expect(deliveryIds).toHaveLength(2);
+  expect((await dispatch()).deliveryIds).toHaveLength(2);
   client.release(true);
   await frozen.close();
 });
@@ -140,7 +119,7 @@ test('a process that freezes in a transaction loses its locks, and alerts are se
 describe('claimDeliveries', () => {
   test('gives a delivery to one of several concurrent claims', async () => {
     await change('DOWN');
-    const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
+    const { deliveryIds } = await dispatch();
     const claims = await Promise.all([
       claim(),
       claim(),
@@ -151,7 +130,7 @@ describe('claimDeliveries', () => {
 
   test('starts first attempts in the order of the timestamps, each after the previous one is recorded', async () => {
     await change('DOWN');
-    await dispatchStatusChanges(context.db, { limit: 10 });
+    await dispatch();
     const seen: string[] = [];
     for (let round = 0; round < 2; round += 1) {
       const [delivery, ...others] = await claim();
@@ -159,7 +138,7 @@ describe('claimDeliveries', () => {
       expect(others).toEqual([]);
       seen.push(delivery.event);
       expect(await claim()).toEqual([]);
-      await record(delivery, { kind: 'retry', delayMs: 60_000 });
+      await recordOutcome(context, delivery, { kind: 'retry', delayMs: 60_000 });
     }
     expect(seen).toEqual(['monitor.down', 'incident.created']);
   });
@@ -167,126 +146,145 @@ describe('claimDeliveries', () => {
   test('waits for an earlier status change that is not dispatched yet', async () => {
     await change('DOWN');
     const recovery = await change('UP');
-    const { deliveryIds } = await dispatchStatusChanges(context.db, { statusChangeIds: [recovery] });
+    const { deliveryIds } = await dispatchStatusChanges(db, { statusChangeIds: [recovery] });
     expect(deliveryIds).toHaveLength(2);
     expect(await claim()).toEqual([]);
-    await dispatchStatusChanges(context.db, { limit: 10 });
+    await dispatch();
     expect((await claim()).map((delivery) => delivery.event)).toEqual(['monitor.down']);
   });
 
   test('repeats an attempt whose lease expired, with the same id and body', async () => {
     await change('DOWN');
-    await dispatchStatusChanges(context.db, { limit: 10 });
+    await dispatch();
     const [first] = await claim();
-    await context.db.execute(
-      sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,
-    );
+    await endLeases(context);
     const [again] = await claim();
     expect(again).toMatchObject({ id: first?.id, payload: first?.payload, attemptCount: 0 });
     expect(again?.leaseToken).not.toBe(first?.leaseToken);
   });
 
-  test('runs at most ten attempts to one channel, so that a slow receiver does not delay others', async () => {
-    const other = await makeChannel();
-    for (let index = 0; index < 15; index += 1) {
-      monitorId = (await makeMonitor(context, { externalId: null })).id;
-      await change('DOWN');
-    }
-    await dispatchStatusChanges(context.db, { limit: 100 });
-    const claimed = await claim();
-    expect(claimed.filter((delivery) => delivery.channelId === channelId)).toHaveLength(10);
-    expect(claimed.filter((delivery) => delivery.channelId === other)).toHaveLength(10);
-    expect(await claim()).toEqual([]);
-  });
-
-  describe('if many receivers hang', () => {
-    const HANGING = 25;
-
-    /** Each has alerts of as many monitors, older than those of the healthy one. */
-    async function hang(monitors: number, failingSince: Date | null): Promise<void> {
-      for (let index = 1; index < HANGING; index += 1) await makeChannel();
-      await context.db.update(channels).set({ failingSince });
-      await alert(monitors);
-    }
-
-    async function alert(monitors: number): Promise<string[]> {
-      for (let index = 0; index < monitors; index += 1) {
-        monitorId = (await makeMonitor(context, { externalId: null })).id;
-        await change('DOWN');
-      }
-      return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
-    }
-
-    test('failing channels use at most their share of the capacity', async () => {
-      await hang(5, new Date());
-      const healthy = await makeChannel();
-      const deliveryIds = await alert(8);
-      const first = await claimDeliveries(context, { limit: 60, failingLimit: 40 });
-      expect(first.filter(({ channelId: id }) => id === healthy)).toHaveLength(8);
-      expect(first.filter(({ isChannelFailing }) => isChannelFailing)).toHaveLength(40);
-      // Their attempts are still running, so there is no room for more. Leases end by Postgres' clock, even if this machine stalls.
-      await context.db.execute(
-        sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
-      );
-      expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
-      const byJob = await Promise.all(
-        deliveryIds.map((deliveryId) => claimDeliveries(context, { deliveryId })),
-      );
-      expect(byJob.flat()).toEqual([]);
-      for (const delivery of first) await record(delivery, { kind: 'delivered' }, 200);
-      expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toHaveLength(12);
-    });
-
-    test('failing channels take turns, so that a recovered one does not wait for the others', async () => {
-      await hang(3, new Date());
-      const recovered = await makeChannel();
-      await context.db.update(channels).set({ failingSince: new Date(), lastFailedAt: new Date() });
-      await alert(1);
-      await context.db.execute(
-        sql`update deliveries set next_attempt_at = now() - interval '1 hour' where channel_id <> ${recovered}`,
-      );
-      await context.db.execute(sql`update channels set last_failed_at = now() where id <> ${recovered}`);
-      const [first] = await claimDeliveries(context, { limit: 10, failingLimit: 1 });
-      expect(first?.channelId).toBe(recovered);
-    });
-
-    test('the first alert of each channel comes before the second of any', async () => {
-      await hang(5, null);
-      const healthy = await makeChannel();
-      await alert(2);
-      const claimed = await claimDeliveries(context, { limit: HANGING + 1 });
-      expect(new Set(claimed.map(({ channelId: id }) => id)).size).toBe(HANGING + 1);
-      expect(claimed.map(({ channelId: id }) => id)).toContain(healthy);
-      // Running attempts count: one channel's second comes after the first of all.
-      const done = claimed.find(({ channelId: id }) => id === healthy);
-      if (done) await record(done, { kind: 'delivered' }, 200);
-      const [next] = await claimDeliveries(context, { limit: 1 });
-      expect(next?.channelId).toBe(healthy);
-    });
-  });
-
   test('an unreadable secret does not fail the claim of other deliveries', async () => {
-    const other = await makeChannel();
+    const other = await makeChannel(context);
     await setChannel({ sealedSecret: 'v1.00000000.AAAA' });
     await change('DOWN');
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    const claimed = await claim();
-    expect(new Map(claimed.map((delivery) => [delivery.channelId, delivery.secrets.length]))).toEqual(
-      new Map([
-        [channelId, 0],
-        [other, 1],
-      ]),
+    await dispatch();
+    const secrets = new Map((await claim()).map((one) => [one.channelId, one.secrets.length]));
+    expect(secrets).toEqual(new Map([[channelId, 0]]).set(other, 1));
+  });
+});
+
+describe('if many receivers hang', () => {
+  const HANGING = 25;
+  const FAILING = { failingSince: new Date(), lastFailedAt: new Date() };
+
+  /** Channels with due deliveries, older than those of the healthy one. */
+  async function hang(count: number, values: Partial<typeof channels.$inferInsert>): Promise<void> {
+    while ((await db.$count(channels)) < HANGING) await makeChannel(context, []);
+    await db.update(channels).set(values);
+    for (const { id } of await db.select().from(channels)) await addDeliveries(context, id, count);
+  }
+
+  test('failing channels use at most their share of the capacity', async () => {
+    await hang(3, FAILING);
+    const healthy = await makeChannel(context, []);
+    await addDeliveries(context, healthy, 8);
+    const first = await claimDeliveries(context, { limit: 60, failingLimit: 40 });
+    expect(channelsOf(first).filter((id) => id === healthy)).toHaveLength(8);
+    expect(first.filter(({ isChannelFailing }) => isChannelFailing)).toHaveLength(40);
+    // Their attempts are still running, so there is no room for more. Leases end by Postgres' clock, even if this machine stalls.
+    await db.execute(
+      sql`update deliveries set leased_until = now() + interval '1 hour' where leased_until is not null`,
     );
+    expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
+    // Some channels have one running attempt, which is all that a failing channel may have for the jobs of its deliveries.
+    const { rows: waiting } = await db.execute<{ id: string }>(
+      sql`select id from deliveries where leased_until is null`,
+    );
+    const byJob = await Promise.all(waiting.map(({ id }) => claimDeliveries(context, { deliveryId: id })));
+    expect(byJob.flat()).toEqual([]);
+    for (const delivery of first) await recordOutcome(context, delivery, { kind: 'delivered' });
+    expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toHaveLength(12);
   });
 
-  test('returns both secrets during a rotation', async () => {
-    await change('DOWN');
-    await dispatchStatusChanges(context.db, { limit: 10 });
-    await setChannel({
-      sealedPreviousSecret: context.secrets.encrypt('whsec_b2xk'),
-      previousSecretExpiresAt: new Date(Date.now() + 60_000),
+  test('failing channels take turns, so that a recovered one does not wait for the others', async () => {
+    const recovered = await makeChannel(context, []);
+    await hang(3, { failingSince: new Date(), lastFailedAt: new Date(0) });
+    await db.execute(
+      sql`update deliveries set next_attempt_at = now() - interval '1 hour' where channel_id <> ${recovered}`,
+    );
+    await db.execute(sql`update channels set last_failed_at = now() where id <> ${recovered}`);
+    const first = await claimDeliveries(context, { limit: 10, failingLimit: 1 });
+    expect(channelsOf(first)).toEqual([recovered]);
+  });
+
+  test('the first alert of each channel comes before the second of any', async () => {
+    await hang(2, { failingSince: null });
+    const healthy = await makeChannel(context, []);
+    await addDeliveries(context, healthy, 2);
+    const claimed = await claimDeliveries(context, { limit: HANGING + 1 });
+    expect(new Set(channelsOf(claimed)).size).toBe(HANGING + 1);
+    // Running attempts count: one channel's second comes after the first of all.
+    const done = claimed.find(({ channelId: id }) => id === healthy);
+    if (!done) throw new Error('the healthy channel must be claimed');
+    await recordOutcome(context, done, { kind: 'delivered' });
+    expect(channelsOf(await claimDeliveries(context, { limit: 1 }))).toEqual([healthy]);
+  });
+});
+
+describe('locks', () => {
+  /** Another transaction locks the first of two rows, then the second one while `work` waits for the first. */
+  async function lockBeside(
+    lock: (tx: Transaction, index: 0 | 1) => Promise<unknown>,
+    work: () => Promise<unknown>,
+  ): Promise<void> {
+    const working = await db.transaction(async (tx) => {
+      await lock(tx, 0);
+      const started = work();
+      started.catch(() => undefined);
+      await untilWaiting(context, 1);
+      await lock(tx, 1);
+      return { started };
     });
-    const [delivery] = await claim();
-    expect(delivery?.secrets).toEqual([expect.stringMatching(/^whsec_/), 'whsec_b2xk']);
+    await working.started;
+  }
+
+  test('a dispatch locks channels in the order of their ids, as recording does', async () => {
+    const ids = [channelId, await makeChannel(context)].toSorted();
+    // The first channel is now the last one in the table.
+    await db.execute(sql`update channels set name = 'moved' where id = ${ids[0]}`);
+    await change('DOWN');
+    await lockBeside(
+      (tx, index) => tx.execute(sql`select from channels where id = ${ids[index]} for no key update nowait`),
+      dispatch,
+    );
+    for (const id of ids) expect(await readDeliveryLog(db, id)).not.toEqual([]);
+  });
+
+  test('deliveries are held in the order of their ids, as they are recorded', async () => {
+    await setChannel({ enabled: false });
+    const ids = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
+    // The second delivery is due first.
+    for (const [index, id] of ids.toReversed().entries()) {
+      await db.execute(sql`
+        insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state, next_attempt_at)
+        values (${id}, ${accountId}, ${channelId}, gen_random_uuid(), gen_random_uuid(), 'monitor.down', now(), '{}', 'pending',
+          now() + make_interval(secs => ${index}))`);
+    }
+    await lockBeside(
+      (tx, index) =>
+        tx.execute(sql`select from deliveries where id = ${ids[index]} for no key update nowait`),
+      () => holdAllIfDisabled(db, channelId),
+    );
+    expect(await readDeliveryLog(db, channelId)).toMatchObject([{ state: 'held' }, { state: 'held' }]);
+  });
+
+  test('a delivery that is recorded while it waits to be held stays delivered', async () => {
+    await setChannel({ enabled: false });
+    await addDeliveries(context, channelId, 1);
+    await lockBeside(
+      (tx) => tx.execute(sql`update deliveries set state = 'delivered', next_attempt_at = null`),
+      () => holdAllIfDisabled(db, channelId),
+    );
+    expect(await readDeliveryLog(db, channelId)).toMatchObject([{ state: 'delivered' }]);
   });
 });

@@ -1,16 +1,17 @@
-import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { Database } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { type AttemptOutcome, type AttemptRecord, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
+import { type AttemptRow, attempts, deliveries, type DeliveryRow } from '@tocsin/db/deliveries/table';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
-import { sql } from 'drizzle-orm';
+import { asc, eq, sql } from 'drizzle-orm';
 import { checkOf, failureOf, type TestContext } from './harness.ts';
 
 /** A channel of the test's account, by default for all monitors. */
 export async function makeChannel(context: TestContext, monitorIds?: readonly string[]): Promise<string> {
-  const channel = await createChannel(context, systemActor(context.accountId), {
+  const channel = await createChannel(context, context.actor, {
     name: 'ops',
     url: 'https://hooks.example/a',
     monitorIds: monitorIds ?? [],
@@ -104,4 +105,39 @@ export async function makeAccount(context: TestContext): Promise<string> {
   );
   if (!rows[0]) throw new Error('no account');
   return rows[0].id;
+}
+
+/** Deliveries of as many monitors to a channel, as they are stored, with their numbers as payloads. Pending ones are due. */
+export async function addDeliveries(
+  { db, accountId }: TestContext,
+  channelId: string,
+  count: number,
+  state: 'pending' | 'held' = 'pending',
+): Promise<void> {
+  await db.execute(sql`
+    insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+      next_attempt_at)
+    select gen_random_uuid(), ${accountId}, ${channelId}, gen_random_uuid(), gen_random_uuid(), 'monitor.down',
+      now() + i * interval '1 s', i, ${state}, case when ${state} = 'pending' then now() end
+    from generate_series(1, ${count}::int) i`);
+}
+
+/** A delivery with every attempt, in order. */
+type DeliveryLog = DeliveryRow & { readonly attempts: readonly AttemptRow[] };
+
+/** Everything about a channel's deliveries, in the order of the events' timestamps. */
+export async function readDeliveryLog(db: Database, channelId: string): Promise<DeliveryLog[]> {
+  const rows = await db
+    .select()
+    .from(deliveries)
+    .leftJoin(attempts, eq(attempts.deliveryId, deliveries.id))
+    .where(eq(deliveries.channelId, channelId))
+    .orderBy(asc(deliveries.timestamp), asc(deliveries.id), asc(attempts.number));
+  const log = new Map<string, DeliveryRow & { attempts: AttemptRow[] }>();
+  for (const row of rows) {
+    const entry = log.get(row.deliveries.id) ?? { ...row.deliveries, attempts: [] };
+    if (row.attempts) entry.attempts.push(row.attempts);
+    log.set(row.deliveries.id, entry);
+  }
+  return [...log.values()];
 }

@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type Monitor, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import { type Actor, systemActor } from '@tocsin/db/audit-log/actor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { MIGRATIONS } from '@tocsin/db/database/migrate';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { DbContext } from '@tocsin/db/database/open';
+import { type DbContext, openDatabase } from '@tocsin/db/database/open';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
 import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitors';
 import { readListedMonitors, readListing } from '@tocsin/db/monitors/list-monitors';
 import type { Viewer } from '@tocsin/db/monitors/monitor-codec';
+import { type UpdatedMonitor, updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
@@ -20,6 +20,8 @@ import { sql } from 'drizzle-orm';
 export interface TestContext extends DbContext {
   readonly url: string;
   readonly accountId: string;
+  /** May change everything in the account. */
+  readonly actor: Actor;
   /** Sees everything in the account. */
   readonly viewer: Viewer;
   close(): Promise<void>;
@@ -50,6 +52,7 @@ export async function openTestContext(): Promise<TestContext> {
     db: database.db,
     secrets: new SecretBox([randomBytes(32)]),
     accountId,
+    actor: systemActor(accountId),
     viewer: { accountId, canWrite: true },
     close: async () => {
       await database.close();
@@ -107,6 +110,31 @@ export async function makeMonitor(
     ...fields,
   });
   return (await createMonitor(context, systemActor(context.accountId), input, 'default')).monitor;
+}
+
+/** Copies a monitor as it is stored, with its regions, but without its assignments. @returns the ids of the copies */
+export async function copyMonitor({ db }: TestContext, id: string, count: number): Promise<string[]> {
+  const columns =
+    sql.raw(`account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions,
+    status, source, labels`);
+  const { rows } = await db.execute<{ id: string }>(sql`
+    with copies as (
+      insert into monitors (id, ${columns}) select gen_random_uuid(), ${columns} from monitors, generate_series(1, ${count}::int)
+      where id = ${id} returning id
+    ), regions as (
+      insert into monitor_regions (monitor_id, region, last_result_at, last_latency_ms)
+      select c.id, r.region, r.last_result_at, r.last_latency_ms from copies c, monitor_regions r where r.monitor_id = ${id})
+    select id from copies`);
+  return rows.map((row) => row.id);
+}
+
+/** Updates a monitor as a service would whose default region is `default`. */
+export function editMonitor(
+  context: TestContext,
+  id: string,
+  fields: MonitorUpdate,
+): Promise<UpdatedMonitor> {
+  return updateMonitor(context, context.actor, id, fields, 'default');
 }
 
 let slot = 1_800_000_000_000;

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import { randomUUID } from 'node:crypto';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { MaintenanceWindowUpdate } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
 import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
@@ -10,9 +12,8 @@ import {
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
-import { statusChanges } from '@tocsin/db/status-changes/table';
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
-import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { checkOf, copyMonitor, editMonitor, failureOf, makeMonitor, openTestContext } from './harness.ts';
 import {
   begin,
   end,
@@ -27,44 +28,52 @@ import {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const ENTERED = 'monitor.maintenance UP>MAINTENANCE';
+const WENT_DOWN = ['monitor.down MAINTENANCE>DOWN', 'incident.created MAINTENANCE>DOWN'];
 
-let context: TestContext;
-beforeAll(async () => {
-  context = await openTestContext();
-});
+const context = await openTestContext();
+const { db, accountId, actor } = context;
 afterAll(() => context.close());
 
 async function statusOf(id: string): Promise<string> {
   return (await rowOf(context, id)).status;
 }
 
-async function windowOf(id: string): ReturnType<typeof getMaintenanceWindow> {
-  return getMaintenanceWindow(context.db, context.accountId, id);
+const windowOf = (id: string) => getMaintenanceWindow(db, accountId, id);
+const update = (id: string, fields: MaintenanceWindowUpdate) =>
+  updateMaintenanceWindow(db, actor, id, fields);
+const remove = (id: string) => deleteMaintenanceWindow(db, actor, id);
+const fail = (id: string) => recordChecks(db, [failureOf(id)]);
+
+/** A monitor that is UP, with a window of its own. */
+async function watched(rrule: string | null = null): Promise<{ id: string; window: string }> {
+  const id = await makeWatched(context, [checkOf]);
+  return { id, window: await makeWindow(context, [id], { rrule }) };
+}
+
+/** An hour that begins in a day. */
+function tomorrow(): { startsAt: Date; endsAt: Date } {
+  const startsAt = new Date(Date.now() + DAY_MS);
+  return { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
 }
 
 describe('the life of a window', () => {
   test('a single window is scheduled, runs and ends', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const window = await makeWindow(context, [id]);
+    const { window } = await watched();
     await tick(context);
     expect(await windowOf(window)).toMatchObject({ state: 'scheduled', currentOccurrence: null });
-    expect(await statusOf(id)).toBe('UP');
     await begin(context, window);
     const running = await windowOf(window);
     expect(running).toMatchObject({ state: 'running', nextOccurrence: null, upcoming: [] });
     expect(running.currentOccurrence).toEqual({ startsAt: running.startsAt, endsAt: running.endsAt });
     await end(context, window);
-    expect(await windowOf(window)).toMatchObject({
-      state: 'ended',
-      currentOccurrence: null,
-      nextOccurrence: null,
-    });
+    const over = { state: 'ended', currentOccurrence: null, nextOccurrence: null };
+    expect(await windowOf(window)).toMatchObject(over);
     expect(await outcomesOf(context, window)).toEqual(['completed']);
   });
 
   test('a recurring window plans the next occurrence when one ends', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY;COUNT=2' });
+    const { id, window } = await watched('FREQ=DAILY;COUNT=2');
     await begin(context, window);
     await end(context, window);
     const after = await windowOf(window);
@@ -75,17 +84,13 @@ describe('the life of a window', () => {
   });
 
   test('maintenance lasts until the last of overlapping or adjacent windows ends', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const [first, second, third] = [
-      await makeWindow(context, [id]),
-      await makeWindow(context, [id]),
-      await makeWindow(context, [id]),
-    ];
+    const { id, window: first } = await watched();
+    const [second, third] = [await makeWindow(context, [id]), await makeWindow(context, [id])];
     await begin(context, first);
     await begin(context, second);
     await end(context, first);
     expect(await statusOf(id)).toBe('MAINTENANCE');
-    await context.db.execute(sql`
+    await db.execute(sql`
       update maintenance_windows set occurrence_starts_at = case id when ${second} then occurrence_starts_at
           else date_trunc('milliseconds', now()) end,
         occurrence_ends_at = case id when ${second} then date_trunc('milliseconds', now()) else occurrence_ends_at end
@@ -95,96 +100,53 @@ describe('the life of a window', () => {
     expect(await windowOf(third)).toMatchObject({ state: 'running' });
     await end(context, third);
     expect(await statusOf(id)).toBe('UP');
-    expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
-  });
-
-  test('adjacent occurrences cover a monitor without a gap', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const startsAt = new Date(Date.now() + HOUR_MS);
-    const endsAt = new Date(startsAt.getTime() + DAY_MS);
-    const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY', startsAt, endsAt });
-    await moveWindow(context, window, 1, DAY_MS);
-    await tick(context);
-    await moveWindow(context, window, DAY_MS + 1, DAY_MS);
-    await tick(context);
-    expect(await windowOf(window)).toMatchObject({ state: 'running' });
-    expect(await outcomesOf(context, window)).toEqual(['completed']);
-    expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
-    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
-    await tick(context);
+    expect(await storyOf(context, id)).toEqual([ENTERED]);
   });
 });
 
 describe('changes of a running window', () => {
   test('monitors join and leave', async () => {
-    const [stays, leaves, joins] = [
-      await makeWatched(context, [checkOf]),
-      await makeWatched(context, [checkOf]),
-      await makeWatched(context, [checkOf]),
-    ];
-    const window = await makeWindow(context, [stays, leaves]);
+    const { id: leaves, window } = await watched();
+    const [stays, joins] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
+    await update(window, { monitorIds: [stays, leaves] });
     await begin(context, window);
-    const update = { monitorIds: [stays, joins] };
-    await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
+    await update(window, { monitorIds: [stays, joins] });
     expect(await tick(context)).toBe(2);
-    expect([await statusOf(stays), await statusOf(leaves), await statusOf(joins)]).toEqual([
-      'MAINTENANCE',
-      'UP',
-      'MAINTENANCE',
-    ]);
+    const statuses = [await statusOf(stays), await statusOf(leaves), await statusOf(joins)];
+    expect(statuses).toEqual(['MAINTENANCE', 'UP', 'MAINTENANCE']);
     await end(context, window);
   });
 
   test('extending keeps it running, ending it in the past cuts it short', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const window = await makeWindow(context, [id]);
+    const { id, window } = await watched();
     await begin(context, window);
     const endsAt = new Date(Date.now() + 9 * HOUR_MS);
-    const extended = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
-      endsAt,
-    });
+    const extended = await update(window, { endsAt });
     expect(extended).toMatchObject({
       state: 'running',
       currentOccurrence: { endsAt: endsAt.toISOString() },
     });
     expect(await tick(context)).toBe(0);
-    const past = new Date(Date.parse(extended.startsAt) + 1);
-    const cut = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
-      endsAt: past,
-    });
+    const cut = await update(window, { endsAt: new Date(Date.parse(extended.startsAt) + 1) });
     expect(cut).toMatchObject({ state: 'ended', currentOccurrence: null });
     expect(await tick(context)).toBe(1);
     expect(await statusOf(id)).toBe('UP');
     expect(await outcomesOf(context, window)).toEqual(['cut_short']);
   });
 
-  test('moving it to a later time ends it, and it begins again then', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const window = await makeWindow(context, [id]);
+  test('moving it to a later time ends it, and it begins again then, also when it has ended', async () => {
+    const { id, window } = await watched();
     await begin(context, window);
-    const startsAt = new Date(Date.now() + DAY_MS);
-    const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
-    const moved = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
-    expect(moved).toMatchObject({ state: 'scheduled', nextOccurrence: { startsAt: startsAt.toISOString() } });
+    const later = tomorrow();
+    const nextOccurrence = { startsAt: later.startsAt.toISOString() };
+    expect(await update(window, later)).toMatchObject({ state: 'scheduled', nextOccurrence });
     await tick(context);
     expect(await statusOf(id)).toBe('UP');
     await begin(context, window);
     expect(await statusOf(id)).toBe('MAINTENANCE');
     await end(context, window);
-  });
-
-  test('an ended window that gets a new time is scheduled again; a name alone changes nothing else', async () => {
-    const window = await makeWindow(context, [(await makeMonitor(context)).id]);
-    await begin(context, window);
-    await end(context, window);
-    const renamed = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, {
-      name: 'New',
-    });
-    expect(renamed).toMatchObject({ name: 'New', state: 'ended' });
-    const startsAt = new Date(Date.now() + DAY_MS);
-    const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
-    const again = await updateMaintenanceWindow(context.db, systemActor(context.accountId), window, update);
-    expect(again).toMatchObject({ state: 'scheduled' });
+    expect(await update(window, { name: 'New' })).toMatchObject({ name: 'New', state: 'ended' });
+    expect(await update(window, tomorrow())).toMatchObject({ state: 'scheduled' });
   });
 
   test('deleting it ends maintenance except for monitors that another window covers', async () => {
@@ -192,69 +154,203 @@ describe('changes of a running window', () => {
     const [window, other] = [await makeWindow(context, [alone, shared]), await makeWindow(context, [shared])];
     await begin(context, window);
     await begin(context, other);
-    const monitorIds = await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
+    const monitorIds = await remove(window);
     expect(monitorIds).toEqual([alone, shared].toSorted());
-    expect(await settleMaintenance(context.db, monitorIds)).toMatchObject({ monitors: 1 });
+    expect(await settleMaintenance(db, monitorIds)).toMatchObject({ monitors: 1 });
     expect([await statusOf(alone), await statusOf(shared)]).toEqual(['UP', 'MAINTENANCE']);
     await end(context, other);
   });
 });
 
-describe('many monitors and clocks', () => {
-  /** Two clocks at once; the next round settles what each left to the other. */
-  async function untilSettled(): Promise<void> {
-    await Promise.all([tick(context), tick(context)]);
+describe('while every service was down', () => {
+  test('each passed occurrence of a recurring window is recorded as missed, and a current one begins', async () => {
+    const { id, window } = await watched('FREQ=DAILY');
+    await moveWindow(context, window, 3 * DAY_MS + HOUR_MS / 2);
+    const { startedLate } = await advanceWindows(db);
+    expect(startedLate.map((seconds) => seconds / 3_600)).toEqual([expect.closeTo(0.5, 1)]);
     await tick(context);
+    expect(await outcomesOf(context, window)).toEqual(['missed', 'missed', 'missed']);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await remove(window);
+    await tick(context);
+  });
+
+  test('an end is processed late by the same rules', async () => {
+    const { id, window } = await watched();
+    await begin(context, window);
+    await fail(id);
+    await moveWindow(context, window, 5 * HOUR_MS);
+    const { endedLate } = await advanceWindows(db);
+    expect(endedLate.map((seconds) => seconds / 3_600)).toEqual([expect.closeTo(4, 1)]);
+    await tick(context);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    expect(await storyOf(context, id)).toEqual([ENTERED, ...WENT_DOWN]);
+  });
+});
+
+describe('while the maintenance clock is late', () => {
+  test('a check during a due window puts its monitor into maintenance and sends no alert', async () => {
+    const { id, window } = await watched();
+    await moveWindow(context, window, 1);
+    expect(await fail(id)).toMatchObject([{ kind: 'recorded', statusChangeId: expect.any(String) }]);
+    await fail(id);
+    expect(await storyOf(context, id)).toEqual([ENTERED]);
+    expect(await rowOf(context, id)).toMatchObject({ status: 'MAINTENANCE', statusBeforeMaintenance: 'UP' });
+    await end(context, window);
+    expect(await storyOf(context, id)).toEqual([ENTERED, ...WENT_DOWN]);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+  });
+
+  test('a check after the end of a window does not enter maintenance', async () => {
+    const { id, window } = await watched();
+    await moveWindow(context, window, HOUR_MS + 1);
+    await fail(id);
+    expect(await tick(context)).toBe(0);
+    expect(await statusOf(id)).toBe('DOWN');
+    expect(await outcomesOf(context, window)).toEqual(['missed']);
+    expect(await windowOf(window)).toMatchObject({ state: 'ended' });
+  });
+
+  test('a new threshold does not make a monitor of a due window DOWN', async () => {
+    const id = await makeWatched(context, [checkOf, failureOf], { failureThreshold: 2 });
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1);
+    await editMonitor(context, id, { failureThreshold: 1 });
+    expect(await statusOf(id)).toBe('UP');
+    await tick(context);
+    expect(await storyOf(context, id)).toEqual([ENTERED]);
+    await end(context, window);
+  });
+
+  test.each(['ended', 'scheduled'])(
+    'a window that has begun is cut short if it is then %s',
+    async (state) => {
+      const { id, window } = await watched();
+      await moveWindow(context, window, 1_000);
+      await fail(id);
+      const past = new Date(Date.parse((await windowOf(window)).startsAt) + 1);
+      expect((await update(window, state === 'ended' ? { endsAt: past } : tomorrow())).state).toBe(state);
+      expect(await outcomesOf(context, window)).toEqual(['cut_short']);
+      await tick(context);
+      expect(await statusOf(id)).toBe('DOWN');
+    },
+  );
+
+  test('a window that has begun continues with a new end', async () => {
+    const { id, window } = await watched();
+    await moveWindow(context, window, 1_000);
+    const endsAt = new Date(Date.now() + 9 * HOUR_MS);
+    expect(await update(window, { endsAt })).toMatchObject({
+      state: 'running',
+      currentOccurrence: { endsAt: endsAt.toISOString() },
+    });
+    await tick(context);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await end(context, window);
+  });
+
+  test('deleting a window that has begun ends maintenance for the monitors that entered', async () => {
+    const { id, window } = await watched();
+    await moveWindow(context, window, 1);
+    await fail(id);
+    expect(await remove(window)).toEqual([id]);
+    expect(await settleMaintenance(db, [id])).toMatchObject({ monitors: 1 });
+    expect(await statusOf(id)).toBe('DOWN');
+  });
+
+  test('an occurrence that is over, but not yet ended, continues with a later end', async () => {
+    const { window } = await watched();
+    await begin(context, window);
+    await moveWindow(context, window, HOUR_MS + 60_000);
+    const endsAt = new Date(Date.now() + HOUR_MS);
+    expect(await update(window, { endsAt })).toMatchObject({ state: 'running' });
+    expect(await outcomesOf(context, window)).toEqual([]);
+    await end(context, window);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+  });
+
+  test('the outcome of an occurrence that is over depends on the monitors that it had before a change', async () => {
+    const { id, window } = await watched();
+    const another = await makeWatched(context, [checkOf]);
+    await begin(context, window);
+    await moveWindow(context, window, HOUR_MS + 60_000);
+    await update(window, { monitorIds: [another], ...tomorrow() });
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    await tick(context);
+    expect(await statusOf(id)).toBe('UP');
+    await remove(window);
+  });
+
+  test('an occurrence is missed if one of its monitors never entered', async () => {
+    const { id: entered, window } = await watched();
+    const absent = await makeWatched(context, [checkOf]);
+    await update(window, { monitorIds: [entered, absent] });
+    await moveWindow(context, window, 1);
+    // The notifier is killed before the monitors enter.
+    await advanceWindows(db);
+    await fail(entered);
+    await end(context, window);
+    expect(await outcomesOf(context, window)).toEqual(['missed']);
+    expect(await storyOf(context, absent)).toEqual([]);
+  });
+
+  test('another service plans the next occurrence, and leaves to notifiers what has just become due', async () => {
+    const { id, window } = await watched('FREQ=DAILY');
+    await moveWindow(context, window, 10_000);
+    await advanceWindows(db, { behindMs: 30_000 });
+    expect(await windowOf(window)).toMatchObject({ state: 'scheduled' });
+    await moveWindow(context, window, DAY_MS + 60_000);
+    await advanceWindows(db, { behindMs: 30_000 });
+    expect(await windowOf(window)).toMatchObject({ state: 'running' });
+    await fail(id);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await remove(window);
+    await tick(context);
+  });
+});
+
+describe('many monitors and clocks', () => {
+  /** Monitors that are UP, without channels. */
+  async function makeFleet(count: number): Promise<string[]> {
+    return copyMonitor(context, await makeWatched(context, [checkOf]), count);
   }
 
-  async function insertFleet(count: number): Promise<string[]> {
-    return cloneMonitor(await makeWatched(context, [checkOf]), count);
+  async function countIn(status: 'UP' | 'MAINTENANCE', ids: readonly string[]): Promise<number> {
+    return db.$count(monitors, and(eq(monitors.status, status), inArray(monitors.id, [...ids])));
   }
 
-  test('1,000 monitors enter and leave once with two clocks, also after a crash', async () => {
-    const ids = await insertFleet(1_000);
+  test('hundreds of monitors enter and leave once with several clocks, also after a crash', async () => {
+    const count = 2 * SETTLED_AT_ONCE + 50;
+    const ids = await makeFleet(count);
     const window = await makeWindow(context, ids);
     await moveWindow(context, window, 1);
-    // The first clock dies after three transactions.
-    await advanceWindows(context.db);
-    for (let chunk = 0; chunk < 3; chunk += 1) await settleMaintenance(context.db);
-    expect(await countIn('MAINTENANCE', ids)).toBe(600);
-
-    await untilSettled();
-    expect(await countIn('MAINTENANCE', ids)).toBe(1_000);
+    // The first clock dies after one transaction.
+    await advanceWindows(db);
+    await settleMaintenance(db);
+    expect(await countIn('MAINTENANCE', ids)).toBe(SETTLED_AT_ONCE);
+    // Several clocks at once; the next round settles what each left to the others.
+    const tickTogether = async (): Promise<void> => {
+      await Promise.all([1, 2, 3, 4].map(() => tick(context)));
+      await tick(context);
+    };
+    await tickTogether();
+    expect(await countIn('MAINTENANCE', ids)).toBe(count);
     await moveWindow(context, window, HOUR_MS + 1);
-    await untilSettled();
-    expect(await countIn('UP', ids)).toBe(1_000);
-    const { rows } = await context.db.execute<{ changes: number; monitors: number }>(sql`
+    await tickTogether();
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    expect(await countIn('UP', ids)).toBe(count);
+    const { rows } = await db.execute(sql`
       select count(*)::int as changes, count(distinct monitor_id)::int as monitors from status_changes
       where to_status = 'MAINTENANCE' and monitor_id = any(${sql.param(ids)}::uuid[])`);
-    expect(rows).toEqual([{ changes: 1_000, monitors: 1_000 }]);
+    expect(rows).toEqual([{ changes: count, monitors: count }]);
   });
 
-  test('eight concurrent clocks send nothing twice', async () => {
-    const ids = await insertFleet(30);
-    const window = await makeWindow(context, ids, { rrule: 'FREQ=DAILY' });
-    await moveWindow(context, window, 1);
-    await Promise.all(Array.from({ length: 8 }, () => tick(context)));
-    await tick(context);
-    await Promise.all(ids.map((id) => recordChecks(context.db, [failureOf(id)])));
-    await moveWindow(context, window, HOUR_MS + 1);
-    await Promise.all(Array.from({ length: 8 }, () => tick(context)));
-    await tick(context);
-    for (const id of ids) {
-      const changes = await context.db.select().from(statusChanges).where(eq(statusChanges.monitorId, id));
-      expect(changes.map((change) => change.toStatus).toSorted()).toEqual(['DOWN', 'MAINTENANCE']);
-    }
-    expect(await outcomesOf(context, window)).toEqual(['completed']);
-    await deleteMaintenanceWindow(context.db, systemActor(context.accountId), window);
-  });
-
-  test('locked monitors do not delay the others', async () => {
-    const fleet = await insertFleet(SETTLED_AT_ONCE + 5);
+  test('locked monitors do not delay the others, and are handled by the next call', async () => {
+    const fleet = await makeFleet(SETTLED_AT_ONCE + 5);
     const held = fleet.toSorted().slice(0, SETTLED_AT_ONCE);
     const window = await makeWindow(context, fleet);
     await moveWindow(context, window, 1);
-    await context.db.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await tx.select().from(monitors).where(inArray(monitors.id, held)).for('update');
       expect(await tick(context)).toBe(5);
     });
@@ -262,69 +358,55 @@ describe('many monitors and clocks', () => {
     await end(context, window);
   });
 
-  test('a window deleted during the search for its monitors puts none into maintenance', async () => {
-    const id = await makeWatched(context, [checkOf]);
-    const window = await makeWindow(context, [id]);
-    await moveWindow(context, window, 1);
-    const db = interrupted(context.db, () =>
-      deleteMaintenanceWindow(context.db, systemActor(context.accountId), window),
-    );
-    expect(await settleMaintenance(db, [id])).toEqual({ monitors: 0, statusChangeIds: [] });
-    expect(await statusOf(id)).toBe('UP');
-  });
+  /** A database that does something else after the first statement of each transaction. */
+  function interrupted(between: () => Promise<unknown>): Database {
+    const transaction: Database['transaction'] = (work, config) =>
+      db.transaction((tx) => {
+        let isFirst = true;
+        const run = async (query: SQL): Promise<unknown> => {
+          const result = await tx.execute(query);
+          if (isFirst) await between();
+          isFirst = false;
+          return result;
+        };
+        // As with Drizzle, the query may be awaited, or sent at once.
+        const execute = (query: SQL): object => {
+          const result = run(query);
+          return Object.assign(result, { execute: () => result });
+        };
+        return work(Object.assign(Object.create(tx) as typeof tx, { execute }));
+      }, config);
+    return Object.assign(Object.create(db) as Database, { transaction });
+  }
 
-  test('a locked monitor does not delay others and is handled by the next call', async () => {
-    const [held, free] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
-    const window = await makeWindow(context, [held, free]);
+  test('a window deleted during the search for its monitors puts none into maintenance', async () => {
+    const { id, window } = await watched();
     await moveWindow(context, window, 1);
-    await context.db.transaction(async (tx) => {
-      await tx.select().from(monitors).where(eq(monitors.id, held)).for('update');
-      await tick(context);
-      expect(await statusOf(free)).toBe('MAINTENANCE');
-      expect(await statusOf(held)).toBe('UP');
-    });
-    await tick(context);
-    expect(await statusOf(held)).toBe('MAINTENANCE');
-    await end(context, window);
+    const settled = await settleMaintenance(
+      interrupted(() => remove(window)),
+      [id],
+    );
+    expect(settled).toEqual({ monitors: 0, statusChangeIds: [] });
+    expect(await statusOf(id)).toBe('UP');
   });
 });
 
-/** A database that does something else after the first statement of each transaction. */
-function interrupted(db: Database, between: () => Promise<unknown>): Database {
-  const transaction: Database['transaction'] = (work, config) =>
-    db.transaction((tx) => {
-      let isFirst = true;
-      const run = async (query: SQL): Promise<unknown> => {
-        const result = await tx.execute(query);
-        if (isFirst) await between();
-        isFirst = false;
-        return result;
-      };
-      // Like Drizzle's, it may be awaited, or sent at once.
-      const execute = (query: SQL): object => {
-        const result = run(query);
-        return Object.assign(result, { execute: () => result });
-      };
-      return work(Object.assign(Object.create(tx) as typeof tx, { execute }));
-    }, config);
-  return Object.assign(Object.create(db) as Database, { transaction });
-}
-
-/** Copies of a monitor, without webhook channels. */
-async function cloneMonitor(model: string, count: number): Promise<string[]> {
-  const { rows } = await context.db.execute<{ id: string }>(sql`
-    with copies as (
-      insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method,
-        failure_threshold, regions, status)
-      select gen_random_uuid(), account_id, name, url, type, interval_seconds, timeout_seconds, method,
-        failure_threshold, regions, status
-      from monitors, generate_series(1, ${count}) where id = ${model}
-      returning id)
-    insert into monitor_regions (monitor_id, region, last_result_at, last_latency_ms)
-    select id, 'default', now(), 12 from copies returning monitor_id as id`);
-  return rows.map((row) => row.id);
-}
-
-async function countIn(status: 'UP' | 'MAINTENANCE', ids: readonly string[]): Promise<number> {
-  return context.db.$count(monitors, and(eq(monitors.status, status), inArray(monitors.id, [...ids])));
-}
+// With many windows that have begun, those of each monitor are read instead.
+test.each([1, 25])(
+  'of %i begun windows, a current one of its own account covers a monitor',
+  async (begun) => {
+    const ids = await Promise.all(Array.from({ length: 4 }, async () => (await makeMonitor(context)).id));
+    const [covered = '', past = '', future = ''] = ids;
+    const windows = [await makeWindow(context, [covered])];
+    while (windows.length < begun) windows.push(await makeWindow(context, []));
+    for (const window of windows) await moveWindow(context, window, 1);
+    await moveWindow(context, await makeWindow(context, [past, covered]), HOUR_MS + 1);
+    await makeWindow(context, [future]);
+    const coveredIn = async (account: string): Promise<string[]> => {
+      const all = ids.map((id) => ({ id, accountId: account }));
+      return [...(await db.transaction((tx) => readCovered(tx, all)))];
+    };
+    expect(await coveredIn(accountId)).toEqual([covered]);
+    expect(await coveredIn(randomUUID())).toEqual([]);
+  },
+);

@@ -29,13 +29,13 @@ export async function tick({ db }: TestContext): Promise<number> {
 export async function makeWindow(
   context: TestContext,
   monitorIds: readonly string[],
-  fields: { rrule?: string | null; startsAt?: Date; endsAt?: Date } = {},
+  fields: { rrule?: string | null } = {},
 ): Promise<string> {
-  const startsAt = fields.startsAt ?? new Date(Date.now() + HOUR_MS);
+  const startsAt = new Date(Date.now() + HOUR_MS);
   const { id } = await createMaintenanceWindow(context.db, systemActor(context.accountId), {
     name: 'Upgrade',
     startsAt,
-    endsAt: fields.endsAt ?? new Date(startsAt.getTime() + HOUR_MS),
+    endsAt: new Date(startsAt.getTime() + HOUR_MS),
     monitorIds: [...monitorIds],
     rrule: fields.rrule ?? null,
     timeZone: 'UTC',
@@ -44,18 +44,12 @@ export async function makeWindow(
 }
 
 /** Moves a window in time, as if time had passed. @param startedMsAgo negative: still to come */
-export async function moveWindow(
-  context: TestContext,
-  id: string,
-  startedMsAgo: number,
-  lengthMs = HOUR_MS,
-): Promise<void> {
+export async function moveWindow(context: TestContext, id: string, startedMsAgo: number): Promise<void> {
   await context.db.execute(sql`
     with moved as (select clock_timestamp() - ${startedMsAgo} * interval '1 millisecond' as starts_at)
     update maintenance_windows w set
       starts_at = m.starts_at, occurrence_starts_at = m.starts_at,
-      ends_at = m.starts_at + ${lengthMs} * interval '1 millisecond',
-      occurrence_ends_at = m.starts_at + ${lengthMs} * interval '1 millisecond'
+      ends_at = m.starts_at + interval '1 hour', occurrence_ends_at = m.starts_at + interval '1 hour'
     from moved m where w.id = ${id}`);
 }
 

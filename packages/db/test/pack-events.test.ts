@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readCounts } from '@tocsin/db/check-rollups/count-checks';
-import { listPartitions } from '@tocsin/db/database/partitions';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { listPartitions, TableInUseError } from '@tocsin/db/database/partitions';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { packEvents } from '@tocsin/db/events/pack-events';
+import { countPackable, holdPartitions, packEvents } from '@tocsin/db/events/pack-events';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { findEvent, listEvents, listRecentChecks, tailEvents } from '@tocsin/db/events/read-events';
 import { tailAccount } from '@tocsin/db/events/tail-account';
@@ -11,49 +11,87 @@ import { sampleChecks } from '@tocsin/db/incidents/sample-checks';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { sql } from 'drizzle-orm';
 import * as fc from 'fast-check';
-import { makeMonitor, openTestContext, type TestContext, untilWaiting } from './harness.ts';
 import {
-  abortAfter,
-  checksOf,
-  DAY_MS,
-  type EventFields,
-  HOUR_MS,
-  insertRows,
-  NUMBERS,
-  packedNameOf,
-  rawNameOf,
-  readRows,
-  resetPartitions,
-  runAfter,
-  TEXTS,
-} from './packing-data.ts';
+  checkOf,
+  makeMonitor,
+  openTestContext,
+  readClock,
+  type TestContext,
+  untilWaiting,
+} from './harness.ts';
+import { checksOf, DAY_MS, type EventFields, HOUR_MS, insertRows, NUMBERS, TEXTS } from './packing-data.ts';
 import { setWatermark } from './rollup-data.ts';
 
-let context: TestContext;
+const context = await openTestContext();
+const { db, accountId, actor } = context;
+afterAll(() => context.close());
+
 let now: number;
 /** The start of the day that is packed: it ended a day ago. */
 let day: number;
-beforeAll(async () => {
-  context = await openTestContext();
-});
-afterAll(() => context.close());
-
 beforeEach(async () => {
-  ({ now, day } = await resetPartitions(context));
+  await db.execute(sql`delete from monitors`);
+  await purgeDeletedMonitors(db);
+  now = await readClock(context);
+  day = Math.floor(now / DAY_MS) * DAY_MS - 2 * DAY_MS;
+  for (const table of ['events', 'event_blocks'] as const) await dropPartitions(table);
+  await db.execute(sql`drop table if exists ${sql.identifier(`${packedName()}_pending`)}`);
+  await ensureEventPartitions(db, { now: day + DAY_MS });
+  await setWatermark(context, day + DAY_MS + HOUR_MS);
 });
 
+async function dropPartitions(table: 'events' | 'event_blocks'): Promise<void> {
+  for (const name of await listPartitions(db, table))
+    await db.execute(sql`drop table ${sql.identifier(name)}`);
+}
+
+const suffixOf = (time: number): string => new Date(time).toISOString().slice(0, 10).replaceAll('-', '_');
+const rawNameOf = (time: number): string => `events_${suffixOf(time)}`;
 const rawName = (): string => rawNameOf(day);
-const packedName = (): string => packedNameOf(day);
+const packedName = (): string => `event_blocks_${suffixOf(day)}`;
 const insert = (rows: readonly EventFields[]): Promise<void> => insertRows(context, rows);
-const rowsOf = (table: 'events' | 'packed_events'): Promise<unknown[]> => readRows(context, table);
-const interruptAfter = (count: number, controller: AbortController): TestContext['db'] =>
-  abortAfter(context, count, controller);
+
+/** All rows of a table of events, as text. */
+async function rowsOf(table: 'events' | 'packed_events'): Promise<unknown[]> {
+  const { rows } = await db.execute(sql`
+    select monitor_id, timestamp::timestamptz(3)::text, id, status, latency_ms, status_code, error_reason, error_detail, inconclusive,
+      sealed_response, region, source, slot::timestamptz(3)::text, url, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms
+    from ${sql.identifier(table)} order by 1, 2`);
+  return rows;
+}
+
 /** A passing check of each minute from an hour of the day on. */
 function checks(monitorId: string, hour: number, count: number): EventFields[] {
   return checksOf({ monitorId, start: day + hour * HOUR_MS, count });
 }
 
-const pack = (options = {}): Promise<string[]> => packEvents(context.db, { now, ...options });
+const pack = (options = {}): Promise<string[]> => packEvents(db, { now, ...options });
+
+/** A monitor with a check of each minute from 1 o'clock on. */
+async function monitorWithChecks(count = 100): Promise<string> {
+  const { id } = await makeMonitor(context);
+  await insert(checks(id, 1, count));
+  return id;
+}
+
+/** A database that does something after so many transactions. */
+function runAfter(count: number, work: () => unknown): TestContext['db'] {
+  let done = 0;
+  const transaction: TestContext['db']['transaction'] = async (run, config) => {
+    const result = await db.transaction(run, config);
+    done += 1;
+    if (done === count) await work();
+    return result;
+  };
+  return Object.assign(Object.create(db) as TestContext['db'], { transaction });
+}
+
+/** Packs, and is interrupted after the first slice. */
+async function packOneSlice(options = {}): Promise<string[]> {
+  const shutdown = new AbortController();
+  const interrupted = runAfter(1, () => shutdown.abort());
+  return packEvents(interrupted, { now, signal: shutdown.signal, ...options });
+}
 
 test('packing loses nothing of any event', async () => {
   const { id: one } = await makeMonitor(context);
@@ -76,14 +114,14 @@ test('packing loses nothing of any event', async () => {
     ),
   });
   const rows = fc.uniqueArray(row, {
-    maxLength: 700,
+    maxLength: 400,
     size: 'max',
     selector: (r) => `${r.monitorId} ${r.offset}`,
   });
   await fc.assert(
     fc.asyncProperty(rows, async (generated) => {
-      await context.db.execute(sql`drop table if exists ${sql.identifier(packedName())}`);
-      await ensureEventPartitions(context.db, { now: day + DAY_MS });
+      await db.execute(sql`drop table if exists ${sql.identifier(packedName())}`);
+      await ensureEventPartitions(db, { now: day + DAY_MS });
       await insert(
         generated.map(({ offset, slot, ...fields }) => ({
           ...fields,
@@ -96,26 +134,12 @@ test('packing loses nothing of any event', async () => {
       expect(await rowsOf('events')).toEqual([]);
       expect(await rowsOf('packed_events')).toEqual(before);
     }),
-    { numRuns: 10 },
+    { numRuns: 3 },
   );
-});
-
-test('ids of new events are version 7 UUIDs, whatever the id of their monitor', async () => {
-  const { rows } = await context.db.execute<{ id: string }>(sql`
-    select event_id(monitor::uuid, '2026-11-20 12:34:56.789Z') as id from unnest(array[
-      '0197f000-0000-7abc-9def-0123456789ab', '00000000-0000-0000-0000-000000000000',
-      'ffffffff-ffff-ffff-ffff-ffffffffffff', 'f47ac10b-58cc-4372-a567-0e02b2c3d479']) as monitor`);
-  expect(rows.map(({ id }) => id)).toEqual([
-    '01a1f8f3-e895-7abc-9def-0123456789ab',
-    '01a1f8f3-e895-7000-8000-000000000000',
-    '01a1f8f3-e895-7fff-bfff-ffffffffffff',
-    '01a1f8f3-e895-7372-a567-0e02b2c3d479',
-  ]);
 });
 
 /** What every reader finds of a monitor. */
 async function readAll(monitorId: string): Promise<unknown> {
-  const { db, accountId } = context;
   const at = (hours: number): number => day + hours * HOUR_MS;
   const events = await listEvents(db, accountId, monitorId, { limit: 500, since: new Date(at(0)) });
   const latest = await listEvents(db, accountId, monitorId, { limit: 300 });
@@ -141,21 +165,9 @@ async function readAll(monitorId: string): Promise<unknown> {
 }
 
 describe('readers find the same in packed events as before', () => {
-  test.each([
-    ['one block', [checks, 2, 100]],
-    ['several blocks', [checks, 2, 900]],
-  ] as const)('of %s', async (_what, [make, hour, count]) => {
+  test('of several blocks, next to events that are not packed', async () => {
     const { id } = await makeMonitor(context);
-    await insert(make(id, hour, count));
-    const before = await readAll(id);
-    await pack();
-    expect(await rowsOf('events')).toEqual([]);
-    expect(await readAll(id)).toEqual(before);
-  });
-
-  test('next to events that are not packed', async () => {
-    const { id } = await makeMonitor(context);
-    await insert([...checks(id, 12, 700), ...checks(id, 24, 300)]);
+    await insert([...checks(id, 2, 900), ...checks(id, 24, 300)]);
     const before = await readAll(id);
     await pack();
     expect((await rowsOf('events')).length).toBe(300);
@@ -166,7 +178,7 @@ describe('readers find the same in packed events as before', () => {
     const { id } = await makeMonitor(context);
     await insert(checks(id, 6, 400));
     await pack();
-    await ensureEventPartitions(context.db, { now: day + DAY_MS });
+    await ensureEventPartitions(db, { now: day + DAY_MS });
     await insert(checks(id, 2, 100));
     const before = await readAll(id);
     expect(await pack()).toEqual([rawName()]);
@@ -178,7 +190,6 @@ describe('readers find the same in packed events as before', () => {
 
 describe('a partition', () => {
   test('is packed only after it has been closed for as long as it is long, and is rolled up', async () => {
-    const { db } = context;
     expect(await packEvents(db, { now: day + 2 * DAY_MS - 1 })).toEqual([]);
     await setWatermark(context, day + DAY_MS + HOUR_MS / 4 - 1);
     expect(await pack()).toEqual([]);
@@ -189,15 +200,12 @@ describe('a partition', () => {
   });
 
   test('is continued after an interruption, without a repeated event', async () => {
-    const ids = (await Promise.all([1, 2, 3].map(() => makeMonitor(context)))).map(({ id }) => id);
-    await insert(ids.flatMap((id) => checks(id, 1, 300)));
+    const ids = await Promise.all([1, 2, 3].map(() => monitorWithChecks()));
     const before = await rowsOf('events');
-    const shutdown = new AbortController();
-    const interrupting = interruptAfter(1, shutdown);
-    expect(await packEvents(interrupting, { now, monitorsAtOnce: 1, signal: shutdown.signal })).toEqual([]);
+    expect(await packOneSlice({ monitorsAtOnce: 1 })).toEqual([]);
     expect(await rowsOf('events')).toEqual(before);
     expect(await rowsOf('packed_events')).toEqual([]);
-    const { rows } = await context.db.execute(
+    const { rows } = await db.execute(
       sql`select distinct monitor_id from ${sql.identifier(`${packedName()}_pending`)}`,
     );
     expect(rows).toEqual([{ monitor_id: ids.toSorted()[0] }]);
@@ -205,78 +213,35 @@ describe('a partition', () => {
     expect(await rowsOf('packed_events')).toEqual(before);
   });
 
-  test('is packed once by two processes at once', async () => {
-    const ids = (await Promise.all([1, 2, 3].map(() => makeMonitor(context)))).map(({ id }) => id);
-    await insert(ids.flatMap((id) => checks(id, 1, 300)));
-    const before = await rowsOf('events');
-    const packed = await Promise.all([pack({ monitorsAtOnce: 1 }), pack({ monitorsAtOnce: 1 })]);
-    expect(packed.flat()).toEqual([rawName()]);
-    expect(await rowsOf('packed_events')).toEqual(before);
-  });
-
-  describe('whose last slice is packed by one process', () => {
-    // One slice has the monitor, and the next one finds none.
-    const overtaken = (work: () => unknown): Promise<string[]> =>
-      packEvents(runAfter(context, 2, work), { now });
-
-    test('may be replaced by another', async () => {
-      const { id } = await makeMonitor(context);
-      await insert(checks(id, 1, 300));
-      const before = await rowsOf('events');
-      const replaced: string[] = [];
-      expect(await overtaken(async () => replaced.push(...(await pack())))).toEqual([]);
-      expect(replaced).toEqual([rawName()]);
-      expect(await rowsOf('packed_events')).toEqual(before);
+  test.each([
+    ['replaces it', 0],
+    ['finds new events in it, so that it must be packed again', 5],
+  ])('is packed once, even if another process %s after the last slice', async (_what, added) => {
+    const id = await monitorWithChecks();
+    let before = await rowsOf('events');
+    let replaced: string[] = [];
+    // The first slice has the monitor, and the second one finds none.
+    const overtaken = runAfter(2, async () => {
+      await insert(checks(id, 8, added));
+      before = await rowsOf('events');
+      replaced = await pack();
     });
-
-    test('may have to be packed again, as another has found', async () => {
-      const { id } = await makeMonitor(context);
-      await insert(checks(id, 1, 300));
-      const packed = await overtaken(async () => {
-        await insert(checks(id, 8, 5));
-        await pack();
-      });
-      expect(packed).toEqual([]);
-      const before = await rowsOf('events');
-      expect(before).toHaveLength(305);
-      expect(await pack()).toEqual([rawName()]);
-      expect(await rowsOf('packed_events')).toEqual(before);
-    });
-  });
-
-  test('is packed without pauses if another one is due, too', async () => {
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 1, 300));
-    await ensureEventPartitions(context.db, { now: day - DAY_MS });
-    // Any pause would last for hours.
-    expect(await pack({ share: 1e-9 })).toContain(rawName());
-  });
-
-  test('is packed again if events are added while it is packed', async () => {
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 1, 300));
-    const shutdown = new AbortController();
-    await packEvents(interruptAfter(1, shutdown), { now, signal: shutdown.signal });
-    await insert(checks(id, 8, 5));
-    const before = await rowsOf('events');
-    expect(await pack()).toEqual([]);
-    expect(await rowsOf('events')).toEqual(before);
-    expect(await pack()).toEqual([rawName()]);
+    expect(await packEvents(overtaken, { now })).toEqual([]);
+    expect(replaced).toEqual(added === 0 ? [rawName()] : []);
+    if (added > 0) expect(await pack()).toEqual([rawName()]);
     expect(await rowsOf('packed_events')).toEqual(before);
   });
 
   test('is dropped after the retention, with a table that an interrupted run has left', async () => {
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 1, 10));
+    await monitorWithChecks(10);
     await pack();
-    await ensureEventPartitions(context.db, { now: day + DAY_MS });
-    const shutdown = new AbortController();
-    await packEvents(interruptAfter(1, shutdown), { now, signal: shutdown.signal });
+    await ensureEventPartitions(db, { now: day + DAY_MS });
+    await packOneSlice();
     const age = (now - day - DAY_MS) / DAY_MS;
-    expect(await dropExpiredEventPartitions(context.db, age + 0.001, now)).toEqual([]);
-    expect(await dropExpiredEventPartitions(context.db, age, now)).toEqual([rawName(), packedName()]);
+    expect(await dropExpiredEventPartitions(db, age + 0.001, now)).toEqual([]);
+    expect(await dropExpiredEventPartitions(db, age, now)).toEqual([rawName(), packedName()]);
     await pack();
-    const { rows } = await context.db.execute(
+    const { rows } = await db.execute(
       sql`select relname from pg_class where relname ~ '_pending$' and relkind = 'r'`,
     );
     expect(rows).toEqual([]);
@@ -285,41 +250,30 @@ describe('a partition', () => {
 
 describe('of a monitor that is deleted', () => {
   const isGone = async (id: string): Promise<boolean> => {
-    const { rows } = await context.db.execute<{ count: number }>(sql`
+    const { rows } = await db.execute<{ count: number }>(sql`
       select (select count(*) from events where monitor_id = ${id})::int
         + (select count(*) from event_blocks where monitor_id = ${id})::int as count`);
     return rows[0]?.count === 0;
   };
 
-  test('nothing is left after it is packed', async () => {
-    const { id } = await makeMonitor(context);
-    const { id: kept } = await makeMonitor(context);
-    await insert([...checks(id, 1, 300), ...checks(kept, 1, 300)]);
-    await pack();
-    await deleteMonitor(context.db, systemActor(context.accountId), id);
-    expect(await purgeDeletedMonitors(context.db, undefined, 1)).toBe(1);
-    expect([await isGone(id), await isGone(kept)]).toEqual([true, false]);
-  });
-
-  test('nothing is left if it is deleted and purged before its partition is replaced', async () => {
-    const { id } = await makeMonitor(context);
-    const { id: kept } = await makeMonitor(context);
-    await insert([...checks(id, 1, 300), ...checks(kept, 1, 300)]);
-    const shutdown = new AbortController();
-    await packEvents(interruptAfter(1, shutdown), { now, signal: shutdown.signal });
-    await deleteMonitor(context.db, systemActor(context.accountId), id);
-    await purgeDeletedMonitors(context.db);
+  test('nothing is left if it is deleted before or after its partition is replaced', async () => {
+    const [id, kept] = [await monitorWithChecks(), await monitorWithChecks()];
+    await packOneSlice();
+    await deleteMonitor(db, actor, id);
+    await purgeDeletedMonitors(db);
     expect(await pack()).toEqual([rawName()]);
     expect([await isGone(id), await isGone(kept)]).toEqual([true, false]);
+    await deleteMonitor(db, actor, kept);
+    expect(await purgeDeletedMonitors(db, undefined, 1)).toBe(1);
+    expect(await isGone(kept)).toBe(true);
   });
 
   test('nothing is left if it is deleted while its partition is replaced', async () => {
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 1, 300));
+    const id = await monitorWithChecks();
     let purged: Promise<number> | undefined;
     const replacing = beforeCommitOf(3, async () => {
-      await deleteMonitor(context.db, systemActor(context.accountId), id);
-      purged = purgeDeletedMonitors(context.db);
+      await deleteMonitor(db, actor, id);
+      purged = purgeDeletedMonitors(db);
       await untilWaiting(context, 1);
     });
     expect(await packEvents(replacing, { now })).toEqual([rawName()]);
@@ -328,43 +282,18 @@ describe('of a monitor that is deleted', () => {
   });
 });
 
-describe('short partitions', () => {
-  test('are made and packed like days', async () => {
-    const { db } = context;
-    for (const name of await listPartitions(db, 'events'))
-      await db.execute(sql`drop table ${sql.identifier(name)}`);
-    const hour = day + 12 * HOUR_MS;
-    await ensureEventPartitions(db, { minutes: 5, now: hour });
-    expect((await listPartitions(db, 'events')).size).toBe(38);
-    const { id } = await makeMonitor(context);
-    await insert(checks(id, 12, 12));
-    const before = await readAll(id);
-    const packed = await packEvents(db, { now: hour + 15 * 60_000 });
-    expect(packed).toEqual([`${rawName()}_1205`, `${rawName()}_1200`, `${rawName()}_1155`]);
-    expect((await rowsOf('events')).length).toBe(2);
-    expect(await readAll(id)).toEqual(before);
-  });
-
-  test('fill what partitions of another length leave', async () => {
-    const { db } = context;
-    for (const name of await listPartitions(db, 'events'))
-      await db.execute(sql`drop table ${sql.identifier(name)}`);
-    const noon = day + 12 * HOUR_MS;
-    await ensureEventPartitions(db, { minutes: 60, now: noon });
-    await ensureEventPartitions(db, { now: noon });
-    const names = [...(await listPartitions(db, 'events'))].toSorted();
-    expect(names).toEqual(
-      expect.arrayContaining([
-        `${rawName()}_0000`,
-        `${rawName()}_1100`,
-        `${rawName()}_1900`,
-        `${rawName()}_2000`,
-      ]),
-    );
-    const before = names.length;
-    await ensureEventPartitions(db, { minutes: 5, now: noon });
-    expect((await listPartitions(db, 'events')).size).toBe(before);
-  });
+test('short partitions are made and packed like days', async () => {
+  await dropPartitions('events');
+  const hour = day + 12 * HOUR_MS;
+  await ensureEventPartitions(db, { minutes: 5, now: hour });
+  expect((await listPartitions(db, 'events')).size).toBe(38);
+  const { id } = await makeMonitor(context);
+  await insert(checks(id, 12, 12));
+  const before = await readAll(id);
+  const packed = await packEvents(db, { now: hour + 15 * 60_000 });
+  expect(packed).toEqual([`${rawName()}_1205`, `${rawName()}_1200`, `${rawName()}_1155`]);
+  expect((await rowsOf('events')).length).toBe(2);
+  expect(await readAll(id)).toEqual(before);
 });
 
 /** The database, with something to do at the end of one of its transactions. */
@@ -373,11 +302,119 @@ function beforeCommitOf(number: number, act: () => Promise<void>): TestContext['
   const transaction: TestContext['db']['transaction'] = (work, config) => {
     begun += 1;
     const isIt = begun === number;
-    return context.db.transaction(async (tx) => {
+    return db.transaction(async (tx) => {
       const result = await work(tx);
       if (isIt) await act();
       return result;
     }, config);
   };
-  return Object.assign(Object.create(context.db) as TestContext['db'], { transaction });
+  return Object.assign(Object.create(db) as TestContext['db'], { transaction });
 }
+
+describe('a partition is not replaced', () => {
+  test('while a transaction reads from one snapshot', async () => {
+    await monitorWithChecks();
+    await db.transaction(async (tx) => {
+      await holdPartitions(tx);
+      await expect(pack()).rejects.toMatchObject({ errors: [{ cause: expect.any(TableInUseError) }] });
+    });
+    expect(await pack()).toEqual([rawName()]);
+  });
+
+  test('while autovacuum uses it; meanwhile results are recorded', async () => {
+    const id = await monitorWithChecks();
+    let packing: Promise<string[]> | undefined;
+    await db.transaction(async (tx) => {
+      // Autovacuum's lock.
+      await tx.execute(sql`lock table only ${sql.identifier(rawName())} in share update exclusive mode`);
+      packing = pack();
+      await untilWaiting(context, 1);
+      await insert(checksOf({ monitorId: id, start: day + DAY_MS, count: 1 }));
+    });
+    expect(await packing).toEqual([rawName()]);
+  });
+
+  test('if an event was added while the clock was set back, though the monitor has later ones since', async () => {
+    const id = await monitorWithChecks();
+    await packOneSlice();
+    await insert(checksOf({ monitorId: id, start: day + 12 * HOUR_MS, count: 1 }));
+    await insert(checksOf({ monitorId: id, start: day + DAY_MS, count: 1 }));
+    const before = await rowsOf('events');
+    expect(await pack()).toEqual([]);
+    expect(await pack()).toEqual([rawName()]);
+    expect([...(await rowsOf('packed_events')), ...(await rowsOf('events'))]).toEqual(before);
+  });
+});
+
+test('a partition that cannot be packed does not stop the others', async () => {
+  const later = day + DAY_MS;
+  await setWatermark(context, later + DAY_MS + HOUR_MS);
+  const id = await monitorWithChecks();
+  await insert(checksOf({ monitorId: id, start: later, count: 10 }));
+  await db.execute(sql`create view dependent as select * from ${sql.identifier(rawNameOf(later))}`);
+  await expect(packEvents(db, { now: now + DAY_MS })).rejects.toMatchObject({
+    errors: [{ message: `Could not pack ${rawNameOf(later)}` }],
+  });
+  expect([...(await listPartitions(db, 'event_blocks'))]).toEqual([packedName()]);
+  await db.execute(sql`drop view dependent`);
+  expect(await packEvents(db, { now: now + DAY_MS })).toEqual([rawNameOf(later)]);
+});
+
+test('a partition whose monitors have too many events for one slice is packed monitor by monitor', async () => {
+  await monitorWithChecks();
+  await monitorWithChecks();
+  const before = await rowsOf('events');
+  let slices = 0;
+  const transaction: TestContext['db']['transaction'] = (work, config) => {
+    slices += 1;
+    return db.transaction(async (tx) => {
+      if (slices === 1) {
+        await tx.execute(sql`set local statement_timeout = '1ms'`);
+        await tx.execute(sql`select pg_sleep(10)`);
+      }
+      return work(tx);
+    }, config);
+  };
+  const slow = Object.assign(Object.create(db) as TestContext['db'], { transaction });
+  expect(await packEvents(slow, { now })).toEqual([rawName()]);
+  // The failed one, two monitors, the end, and the replacement.
+  expect(slices).toBe(5);
+  expect(await rowsOf('packed_events')).toEqual(before);
+});
+
+test('a table that an earlier version began is made again if its columns differ', async () => {
+  await monitorWithChecks();
+  const before = await rowsOf('events');
+  await packOneSlice();
+  await db.execute(sql`alter table ${sql.identifier(`${packedName()}_pending`)} drop column url`);
+  expect(await pack()).toEqual([rawName()]);
+  expect(await rowsOf('packed_events')).toEqual(before);
+});
+
+describe('after a change of the length of partitions', () => {
+  test.each([
+    ['a longer one', 60, 1440],
+    ['a shorter one', 1440, 60],
+  ])('to %s, packed events stay, and empty partitions stop nothing', async (_what, earlier, later) => {
+    await dropPartitions('events');
+    await ensureEventPartitions(db, { minutes: earlier, now: day + HOUR_MS });
+    await monitorWithChecks(120);
+    const before = await rowsOf('events');
+    await packEvents(db, { now });
+    expect(await rowsOf('packed_events')).toEqual(before);
+    await ensureEventPartitions(db, { minutes: later, now: day + HOUR_MS });
+    expect((await listPartitions(db, 'events')).size).toBeGreaterThan(0);
+    await packEvents(db, { now });
+    expect(await rowsOf('packed_events')).toEqual(before);
+    expect(await countPackable(db)).toBe(0);
+  });
+});
+
+test('the result of a removed region is not recorded again after its event was packed', async () => {
+  const { id } = await makeMonitor(context, { regions: ['us'] });
+  const [event] = checksOf({ monitorId: id, start: day + HOUR_MS, count: 1 });
+  await insert(event ? [event] : []);
+  expect(await pack()).toEqual([rawName()]);
+  const [outcome] = await recordChecks(db, [checkOf(id, { region: 'eu', slot: day + HOUR_MS })]);
+  expect(outcome?.kind).toBe('duplicate');
+});

@@ -1,34 +1,9 @@
 import { columnNames, tableOf } from '@tocsin/db/database/sql';
-import { listPartitions } from '@tocsin/db/database/partitions';
-import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { sql } from 'drizzle-orm';
-import { readClock, type TestContext } from './harness.ts';
-import { setWatermark } from './rollup-data.ts';
+import type { TestContext } from './harness.ts';
 
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
-
-const suffixOf = (day: number): string => new Date(day).toISOString().slice(0, 10).replaceAll('-', '_');
-export const rawNameOf = (day: number): string => `events_${suffixOf(day)}`;
-export const packedNameOf = (day: number): string => `event_blocks_${suffixOf(day)}`;
-
-/** Deletes all monitors and partitions, and makes a raw one for the day that ended a day ago. @returns its start, and the time */
-export async function resetPartitions(context: TestContext): Promise<{ now: number; day: number }> {
-  const { db } = context;
-  await db.execute(sql`delete from monitors`);
-  await purgeDeletedMonitors(db);
-  const now = await readClock(context);
-  const day = Math.floor(now / DAY_MS) * DAY_MS - 2 * DAY_MS;
-  for (const table of ['events', 'event_blocks'] as const) {
-    for (const name of await listPartitions(db, table))
-      await db.execute(sql`drop table ${sql.identifier(name)}`);
-  }
-  await db.execute(sql`drop table if exists ${sql.identifier(`${packedNameOf(day)}_pending`)}`);
-  await ensureEventPartitions(db, { now: day + DAY_MS });
-  await setWatermark(context, day + DAY_MS + HOUR_MS);
-  return { now, day };
-}
 
 export interface EventFields {
   readonly monitorId: string;
@@ -91,34 +66,4 @@ export function checksOf(of: { monitorId: string; start: number; count: number }
       first_byte_ms: 60,
     };
   });
-}
-
-/** All rows of a table of events, as text. */
-export async function readRows({ db }: TestContext, table: 'events' | 'packed_events'): Promise<unknown[]> {
-  const { rows } = await db.execute(sql`
-    select monitor_id, timestamp::timestamptz(3)::text, id, status, latency_ms, status_code, error_reason, error_detail, inconclusive,
-      sealed_response, region, source, slot::timestamptz(3)::text, url, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms
-    from ${sql.identifier(table)} order by 1, 2`);
-  return rows;
-}
-
-/** The database, with a signal that is aborted after so many of its transactions. */
-export function abortAfter(
-  context: TestContext,
-  count: number,
-  controller: AbortController,
-): TestContext['db'] {
-  return runAfter(context, count, () => controller.abort());
-}
-
-/** A database that does something after so many transactions. */
-export function runAfter({ db }: TestContext, count: number, work: () => unknown): TestContext['db'] {
-  let done = 0;
-  const transaction: TestContext['db']['transaction'] = async (run, config) => {
-    const result = await db.transaction(run, config);
-    done += 1;
-    if (done === count) await work();
-    return result;
-  };
-  return Object.assign(Object.create(db) as TestContext['db'], { transaction });
 }

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemActor } from '@tocsin/db/audit-log/actor';
-import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { loadCanaries, readRegionNetworks, setCanaries } from '@tocsin/db/regions/canaries';
 import {
   deleteIsolation,
@@ -14,62 +11,34 @@ import {
 } from '@tocsin/db/regions/isolations';
 import { sql } from 'drizzle-orm';
 import { makeAccount } from './delivery-steps.ts';
-import { makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import { editMonitor, makeMonitor, openTestContext, readClock } from './harness.ts';
 
-let context: TestContext;
-let accountId: string;
-
-beforeAll(async () => {
-  context = await openTestContext();
-  accountId = context.accountId;
-});
+const context = await openTestContext();
+const { db, accountId, actor } = context;
 afterAll(() => context.close());
+
 beforeEach(async () => {
-  await context.db.execute(sql`truncate monitors, region_isolations, audit_log cascade`);
+  await db.execute(sql`truncate monitors, region_isolations cascade`);
 });
 
-const set = (region: string, ids: readonly string[]): Promise<void> =>
-  setCanaries(context.db, systemActor(accountId), region, ids);
+const set = (region: string, ids: readonly string[]): Promise<void> => setCanaries(db, actor, region, ids);
 const canariesOf = async (region: string, account = accountId): Promise<string[]> =>
   (await loadCanaries(context, account, region)).map(({ monitorId }) => monitorId).toSorted();
 
 describe('canaries', () => {
-  test('are replaced as a whole, and audited', async () => {
-    const regions = ['eu', 'us'];
-    const one = await makeMonitor(context, { regions, headers: { Authorization: 'Bearer one' } });
-    const other = await makeMonitor(context, { regions });
-    await context.db.execute(sql`truncate audit_log`);
-    await set('eu', [one.id]);
-    await set('eu', [other.id, one.id]);
-    await set('eu', [one.id, other.id]);
-    await set('us', [other.id]);
-    await set('eu', []);
-    expect([await canariesOf('eu'), await canariesOf('us')]).toEqual([[], [other.id]]);
-    const entries = await listAuditEntries(context.db, accountId, { limit: 10 });
-    const both = [one.id, other.id];
-    expect(entries.map(({ action, target, changes }) => ({ action, target, changes }))).toEqual(
-      [
-        ['eu', [], [one.id]],
-        ['eu', [one.id], both],
-        ['us', [], [other.id]],
-        ['eu', both, []],
-      ].map(([id, from, to]) => ({
-        action: 'region.updated',
-        target: { type: 'region', id, name: id },
-        changes: [{ field: 'canaryMonitorIds', from, to }],
-      })),
-    );
-  });
-
-  test('are loaded with what a checker needs to probe them', async () => {
+  test('are replaced as a whole, and loaded with what a checker needs to probe them', async () => {
     const headers = { Authorization: 'Bearer one' };
-    const { id } = await makeMonitor(context, { regions: ['eu'], headers });
+    const { id } = await makeMonitor(context, { regions: ['eu', 'us'], headers });
+    const other = await makeMonitor(context, { regions: ['eu'] });
+    await set('us', [id]);
+    await set('eu', [other.id]);
     await set('eu', [id]);
     expect(await loadCanaries(context, accountId, 'eu')).toMatchObject([
       { monitorId: id, accountId, headers },
     ]);
+    expect(await canariesOf('us')).toEqual([id]);
     // A canary that cannot be probed proves nothing.
-    await context.db.execute(sql`update monitors set sealed_headers = '{"Authorization":"lost"}'`);
+    await db.execute(sql`update monitors set sealed_headers = '{"Authorization":"lost"}'`);
     expect(await loadCanaries(context, accountId, 'eu')).toEqual([]);
   });
 
@@ -82,14 +51,7 @@ describe('canaries', () => {
     const unknown = randomUUID();
     await expect(set('eu', [here.id, stranger.id, elsewhere.id, unknown])).rejects.toMatchObject({
       code: 'validation_failed',
-      errors: [
-        { path: 'canaryMonitorIds.1', message: 'is not a monitor of this account' },
-        {
-          path: 'canaryMonitorIds.2',
-          message: 'is not checked from the region "eu": add the region to the monitor first',
-        },
-        { path: 'canaryMonitorIds.3', message: 'is not a monitor of this account' },
-      ],
+      errors: [1, 2, 3].map((index) => ({ path: `canaryMonitorIds.${index}` })),
     });
     expect(await canariesOf('eu')).toEqual([here.id]);
     expect(await canariesOf('eu', other.accountId)).toEqual([]);
@@ -98,19 +60,15 @@ describe('canaries', () => {
   test('stop counting when their region no longer checks them, and count again when it does', async () => {
     const { id } = await makeMonitor(context, { regions: ['eu'] });
     await set('eu', [id]);
-    const moveTo = (region: string): Promise<unknown> =>
-      updateMonitor(context, systemActor(accountId), id, { regions: [region] }, 'default');
+    const moveTo = (region: string): Promise<unknown> => editMonitor(context, id, { regions: [region] });
     await moveTo('us');
-    expect([await canariesOf('eu'), (await readRegionNetworks(context.db, accountId)).size]).toEqual([[], 0]);
+    expect([await canariesOf('eu'), (await readRegionNetworks(db, accountId)).size]).toEqual([[], 0]);
     await moveTo('eu');
-    expect([await canariesOf('eu'), (await readRegionNetworks(context.db, accountId)).size]).toEqual([
-      [id],
-      1,
-    ]);
+    expect([await canariesOf('eu'), (await readRegionNetworks(db, accountId)).size]).toEqual([[id], 1]);
   });
 
   test('disappear with their monitors, also while they are set', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const [kept, gone] = await Promise.all([
         makeMonitor(context, { regions: ['eu'] }),
         makeMonitor(context, { regions: ['eu'] }),
@@ -118,7 +76,7 @@ describe('canaries', () => {
       await set('eu', [kept.id]);
       const [written] = await Promise.allSettled([
         set('eu', [kept.id, gone.id]),
-        deleteMonitor(context.db, systemActor(accountId), gone.id),
+        deleteMonitor(db, actor, gone.id),
       ]);
       if (written.status === 'rejected') expect(written.reason).toMatchObject({ code: 'validation_failed' });
       expect(await canariesOf('eu')).toEqual([kept.id]);
@@ -144,14 +102,14 @@ const isolationOf = (fields: Partial<Isolation> = {}): Isolation => ({
   ageMs: 0,
   ...fields,
 });
-const renew = (fields?: Partial<Isolation>): Promise<void> => renewIsolation(context.db, isolationOf(fields));
-const end = (fields?: Partial<Isolation>): Promise<void> => endIsolation(context.db, isolationOf(fields));
+const renew = (fields?: Partial<Isolation>): Promise<void> => renewIsolation(db, isolationOf(fields));
+const end = (fields?: Partial<Isolation>): Promise<void> => endIsolation(db, isolationOf(fields));
 /** Makes all reports older. */
 const age = (seconds: number): Promise<unknown> =>
-  context.db.execute(sql`
+  db.execute(sql`
     update region_isolations set since = since - make_interval(secs => ${seconds}),
       renewed_at = renewed_at - make_interval(secs => ${seconds}), ended_at = ended_at - make_interval(secs => ${seconds})`);
-const finished = (): ReturnType<typeof listFinishedIsolations> => listFinishedIsolations(context.db);
+const finished = (): ReturnType<typeof listFinishedIsolations> => listFinishedIsolations(db);
 
 describe('isolations', () => {
   beforeEach(async () => {
@@ -162,10 +120,10 @@ describe('isolations', () => {
 
   const healths = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
-      [...(await readRegionNetworks(context.db, accountId))].map(([region, { health }]) => [region, health]),
+      [...(await readRegionNetworks(db, accountId))].map(([region, { health }]) => [region, health]),
     );
   const since = async (): Promise<number> =>
-    Date.parse((await readRegionNetworks(context.db, accountId)).get('eu')?.since ?? '');
+    Date.parse((await readRegionNetworks(db, accountId)).get('eu')?.since ?? '');
 
   test('isolate one region of one account while any checker renews them', async () => {
     expect(await healths()).toEqual({ eu: 'connected', us: 'connected' });
@@ -209,7 +167,7 @@ describe('isolations', () => {
     await renew();
     expect(await since()).toBeGreaterThan((await readClock(context)) - 60_000);
     await end();
-    await context.db.execute(sql`truncate region_isolations`);
+    await db.execute(sql`truncate region_isolations`);
     await end({ ageMs: 5_000 });
     expect(await finished()).toHaveLength(1);
   });
@@ -223,11 +181,11 @@ describe('isolations', () => {
     expect([eu.region, us.region]).toEqual(['eu', 'us']);
     await age(1);
     await renew();
-    await deleteIsolation(context.db, eu);
+    await deleteIsolation(db, eu);
     expect(await healths()).toEqual({ eu: 'isolated', us: 'connected' });
     await end();
     expect(await finished()).toHaveLength(2);
-    for (const each of await finished()) await deleteIsolation(context.db, each);
+    for (const each of await finished()) await deleteIsolation(db, each);
     expect(await finished()).toEqual([]);
   });
 });

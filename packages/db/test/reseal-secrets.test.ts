@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { systemActor } from '@tocsin/db/audit-log/actor';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { createChannel } from '@tocsin/db/channels/write-channels';
-import { openDatabase } from '@tocsin/db/database/open';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { resealBatch, resealSecrets, SEALED_TABLES } from '@tocsin/db/secrets/reseal-secrets';
 import { countSealed, countUnreadable, reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { sql } from 'drizzle-orm';
-import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { Client } from 'pg';
+import { makeMonitor, openTestContext } from './harness.ts';
 
 const [oldKey, newKey, strangeKey] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const old = new SecretBox([oldKey]);
@@ -18,55 +17,43 @@ const rotated = new SecretBox([newKey, oldKey]);
 const fresh = new SecretBox([newKey]);
 const SECRETS = { headers: { Authorization: 'Bearer s3cret', 'X-Key': 'k3y' }, body: 'b0dy', method: 'POST' };
 
-let opened: TestContext;
-let context: TestContext;
-beforeAll(async () => {
-  opened = await openTestContext();
-  context = { ...opened, secrets: old };
-});
-afterAll(() => opened.close());
+const context = { ...(await openTestContext()), secrets: old };
+const { db, actor, viewer } = context;
+afterAll(() => context.close());
 beforeEach(async () => {
-  await context.db.execute(sql`delete from monitors`);
-  await context.db.execute(sql`delete from channels`);
+  await db.execute(sql`delete from monitors`);
+  await db.execute(sql`delete from channels`);
 });
 
 const makeOpsChannel = (): Promise<{ id: string; secret: string }> =>
-  createChannel(context, systemActor(context.accountId), {
-    name: 'ops',
-    url: 'https://hooks.example',
-    monitorIds: [],
-  });
+  createChannel(context, actor, { name: 'ops', url: 'https://hooks.example', monitorIds: [] });
+
+const makeMonitors = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => makeMonitor(context, SECRETS)));
 
 /** Everything of these tables as it is stored. */
 async function stored(): Promise<unknown> {
-  const monitors = await context.db.execute(sql`select * from monitors order by id`);
-  const channels = await context.db.execute(sql`select * from channels order by id`);
+  const monitors = await db.execute(sql`select * from monitors order by id`);
+  const channels = await db.execute(sql`select * from channels order by id`);
   return [monitors.rows, channels.rows];
 }
 
 describe('resealing', () => {
   test('moves every secret to the first key and changes nothing else', async () => {
-    const monitors = [];
-    for (let number = 0; number < 5; number += 1) monitors.push(await makeMonitor(context, SECRETS));
+    const monitors = await makeMonitors(5);
     const plain = await makeMonitor(context);
     const { id } = await makeOpsChannel();
-    const { secret } = await rotateChannelSecret(context, systemActor(context.accountId), id);
+    const { secret } = await rotateChannelSecret(context, actor, id);
     const report = await resealSecrets({ ...context, secrets: rotated });
-    // Three of each monitor; two of the channel, whose secret was rotated.
-    expect(report).toEqual({
-      resealed: 17,
-      total: 17,
-      left: new Map(),
-      unreadable: new Map(),
-      unreadableRows: [],
-    });
-    expect(await countSealed(context.db)).toEqual(new Map([[fresh.currentKeyId, 17]]));
+    // Each monitor has three, and the channel two, because its secret was rotated.
+    expect(report).toMatchObject({ resealed: 17, total: 17, left: new Map(), unreadable: new Map() });
+    expect(await countSealed(db)).toEqual(new Map([[fresh.currentKeyId, 17]]));
     const reading = { ...context, secrets: fresh };
     for (const before of [...monitors, plain]) {
-      expect((await getMonitor(reading, context.viewer, before.id)).monitor).toEqual(before);
+      expect((await getMonitor(reading, viewer, before.id)).monitor).toEqual(before);
     }
-    expect(await revealChannelSecret(reading, systemActor(context.accountId), id)).toBe(secret);
-    const revisions = await context.db.execute(sql`select distinct revision from monitors`);
+    expect(await revealChannelSecret(reading, actor, id)).toBe(secret);
+    const revisions = await db.execute(sql`select distinct revision from monitors`);
     expect(revisions.rows).toEqual([{ revision: 1 }]);
     const before = await stored();
     expect(await resealSecrets({ ...context, secrets: rotated })).toMatchObject({ resealed: 0, total: 17 });
@@ -74,30 +61,19 @@ describe('resealing', () => {
   });
 
   test('continues after an interruption between two batches', async () => {
-    for (let number = 0; number < 5; number += 1) await makeMonitor(context, SECRETS);
+    await makeMonitors(5);
     const rotating = { ...context, secrets: rotated };
     const [monitors] = SEALED_TABLES;
     const first = monitors && (await resealBatch(rotating, monitors, null, 2));
     expect(first).toMatchObject({ resealed: 6, unreadable: [] });
-    expect(await countSealed(context.db)).toEqual(
-      new Map([
-        [fresh.currentKeyId, 6],
-        [old.currentKeyId, 9],
-      ]),
-    );
     expect(await resealSecrets(rotating)).toMatchObject({ resealed: 9, total: 15 });
   });
 
   test('skips a locked row, reports it, and reseals it in a later round', async () => {
     const { id } = await makeMonitor(context, SECRETS);
     await makeMonitor(context, SECRETS);
-    const other = openDatabase({
-      url: context.url,
-      poolSize: 1,
-      applicationName: 'other',
-      onIdleError: () => undefined,
-    });
-    const client = await other.pool.connect();
+    const client = new Client({ connectionString: context.url });
+    await client.connect();
     await client.query('begin');
     await client.query('select from monitors where id = $1 for no key update', [id]);
     const rotating = { ...context, secrets: rotated };
@@ -108,39 +84,24 @@ describe('resealing', () => {
     expect(pauses).toBe(4);
     const commit = (): Promise<unknown> => client.query('commit');
     const report = await resealSecrets(rotating, commit);
-    client.release();
+    await client.end();
     expect(report).toMatchObject({ resealed: 3, total: 6, left: new Map() });
-    await other.close();
   });
 
   test('leaves unreadable secrets unchanged and reseals the others', async () => {
     const strange = { ...context, secrets: new SecretBox([strangeKey]) };
     const { id } = await makeMonitor(strange, SECRETS);
     await makeMonitor(context, SECRETS);
-    const before = await context.db.execute(
-      sql`select sealed_headers, sealed_body from monitors where id = ${id}`,
-    );
+    const readSealed = async () =>
+      (await db.execute(sql`select sealed_headers, sealed_body from monitors where id = ${id}`)).rows;
+    const before = await readSealed();
     const report = await resealSecrets({ ...context, secrets: rotated });
-    const keyId = strange.secrets.currentKeyId;
-    expect(report).toEqual({
-      resealed: 3,
-      total: 6,
-      left: new Map(),
-      unreadable: new Map([[keyId, 3]]),
-      unreadableRows: [id],
-    });
-    const after = await context.db.execute(
-      sql`select sealed_headers, sealed_body from monitors where id = ${id}`,
-    );
-    expect(after.rows).toEqual(before.rows);
+    const unreadable = new Map([[strange.secrets.currentKeyId, 3]]);
+    expect(report).toEqual({ resealed: 3, total: 6, left: new Map(), unreadable, unreadableRows: [id] });
+    expect(await readSealed()).toEqual(before);
     const all = new SecretBox([newKey, oldKey, strangeKey]);
-    expect(await resealSecrets({ ...context, secrets: all })).toMatchObject({
-      resealed: 3,
-      unreadable: new Map(),
-    });
-    expect((await getMonitor({ ...context, secrets: fresh }, context.viewer, id)).monitor).toMatchObject(
-      SECRETS,
-    );
+    expect(await resealSecrets({ ...context, secrets: all })).toMatchObject({ resealed: 3 });
+    expect((await getMonitor({ ...context, secrets: fresh }, viewer, id)).monitor).toMatchObject(SECRETS);
   });
 });
 
@@ -148,7 +109,7 @@ describe('a missing key', () => {
   test('is reported by its id', async () => {
     await makeMonitor(context, SECRETS);
     await makeOpsChannel();
-    expect(await countUnreadable(context.db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 4]]));
+    expect(await countUnreadable(db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 4]]));
     const messages: string[] = [];
     await reportUnreadable({ ...context, secrets: fresh }, (message) => messages.push(message));
     await reportUnreadable({ ...context, secrets: rotated }, (message) => messages.push(message));
@@ -160,9 +121,9 @@ describe('a missing key', () => {
     const monitor = await makeMonitor(context, SECRETS);
     const { id } = await makeOpsChannel();
     const without = { ...context, secrets: fresh };
-    const { secret } = await rotateChannelSecret(without, systemActor(context.accountId), id);
-    expect(await revealChannelSecret(without, systemActor(context.accountId), id)).toBe(secret);
-    await deleteMonitor(context.db, systemActor(context.accountId), monitor.id);
-    expect(await countUnreadable(context.db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 1]]));
+    const { secret } = await rotateChannelSecret(without, actor, id);
+    expect(await revealChannelSecret(without, actor, id)).toBe(secret);
+    await deleteMonitor(db, actor, monitor.id);
+    expect(await countUnreadable(db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 1]]));
   });
 });

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemActor } from '@tocsin/db/audit-log/actor';
 import { readRollupState, rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
+import type { Database } from '@tocsin/db/database/open';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
-import { openTestContext, readClock, type TestContext } from './harness.ts';
+import { Client } from 'pg';
+import { openTestContext, readClock, untilWaiting } from './harness.ts';
 import {
   eventAt,
   expectedRollup,
@@ -20,25 +22,24 @@ import {
   type Span,
 } from './rollup-data.ts';
 
-let context: TestContext;
+const context = await openTestContext();
+const { db, actor } = context;
+afterAll(() => context.close());
+
 /** Three hours from here are settled for sure; whether the fourth is depends on the minute. */
 let start: number;
 let end: number;
-beforeAll(async () => {
-  context = await openTestContext();
-});
-afterAll(() => context.close());
 beforeEach(async () => {
   start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 4 * HOUR_MS;
   end = start + 3 * HOUR_MS;
-  await context.db.execute(sql`delete from monitors`);
-  await context.db.execute(sql`delete from events`);
-  await context.db.execute(sql`delete from check_rollups`);
+  await db.execute(sql`delete from monitors`);
+  await db.execute(sql`delete from events`);
+  await db.execute(sql`delete from check_rollups`);
   await setWatermark(context, start);
 });
 
-async function rollUpAll(monitorsAtOnce?: number): Promise<void> {
-  for (;;) if ((await rollUpNextHour(context.db, { monitorsAtOnce })) === null) return;
+async function rollUpAll(database: Database = db, monitorsAtOnce?: number): Promise<void> {
+  for (;;) if ((await rollUpNextHour(database, { monitorsAtOnce })) === null) return;
 }
 
 /** Spans as edits leave them: another interval in mid-hour, an end right on a slot, a region removed and added again. */
@@ -47,7 +48,7 @@ async function variousSpans(): Promise<Span[]> {
   const before = start - 30 * HOUR_MS;
   const [edge] = await monitorWithSpans(context, [{ region: 'a', interval: 60, from: before, to: null }]);
   const onSlot = edge ? (slotsOf(edge, minutes(40), end)[0] ?? 0) : 0;
-  await context.db.execute(sql`
+  await db.execute(sql`
     update schedule_spans set ends_at = ${new Date(onSlot).toISOString()} where monitor_id = ${edge?.monitorId ?? ''}`);
   const spans = await Promise.all([
     monitorWithSpans(context, [
@@ -74,35 +75,32 @@ function expectedRollups(spans: readonly Span[], events: readonly RawEvent[]): u
 }
 
 describe('rolling up', () => {
-  test.each([1, 2, 3, 4, 5, 6])('matches the raw events, seed %d', async (seed) => {
-    const spans = await variousSpans();
-    const events = randomEvents(spans, start - HOUR_MS, end + HOUR_MS, seeded(seed));
-    await insertEvents(context, events);
-    await rollUpAll(seed % 2 === 0 ? 2 : undefined);
-    const rollups = await rollupsBefore(context, end);
-    expect(rollups).toEqual(expectedRollups(spans, events));
-    // Those of the spans that have a slot in each hour, whatever their phases.
-    expect(rollups.length).toBeGreaterThanOrEqual(7);
-    expect(Math.min(...rollups.map(({ gaps }) => gaps))).toBeGreaterThanOrEqual(0);
-  });
-
-  test("does not depend on the session's time zone", async () => {
-    const spans = await variousSpans();
-    const events = randomEvents(spans, start, end, seeded(7));
-    await insertEvents(context, events);
-    await context.db.transaction(async (tx) => {
-      await tx.execute(sql`set local time zone 'Asia/Kathmandu'`);
-      for (;;) if ((await rollUpNextHour(tx)) === null) break;
-    });
-    expect(await rollupsBefore(context, end)).toEqual(expectedRollups(spans, events));
-  });
+  test.each([1, 2])(
+    'matches the raw events, also when it is repeated in another time zone, seed %d',
+    async (seed) => {
+      const spans = await variousSpans();
+      const events = randomEvents(spans, start - HOUR_MS, end + HOUR_MS, seeded(seed));
+      await insertEvents(context, events);
+      await rollUpAll(db, seed % 2 === 0 ? 2 : undefined);
+      const rollups = await rollupsBefore(context, end);
+      expect(rollups).toEqual(expectedRollups(spans, events));
+      // Some spans have a slot in each hour, whatever their phases.
+      expect(rollups.length).toBeGreaterThanOrEqual(7);
+      await setWatermark(context, start);
+      await db.transaction(async (tx) => {
+        await tx.execute(sql`set local time zone 'Asia/Kathmandu'`);
+        await rollUpAll(tx);
+      });
+      expect(await rollupsBefore(context, end)).toEqual(rollups);
+    },
+  );
 
   test('rolls an hour up 16 minutes after its end', async () => {
     /** Whether an hour, the first that is not rolled up, is left alone; it may become due at that moment. */
     const isLeftAlone = async (hour: number): Promise<boolean> => {
       const due = hour + HOUR_MS + 16 * 60_000;
       const before = await readClock(context);
-      const rolled = await rollUpNextHour(context.db);
+      const rolled = await rollUpNextHour(db);
       if (rolled === null) expect(before).toBeLessThan(due);
       else expect([rolled.hour.getTime(), (await readClock(context)) >= due]).toEqual([hour, true]);
       return rolled === null;
@@ -122,15 +120,15 @@ describe('rolling up', () => {
       { region: 'b', interval: 600, from: start, to: start + HOUR_MS },
     ]);
     await monitorWithSpans(context, [{ region: 'b', interval: 60, from: start, to: start + HOUR_MS }]);
-    expect(await rollUpNextHour(context.db, { monitorsAtOnce: 1 })).toEqual({
+    expect(await rollUpNextHour(db, { monitorsAtOnce: 1 })).toEqual({
       hour: new Date(start),
       gaps: { a: 60, b: 66 },
     });
-    expect(await readRollupState(context.db)).toMatchObject({
+    expect(await readRollupState(db)).toMatchObject({
       rolledUntil: new Date(start + HOUR_MS),
       lastGaps: { a: 60, b: 66 },
     });
-    expect((await rollUpNextHour(context.db))?.gaps).toEqual({});
+    expect((await rollUpNextHour(db))?.gaps).toEqual({});
   });
 
   test('a check more than 15 minutes late is a gap', async () => {
@@ -149,18 +147,8 @@ describe('rolling up', () => {
     expect(rollups.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(1);
   });
 
-  test('changes nothing when it is repeated after a reset of the watermark', async () => {
-    const spans = await variousSpans();
-    await insertEvents(context, randomEvents(spans, start, end, seeded(8)));
-    await rollUpAll();
-    const before = await rollupsBefore(context, end);
-    await setWatermark(context, start);
-    await rollUpAll();
-    expect(await rollupsBefore(context, end)).toEqual(before);
-  });
-
   test('begins with the hour of the first monitor, and processes a backlog hour by hour', async () => {
-    await context.db.execute(sql`delete from check_rollup_state`);
+    await db.execute(sql`delete from check_rollup_state`);
     const oldest = Math.floor(Date.now() / HOUR_MS - 20) * HOUR_MS;
     const at = oldest + 5;
     const [span] = await monitorWithSpans(context, [{ region: 'default', interval: 60, from: at, to: at }]);
@@ -168,7 +156,7 @@ describe('rolling up', () => {
     const countDue = (): number => Math.floor((Date.now() - oldest - 16 * 60_000) / HOUR_MS);
     const dueAtFirst = countDue();
     let hours = 0;
-    for (let rolled = await rollUpNextHour(context.db); rolled; rolled = await rollUpNextHour(context.db)) {
+    for (let rolled = await rollUpNextHour(db); rolled; rolled = await rollUpNextHour(db)) {
       expect(rolled.hour).toEqual(new Date(oldest + hours * HOUR_MS));
       hours += 1;
     }
@@ -176,22 +164,98 @@ describe('rolling up', () => {
     expect([dueAtFirst, countDue()]).toContain(hours);
     expect(await rollupsBefore(context, end)).toMatchObject([{ hour: new Date(oldest), checks: 1 }]);
   });
+});
 
-  test('makes no pauses if it is late', async () => {
-    await monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: end }]);
-    // Any pause would last for hours.
-    expect(await rollUpNextHour(context.db, { share: 1e-9 })).toMatchObject({ gaps: { a: 60 } });
+describe('a roll-up in the middle of an hour', () => {
+  const BARRIER = 4_711;
+  /** Holds the barrier: a roll-up stops there after its first monitors are written. */
+  const holder = new Client({ connectionString: context.url });
+  let ids: string[];
+  beforeAll(async () => {
+    await holder.connect();
+    await db.execute(
+      sql.raw(`
+        create function wait_at_barrier() returns trigger language plpgsql as $$ begin
+          if (select count(*) from check_rollups where hour = new.hour) >= 2 then
+            perform pg_advisory_xact_lock_shared(${BARRIER});
+          end if;
+          return new;
+        end $$;
+        create trigger barrier before insert on check_rollups for each row execute function wait_at_barrier()`),
+    );
+  });
+  afterAll(() => holder.end());
+  beforeEach(async () => {
+    const made = await Promise.all(
+      [1, 2, 3].map(() => monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: null }])),
+    );
+    ids = made.map(([span]) => span?.monitorId ?? '').toSorted();
+    await holder.query('select pg_advisory_lock($1)', [BARRIER]);
   });
 
-  test('the rollups of a deleted monitor are deleted', async () => {
-    const [gone, kept] = await Promise.all(
-      [1, 2].map(() => monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: null }])),
+  const release = (): Promise<unknown> => holder.query('select pg_advisory_unlock_all()');
+
+  /** The session that waits at the barrier. */
+  async function waiter(): Promise<number> {
+    return until('a roll-up at the barrier', async () => {
+      const { rows } = await db.execute<{ pid: number }>(
+        sql`select pid from pg_locks where locktype = 'advisory' and objid = ${BARRIER} and not granted`,
+      );
+      return rows[0]?.pid;
+    });
+  }
+
+  async function rolledUntil(): Promise<number | undefined> {
+    return (await readRollupState(db))?.rolledUntil.getTime();
+  }
+
+  test('commits each slice, and the next one completes the hour after a crash', async () => {
+    const rolling = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    const failed = expect(rolling).rejects.toThrow();
+    const pid = await waiter();
+    const written = await rollupsBefore(context, end);
+    expect(written.map(({ monitorId }) => monitorId)).toEqual(ids.slice(0, 2));
+    await db.execute(sql`select pg_terminate_backend(${pid})`);
+    await until('the session to be gone', async () => {
+      return (await db.execute(sql`select from pg_stat_activity where pid = ${pid}`)).rowCount === 0;
+    });
+    await failed;
+    expect(await rollupsBefore(context, end)).toEqual(written);
+    expect(await rolledUntil()).toBe(start);
+    await release();
+    const rolled = await rollUpNextHour(db, { monitorsAtOnce: 1 });
+    expect(rolled).toEqual({ hour: new Date(start), gaps: { a: 180 } });
+    expect(await readRollupState(db)).toMatchObject({ lastGaps: { a: 180 } });
+    const complete = await rollupsBefore(context, end);
+    expect(complete.slice(0, 2)).toEqual(written);
+    expect(complete).toMatchObject(ids.map((monitorId) => ({ monitorId, gaps: 60 })));
+  });
+
+  test('by two leaders at once counts each hour once', async () => {
+    const one = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    await waiter();
+    const other = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    await untilWaiting(context, 2);
+    await release();
+    const rolled = (await Promise.all([one, other])).filter((hour) => hour !== null);
+    expect(rolled).toEqual([{ hour: new Date(start), gaps: { a: 180 } }]);
+    expect(await rollupsBefore(context, end)).toMatchObject(
+      ids.map((monitorId) => ({ monitorId, gaps: 60 })),
     );
-    await rollUpAll();
-    await deleteMonitor(context.db, systemActor(context.accountId), gone?.[0]?.monitorId ?? '');
-    await purgeDeletedMonitors(context.db);
-    const left = await rollupsBefore(context, end);
-    expect(left).toHaveLength(3);
-    expect(new Set(left.map(({ monitorId }) => monitorId))).toEqual(new Set([kept?.[0]?.monitorId]));
+    expect(await rolledUntil()).toBe(start + HOUR_MS);
+  });
+
+  test('does not delay a deletion, and leaves no rollups of the deleted monitor', async () => {
+    const rolling = rollUpNextHour(db, { monitorsAtOnce: 1 });
+    await waiter();
+    // The slice of the last monitor has begun, and cannot see that the monitor is deleted.
+    await deleteMonitor(db, actor, ids[0] ?? '');
+    await deleteMonitor(db, actor, ids[2] ?? '');
+    const purged = purgeDeletedMonitors(db);
+    await untilWaiting(context, 2);
+    await release();
+    expect((await rolling)?.hour).toEqual(new Date(start));
+    await purged;
+    expect((await rollupsBefore(context, end)).map(({ monitorId }) => monitorId)).toEqual([ids[1]]);
   });
 });

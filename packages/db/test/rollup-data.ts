@@ -4,13 +4,13 @@ import { latencyBucket } from '@tocsin/core/stats/latency-histogram';
 import { checkRollups, checkRollupState } from '@tocsin/db/check-rollups/table';
 import { columnNames, tableOf } from '@tocsin/db/database/sql';
 import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
-import { and, asc, eq, lt, sql } from 'drizzle-orm';
+import { asc, eq, lt, sql } from 'drizzle-orm';
 import { makeMonitor, type TestContext } from './harness.ts';
 
 export const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-export type Rollup = typeof checkRollups.$inferSelect;
+type Rollup = typeof checkRollups.$inferSelect;
 export type Span = typeof scheduleSpans.$inferInsert & { startsAt: Date };
 
 /** An event as the rollups see it; times in epoch milliseconds. */
@@ -127,16 +127,11 @@ export function expectedRollup(
 }
 
 /** The rollups of the hours before `end`, by monitor, region and hour. */
-export function rollupsBefore(context: TestContext, end: number, monitorId?: string): Promise<Rollup[]> {
+export function rollupsBefore(context: TestContext, end: number): Promise<Rollup[]> {
   return context.db
     .select()
     .from(checkRollups)
-    .where(
-      and(
-        lt(checkRollups.hour, new Date(end)),
-        monitorId ? eq(checkRollups.monitorId, monitorId) : sql`true`,
-      ),
-    )
+    .where(lt(checkRollups.hour, new Date(end)))
     .orderBy(asc(checkRollups.monitorId), asc(checkRollups.region), asc(checkRollups.hour));
 }
 
@@ -164,19 +159,8 @@ export async function monitorWithSpans(
     intervalSeconds: interval,
     phaseMs: phaseMs(monitorId, interval * 1_000),
   }));
-  if (spans.length > 0) await context.db.insert(scheduleSpans).values(spans);
-  return spans.length > 0
-    ? spans
-    : [
-        {
-          monitorId,
-          region: 'default',
-          startsAt: new Date(0),
-          endsAt: new Date(0),
-          intervalSeconds: 60,
-          phaseMs: 1,
-        },
-      ];
+  await context.db.insert(scheduleSpans).values(spans);
+  return spans;
 }
 
 /** A seeded generator of random numbers in [0, 1). */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ChannelSetEntry, channelSetEntrySchema } from '@tocsin/contracts/channels/channel';
 import {
   type ChannelSetResult,
@@ -8,24 +8,20 @@ import {
   monitorSetEntrySchema,
 } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { systemActor } from '@tocsin/db/audit-log/actor';
 import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { findChannelRow, listChannels } from '@tocsin/db/channels/read-channels';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
-import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { type AppliedSet, applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { sql } from 'drizzle-orm';
-import { readDeliveryLog } from './delivery-log.ts';
-import { alertOf } from './delivery-steps.ts';
-import { openTestContext, type TestContext, untilWaiting } from './harness.ts';
+import { alertOf, readDeliveryLog } from './delivery-steps.ts';
+import { openTestContext, untilWaiting } from './harness.ts';
 
-let context: TestContext;
-beforeAll(async () => {
-  context = await openTestContext();
-});
+const context = await openTestContext();
+const { db, accountId, actor } = context;
 afterAll(() => context.close());
+
 beforeEach(async () => {
-  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+  await db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
 });
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
@@ -47,7 +43,7 @@ function apply(
   options?: Partial<MonitorSet>,
   versions: ReadonlySet<string> | null = null,
 ): Promise<AppliedSet> {
-  return applySet(context, systemActor(context.accountId), setOf(channels, options), 'default', versions);
+  return applySet(context, actor, setOf(channels, options), 'default', versions);
 }
 
 /** Applies a set with channels. @returns their result */
@@ -59,7 +55,7 @@ async function applyChannels(...given: Parameters<typeof apply>): Promise<Channe
 
 /** The configuration of each channel, with the externalIds of all monitors that it is assigned to. */
 async function stateOf(): Promise<object[]> {
-  const { rows } = await context.db.execute(sql`
+  const { rows } = await db.execute(sql`
     select c.external_id as key, c.name, c.enabled,
       array(select m.external_id from channel_monitors a join monitors m on m.id = a.monitor_id
         where a.channel_id = c.id order by 1) as monitors
@@ -68,7 +64,7 @@ async function stateOf(): Promise<object[]> {
 }
 
 async function countMonitors(): Promise<number> {
-  return (await context.db.execute(sql`select from monitors`)).rowCount ?? 0;
+  return (await db.execute(sql`select from monitors`)).rowCount ?? 0;
 }
 
 describe('the channels of a set', () => {
@@ -86,73 +82,44 @@ describe('the channels of a set', () => {
     expect(planned.result).toMatchObject({ changed: true, channels: { created: [{ id: null }, {}, {}] } });
     expect(await stateOf()).toEqual([]);
     const created = await applyChannels(entries, { monitors });
-    const secretOf = { on: expect.stringMatching(/^whsec_/) };
-    expect(created).toMatchObject({
-      created: [
-        { externalId: 'on-call', secret: secretOf.on },
-        { externalId: 'orders', secret: secretOf.on },
-        { externalId: 'all', secret: secretOf.on },
-      ],
-    });
-    const state = [
+    const secret: unknown = expect.stringMatching(/^whsec_/);
+    const keys = ['on-call', 'orders', 'all'];
+    expect(created).toMatchObject({ created: keys.map((externalId) => ({ externalId, secret })) });
+    expect(await stateOf()).toEqual([
       { key: 'all', name: 'all', enabled: false, monitors: [] },
       { key: 'on-call', name: 'on-call', enabled: true, monitors: ['front'] },
       { key: 'orders', name: 'orders', enabled: true, monitors: ['orders'] },
-    ];
-    expect(await stateOf()).toEqual(state);
+    ]);
     const [first] = created.created;
-    const actor = systemActor(context.accountId);
     expect(await revealChannelSecret(context, actor, first?.id ?? '')).toBe(first?.secret);
 
-    const again = await apply(entries, { monitors, prune: true });
-    expect(again.result).toMatchObject({
-      changed: false,
-      channels: { unchanged: [{}, {}, {}], deleted: [] },
-    });
+    const { result: again } = await apply(entries, { monitors, prune: true });
+    expect(again).toMatchObject({ changed: false, channels: { unchanged: [{}, {}, {}], deleted: [] } });
 
     const changed = await applyChannels(
       [channel('on-call', { name: 'On call', monitorExternalIds: ['orders'] }), entries[1] ?? channel('x')],
       { monitors },
     );
-    expect(changed.updated).toEqual([
-      {
-        id: first?.id,
-        externalId: 'on-call',
-        fields: ['name', 'selector', 'events', 'monitorExternalIds'],
-      },
-    ]);
+    const fields = ['name', 'selector', 'events', 'monitorExternalIds'];
+    expect(changed.updated).toEqual([{ id: first?.id, externalId: 'on-call', fields }]);
     expect(changed.unlisted.map(({ externalId }) => externalId)).toEqual(['all']);
-    expect((await stateOf())[1]).toEqual({
-      key: 'on-call',
-      name: 'On call',
-      enabled: true,
-      monitors: ['orders'],
-    });
+    expect((await stateOf())[1]).toMatchObject({ name: 'On call', monitors: ['orders'] });
 
     const pruned = await applyChannels([], { monitors, prune: true });
-    expect(new Set(pruned.deleted.map(({ externalId }) => externalId))).toEqual(
-      new Set(['all', 'on-call', 'orders']),
-    );
+    expect(pruned.deleted).toHaveLength(3);
     expect(await stateOf()).toEqual([]);
     // The key is free again.
     expect((await applyChannels([channel('all')])).created).toHaveLength(1);
   });
 
-  test('stay untouched if the set does not mention channels', async () => {
-    await apply([channel('ops')]);
-    const { result } = await apply(undefined, { prune: true });
-    expect(result).not.toHaveProperty('channels');
-    expect(await stateOf()).toHaveLength(1);
-  });
-
-  test('keep their secret and their state if an entry omits them', async () => {
+  test('keep their secret and their state if an entry omits them, or the set has no channels', async () => {
     const [made] = (await applyChannels([channel('ops', { secret: SECRET })])).created;
     expect(made?.secret).toBeNull();
     const id = made?.id ?? '';
-    const { accountId, db } = context;
-    const actor = systemActor(accountId);
     await updateChannel(db, actor, id, { enabled: false });
     expect((await applyChannels([channel('ops')])).unchanged).toHaveLength(1);
+    const { result } = await apply(undefined, { prune: true });
+    expect(result).not.toHaveProperty('channels');
     expect(await revealChannelSecret(context, actor, id)).toBe(SECRET);
     expect((await applyChannels([channel('ops', { enabled: true })])).updated).toMatchObject([
       { fields: ['enabled'] },
@@ -161,33 +128,30 @@ describe('the channels of a set', () => {
   });
 
   test('with another secret rotate it, with the usual overlap', async () => {
-    await apply([channel('ops', { secret: SECRET, monitorExternalIds: ['front'] })], {
-      monitors: [monitor('front')],
-    });
-    const set = [channel('ops', { secret: OTHER_SECRET, monitorExternalIds: ['front'] })];
+    const [made] = (await applyChannels([channel('ops', { secret: SECRET })])).created;
+    const set = [channel('ops', { secret: OTHER_SECRET })];
     const planned = await applyChannels(set, { dryRun: true });
     expect(planned.updated).toMatchObject([{ fields: ['secret'] }]);
     expect((await applyChannels(set)).updated).toMatchObject([{ fields: ['secret'] }]);
     expect((await applyChannels(set)).unchanged).toHaveLength(1);
-    const [row] = (await context.db.execute<{ id: string }>(sql`select id from monitors`)).rows;
-    await alertOf(context, row?.id ?? '', 'DOWN');
-    const [claimed] = await claimDeliveries(context, { limit: 1 });
-    expect(claimed?.secrets).toEqual([OTHER_SECRET, SECRET]);
+    const row = await findChannelRow(db, accountId, made?.id ?? '');
+    expect(context.secrets.decrypt(row.sealedSecret)).toBe(OTHER_SECRET);
+    expect(context.secrets.decrypt(row.sealedPreviousSecret ?? '')).toBe(SECRET);
+    expect(row.previousSecretExpiresAt?.getTime()).toBeGreaterThan(Date.now());
   });
 
   test('whose secret no key decrypts get the given one', async () => {
     await apply([channel('ops', { secret: SECRET })]);
-    const [before] = await listChannels(context.db, context.accountId);
+    const [before] = await listChannels(db, accountId);
     const keyLost = { ...context, secrets: new SecretBox([randomBytes(32)]) };
-    const actor = systemActor(context.accountId);
-    const { result } = await applySet(keyLost, actor, setOf([channel('ops', { secret: SECRET })]), 'default');
+    const set = setOf([channel('ops', { secret: SECRET })]);
+    const { result } = await applySet(keyLost, actor, set, 'default');
     expect(result.channels?.updated).toMatchObject([{ id: before?.id, fields: ['secret'] }]);
     expect(await revealChannelSecret(keyLost, actor, before?.id ?? '')).toBe(SECRET);
   });
 
   test('of another source, or of none, are not taken over', async () => {
     await apply([channel('theirs')], { source: 'other' });
-    const actor = systemActor(context.accountId);
     const created = await createChannel(context, actor, {
       name: 'Made by hand',
       url: 'https://hooks.example',
@@ -197,17 +161,11 @@ describe('the channels of a set', () => {
     const set = [channel('mine'), channel('theirs'), channel('none')];
     await expect(apply(set, { monitors: [monitor('front')] })).rejects.toMatchObject({
       code: 'conflict',
-      errors: [
-        { path: 'channels.1.externalId', message: expect.stringContaining('of source "other"') },
-        {
-          path: 'channels.2.externalId',
-          message: `"none" is the externalId of channel ${created.id} ("Made by hand"), which has no source`,
-        },
-      ],
+      errors: [{ path: 'channels.1.externalId' }, { path: 'channels.2.externalId' }],
     });
     expect(await countMonitors()).toBe(0);
     // Adopted with its source, it is.
-    await updateChannel(context.db, actor, created.id, { source: 'shop' });
+    await updateChannel(db, actor, created.id, { source: 'shop' });
     expect((await applyChannels([channel('none')])).updated).toMatchObject([{ fields: ['name'] }]);
   });
 });
@@ -230,12 +188,7 @@ describe('monitorExternalIds', () => {
       const options = { monitors: [monitor('front')], prune, dryRun };
       await expect(apply(set, options)).rejects.toMatchObject({
         code: 'validation_failed',
-        errors: [
-          {
-            path: 'channels.1.monitorExternalIds.1',
-            message: expect.stringContaining('is not the externalId of a monitor'),
-          },
-        ],
+        errors: [{ path: 'channels.1.monitorExternalIds.1' }],
       });
     }
     expect(await countMonitors()).toBe(1);
@@ -245,8 +198,8 @@ describe('monitorExternalIds', () => {
 
 describe('a version', () => {
   test.each([
-    ['renamed', (id: string) => updateChannel(context.db, systemActor(context.accountId), id, { name: 'x' })],
-    ['deleted', (id: string) => deleteChannel(context.db, systemActor(context.accountId), id)],
+    ['renamed', (id: string) => updateChannel(db, actor, id, { name: 'x' })],
+    ['deleted', (id: string) => deleteChannel(db, actor, id)],
   ])('is refused after a channel of the plan was %s', async (_, change) => {
     const [made] = (await applyChannels([channel('ops')])).created;
     const set = [channel('ops', { name: 'Operations' })];
@@ -262,13 +215,13 @@ describe('a version', () => {
 test('a channel that is enabled by a set sends nothing of what was due before', async () => {
   const set = [channel('ops', { allMonitors: true })];
   const [made] = (await applyChannels(set, { monitors: [monitor('front')] })).created;
-  const [row] = (await context.db.execute<{ id: string }>(sql`select id from monitors`)).rows;
+  const [row] = (await db.execute<{ id: string }>(sql`select id from monitors`)).rows;
   await alertOf(context, row?.id ?? '', 'DOWN');
   await applyChannels([channel('ops', { allMonitors: true, enabled: false })]);
   // As after a crash between disabling and holding.
-  await context.db.execute(sql`update deliveries set state = 'pending', next_attempt_at = now()`);
+  await db.execute(sql`update deliveries set state = 'pending', next_attempt_at = now()`);
   await applyChannels([channel('ops', { allMonitors: true, enabled: true })]);
-  const log = await readDeliveryLog(context.db, made?.id ?? '');
+  const log = await readDeliveryLog(db, made?.id ?? '');
   expect(new Set(log.map(({ state }) => state))).toEqual(new Set(['held']));
 });
 
@@ -277,7 +230,7 @@ describe('with other requests', () => {
     const [made] = (await applyChannels([channel('ops')])).created;
     const set = [channel('ops', { name: 'Operations', events: ['monitor.down'] })];
     let applying: Promise<ChannelSetResult> | undefined;
-    await context.db.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await tx.execute(sql`update channels set name = 'Operations' where id = ${made?.id}`);
       applying = applyChannels(set);
       await untilWaiting(context, 1);
@@ -287,22 +240,10 @@ describe('with other requests', () => {
 
   test('a set does not wait for a channel that it leaves unchanged', async () => {
     await apply([channel('ops'), channel('other')]);
-    await context.db.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await tx.execute(sql`select from channels where external_id = 'ops' for update`);
       const changed = await applyChannels([channel('ops'), channel('other', { name: 'x' })]);
       expect(changed.updated).toHaveLength(1);
     });
-  });
-
-  test('sets of one source that create the same channels at once create them once', async () => {
-    const entries = ['a', 'b', 'c'].map((key) => channel(key, { selector: {} }));
-    const once = (): Promise<ChannelSetResult> => applyChannels(entries, { monitors: [monitor('front')] });
-    const results = await Promise.all([once(), once(), once()]);
-    expect(results.flatMap(({ created }) => created)).toHaveLength(3);
-    expect(await stateOf()).toMatchObject([
-      { key: 'a', monitors: ['front'] },
-      { key: 'b', monitors: ['front'] },
-      { key: 'c', monitors: ['front'] },
-    ]);
   });
 });

@@ -1,41 +1,36 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { acquireLeaderLease } from '@tocsin/db/database/leader-lease';
 import { migrate } from '@tocsin/db/database/migrate';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import type { PostgresServer } from '@tocsin/embedded/postgres';
-import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { startStandby } from '@tocsin/embedded/testing/standby';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { until } from '@tocsin/embedded/testing/until';
 import { connectPostgres } from '@tocsin/runtime/postgres/connect';
+import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-let testDatabase: TestDatabase;
-let standby: PostgresServer;
-/** A port without a listener. A client uses it, so that no other process takes it meanwhile. */
-let down: string;
-let reserved: { readonly server: Server; readonly client: Socket };
+const testDatabase = await createTestDatabase();
+const folder = await createTemporaryFolder();
+const standby: PostgresServer = await startStandby(folder.path, testDatabase.url);
+// A client uses the port on which nobody listens, so that no other process takes it.
+const server = createServer().listen(0, '127.0.0.1');
+await once(server, 'listening');
+const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+await once(client, 'connect');
+const down = `127.0.0.1:${client.localPort}`;
 const opened: OpenDatabase[] = [];
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  folder = await createTemporaryFolder();
-  standby = await startStandby(folder.path, testDatabase.url);
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  await once(client, 'connect');
-  reserved = { server, client };
-  down = `127.0.0.1:${client.localPort}`;
-});
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((database) => database.close()));
 });
 afterAll(async () => {
-  reserved.client.destroy();
-  reserved.server.close();
+  client.destroy();
+  server.close();
   await standby.stop();
   await folder.remove();
   await testDatabase.drop();
@@ -98,19 +93,6 @@ describe('an address with several hosts', () => {
     await database.db.transaction((tx) => tx.execute('select 1'));
   });
 
-  test('is searched once: further connections go to the same server at once', async () => {
-    const proxy = await TcpProxy.start(testDatabase.url);
-    const { pool } = open(urlOf([down, hostOf(proxy.through(testDatabase.url))], 'read-write'));
-    const first = await pool.connect();
-    const acceptedForFirst = proxy.accepted;
-    const second = await pool.connect();
-    first.release();
-    second.release();
-    await proxy.stop();
-    // The session that looked for the server, and the two connections.
-    expect([acceptedForFirst, proxy.accepted]).toEqual([2, 3]);
-  });
-
   test('is searched within the given time, which the hosts share', async () => {
     const proxy = await TcpProxy.start(testDatabase.url);
     proxy.blackHole();
@@ -122,18 +104,6 @@ describe('an address with several hosts', () => {
     const failure = `${silent}: no response within 0.1 s`;
     await expect(connecting).rejects.toThrow([failure, failure, failure].join('; '));
     await proxy.stop();
-  });
-
-  test('is searched again when the host in use stops responding', async () => {
-    const proxy = await TcpProxy.start(testDatabase.url);
-    const host = hostOf(proxy.through(testDatabase.url));
-    const { pool } = open(urlOf([host, host], 'read-write'));
-    const first = await pool.connect();
-    proxy.blackHole();
-    const error = await pool.connect().catch((cause: unknown) => cause);
-    await proxy.stop();
-    first.release(true);
-    expect(error).toMatchObject({ message: 'no response within 3.3 s' });
   });
 
   test('reports why each host was rejected', async () => {
@@ -158,29 +128,51 @@ describe('an address with several hosts', () => {
   });
 });
 
-test('connections send the first TCP keep-alive after 10 s, not after two hours', async () => {
-  const setKeepAlive = jest.spyOn(Socket.prototype, 'setKeepAlive');
-  try {
-    await open(testDatabase.url).ping();
-    await open(urlOf([primary(), primary()], 'read-write')).ping();
-    const lease = await acquireLeaderLease(testDatabase.url, 9, new AbortController().signal);
-    await lease?.release();
-    // One of the first pool, two of the second (one looks for the server, one is used), and one of the lease.
-    expect(setKeepAlive.mock.calls).toEqual(Array.from({ length: 4 }, () => [true, 10_000]));
-  } finally {
-    setKeepAlive.mockRestore();
-  }
-});
-
 describe('an address with one host, a standby', () => {
-  test('refuses connections that need to write', async () => {
+  test('refuses connections that need to write, is not ready, and elects no leader', async () => {
     const url = urlOf([hostOf(standby.url)], 'read-write');
     await expect(open(url).pool.query('select 1')).rejects.toThrow('it is a read-only standby');
-  });
-
-  test('is not ready, and elects no leader', async () => {
     await expect(open(standby.url).ping()).rejects.toThrow('it is a read-only standby');
     const { signal } = new AbortController();
     await expect(acquireLeaderLease(standby.url, 7, signal)).rejects.toThrow('it is a read-only standby');
   });
+});
+
+test('idle connections stay open, and break once one in use gets no response', async () => {
+  /** Longer than a busy machine takes for a query. */
+  const SILENT_MS = 5_000;
+  const CONNECTIONS = 3;
+  const proxy = await TcpProxy.start(testDatabase.url);
+  const { pool } = openPostgresPool(proxy.through(testDatabase.url), {
+    max: CONNECTIONS,
+    application_name: 'test',
+    silentMs: SILENT_MS,
+    idleTimeoutMillis: 0,
+  });
+  pool.on('error', () => undefined);
+
+  /** The server's processes of all connections of the pool. */
+  async function readProcesses(): Promise<number[]> {
+    const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => pool.connect()));
+    const pids = clients.map(async (one) => {
+      const { rows } = await one.query<{ pid: number }>('select pg_backend_pid() as pid');
+      return rows[0]?.pid ?? 0;
+    });
+    const read = await Promise.all(pids);
+    for (const one of clients) one.release();
+    return read.toSorted((a, b) => a - b);
+  }
+
+  const before = await readProcesses();
+  await wait(SILENT_MS + 1_000);
+  expect(await readProcesses()).toEqual(before);
+  // The server no longer knows these connections.
+  proxy.blackHole();
+  proxy.heal();
+  await expect(pool.query('select 1')).rejects.toThrow('Postgres has been silent for 5 s');
+  await until('no connection is left', () => pool.totalCount === 0);
+  const later = await readProcesses();
+  expect(later.filter((pid) => before.includes(pid))).toEqual([]);
+  await pool.end();
+  await proxy.stop();
 });

@@ -45,16 +45,17 @@ afterEach(async () => {
   await context.close();
 });
 
-async function folderWith(later: typeof LATER): Promise<string> {
-  return makeMigrationFolder(folder.path, later);
+/** Migrates to this version, and then another transaction holds a lock. @returns a folder with later migrations */
+async function holdLock(table: string): Promise<string> {
+  await migrate(context.url);
+  await holder.query('begin');
+  await holder.query(`lock table ${table} in row exclusive mode`);
+  return makeMigrationFolder(folder.path, LATER);
 }
 
-async function addMonitor(): Promise<string> {
-  return addFirstMonitor(context);
-}
-
-async function countApplied(): Promise<number> {
-  return countMigrations(context);
+/** How many of the later migrations are applied. */
+async function countLater(): Promise<number> {
+  return (await countMigrations(context)) - all.length;
 }
 
 /** Waits until a migrator waits for a lock. */
@@ -83,11 +84,8 @@ describe('while another transaction holds a lock that a migration needs', () => 
     ['monitors', '9001_monitor-note'],
     ['deliveries', '9002_delivery-index'],
   ])('of %s: checks are recorded, and the migration completes afterwards', async (table, tag) => {
-    await migrate(context.url);
-    const folder = await folderWith(LATER);
-    const id = await addMonitor();
-    await holder.query('begin');
-    await holder.query(`lock table ${table} in row exclusive mode`);
+    const folder = await holdLock(table);
+    const id = await addFirstMonitor(context);
     const migrating = migrate(context.url, { folder, patience: PATIENCE, onWait });
     await untilMigrationWaits();
     expect(await recordChecks(context.db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
@@ -97,7 +95,7 @@ describe('while another transaction holds a lock that a migration needs', () => 
     expect(await recordChecks(context.db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
     await holder.query('commit');
     await migrating;
-    expect(await countApplied()).toBe(all.length + LATER.length);
+    expect(await countLater()).toBe(LATER.length);
   });
 
   test.each([
@@ -106,10 +104,7 @@ describe('while another transaction holds a lock that a migration needs', () => 
   ])(
     'of %s for too long: the migration fails, names the session, and can be run again',
     async (table, applied) => {
-      await migrate(context.url);
-      const folder = await folderWith(LATER);
-      await holder.query('begin');
-      await holder.query(`lock table ${table} in row exclusive mode`);
+      const folder = await holdLock(table);
       const pid = await pidOf(holder);
       const patience = {
         ...PATIENCE,
@@ -121,19 +116,16 @@ describe('while another transaction holds a lock that a migration needs', () => 
       await expect(migrate(context.url, { folder, patience, onWait })).rejects.toThrow(
         /^Migration \d{4}_[a-z-]+ did not get its locks\. They are held by: .*session \d+, a report, idle in transaction, /,
       );
-      expect(await countApplied()).toBe(all.length + applied);
+      expect(await countLater()).toBe(applied);
       await holder.query('commit');
       await migrate(context.url, { folder });
-      expect(await countApplied()).toBe(all.length + LATER.length);
+      expect(await countLater()).toBe(LATER.length);
     },
   );
 });
 
 test('the waiting time is limited for a whole run, not for each migration', async () => {
-  await migrate(context.url);
-  const folder = await folderWith(LATER);
-  await holder.query('begin');
-  await holder.query('lock table deliveries in row exclusive mode');
+  const folder = await holdLock('deliveries');
   await holder.query('savepoint later');
   await holder.query('lock table monitors in row exclusive mode');
   const pid = await pidOf(holder);
@@ -166,22 +158,22 @@ test('the waiting time is limited for a whole run, not for each migration', asyn
     /^Migration 9002_delivery-index did not get its locks\..* a report, /,
   );
   expect([...seen]).toEqual(Object.keys(steps));
-  expect(await countApplied()).toBe(all.length + 1);
+  expect(await countLater()).toBe(1);
 });
 
-test('a run that waits too long for its turn fails', async () => {
+test('a run that waits too long for its turn fails, or ends when it is interrupted', async () => {
   await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
   const patience = { ...PATIENCE, maxWaitMs: 0 };
   await expect(migrate(context.url, { patience })).rejects.toThrow(/^Another migration is still running/);
+  const interrupted = migrate(context.url, { signal: AbortSignal.abort() });
+  await expect(interrupted).rejects.toThrow(/^The migration was interrupted\./);
 });
 
 test('a migration locks no table between two tries', async () => {
-  await migrate(context.url);
-  await holder.query('begin');
-  await holder.query('lock table monitors in row exclusive mode');
+  const folder = await holdLock('monitors');
   const interruption = new AbortController();
   const migrating = migrate(context.url, {
-    folder: await folderWith(LATER),
+    folder,
     patience: { ...PATIENCE, pauseMs: 600_000 },
     onWait,
     signal: interruption.signal,
@@ -202,10 +194,7 @@ describe('a run that is interrupted', () => {
     ['monitors', 0],
     ['deliveries', 1],
   ])('while it waits for %s ends its statement, and can be run again', async (table, applied) => {
-    await migrate(context.url);
-    const folder = await folderWith(LATER);
-    await holder.query('begin');
-    await holder.query(`lock table ${table} in row exclusive mode`);
+    const folder = await holdLock(table);
     const interruption = new AbortController();
     const migrating = migrate(context.url, {
       folder,
@@ -216,22 +205,16 @@ describe('a run that is interrupted', () => {
     await untilMigrationWaits();
     interruption.abort();
     await ended;
-    expect(await countApplied()).toBe(all.length + applied);
+    expect(await countLater()).toBe(applied);
     await holder.query('commit');
     await migrate(context.url, { folder });
-    expect(await countApplied()).toBe(all.length + LATER.length);
-  });
-
-  test('while it waits for its turn ends', async () => {
-    await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
-    const interrupted = migrate(context.url, { signal: AbortSignal.abort() });
-    await expect(interrupted).rejects.toThrow(/^The migration was interrupted\./);
+    expect(await countLater()).toBe(LATER.length);
   });
 });
 
 test('an index build that a deadlock ended is repeated', async () => {
   await migrate(context.url);
-  const folder = await folderWith([
+  const later = await makeMigrationFolder(folder.path, [
     { tag: 'last', statements: ['CREATE INDEX CONCURRENTLY "by_name" ON "monitors" ("name")'] },
   ]);
   const writer = new Client({ connectionString: context.url });
@@ -239,7 +222,7 @@ test('an index build that a deadlock ended is repeated', async () => {
   try {
     await writer.query('begin');
     await writer.query('lock table monitors in row exclusive mode');
-    const migrating = migrate(context.url, { folder, patience: PATIENCE, onWait });
+    const migrating = migrate(context.url, { folder: later, patience: PATIENCE, onWait });
     const ended = expect(migrating).resolves.toBeUndefined();
     await untilMigrationWaits();
     // It waits for the migrator, and the migrator for its snapshot; the migrator is the one that detects the deadlock.
