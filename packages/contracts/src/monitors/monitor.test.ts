@@ -29,59 +29,27 @@ describe('createMonitorSchema', () => {
     ['http://example.com', true],
     ['HTTPS://EXAMPLE.COM/a?b#c', true],
     ['https://example.com/ä', true],
-    ['example.com', false],
-    ['ftp://example.com', false],
-    ['https:example.com', false],
-    ['https://', false],
-    ['https://user:secret@example.com', false],
-    ['https://user@example.com', false],
-    [' https://example.com', false],
-    ['https://example.com/a b', false],
-    ['javascript:alert(1)', false],
-    ['', false],
-    ['   ', false],
     [`https://example.com/${'a'.repeat(2_028)}`, true],
     [`https://example.com/${'a'.repeat(2_029)}`, false],
+    ['https:example.com', false],
+    ['https://user@example.com', false],
+    [' https://example.com', false],
   ])('url %j: %s', (url, valid) => {
     expect(createMonitorSchema.safeParse({ ...minimal, url }).success).toBe(valid);
   });
 
-  test.each([
-    ['too many', Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`X-${index}`, 'v']))],
-    ['a hop-by-hop header', { Connection: 'close' }],
-    ['a framing header', { 'content-length': '3' }],
-    ['a line break in a value', { 'X-A': 'a\r\nX-B: b' }],
-    ['a space in a name', { 'X A': 'v' }],
-    ['an empty name', { '': 'v' }],
-    ['a number as value', { 'X-A': 3 }],
-    ['the same name twice', { 'X-A': '1', 'x-a': '2' }],
-    ['__proto__', JSON.parse('{"__proto__":"x"}') as object],
-    ['an array', ['X-A']],
-    ['a string', 'X-A: b'],
-  ])('rejects the headers %s', (_, headers) => {
-    const result = createMonitorSchema.safeParse({ ...minimal, headers });
-    expect(result.success).toBe(false);
-    expect(result.error?.issues[0]?.path[0]).toBe('headers');
-  });
-
-  test('rejects unknown fields, including in assertions', () => {
-    expect(createMonitorSchema.safeParse({ ...minimal, intervall: 60 }).success).toBe(false);
-    expect(createMonitorSchema.safeParse({ ...minimal, assertions: { status: 200 } }).success).toBe(false);
+  test('the names of headers have at most 256 characters, and none is __proto__', () => {
+    const headersAre = (headers: unknown): boolean =>
+      createMonitorSchema.safeParse({ ...minimal, headers }).success;
+    expect(headersAre({ ['x'.repeat(256)]: '\t é' })).toBe(true);
+    expect(headersAre({ ['x'.repeat(257)]: 'v' })).toBe(false);
+    expect(headersAre(JSON.parse('{"__proto__":"x"}'))).toBe(false);
   });
 
   test('trims the name and keeps everything else as written', () => {
     const parsed = createMonitorSchema.parse({ ...minimal, name: '  Shop ', body: ' raw ' });
     expect(parsed).toMatchObject({ name: 'Shop', body: ' raw ' });
   });
-
-  test.each([['name'], ['url'], ['body'], ['externalId'], ['source']])(
-    '%s: rejects a NUL character and a lone surrogate',
-    (field) => {
-      for (const text of ['a\0b', 'a\ud800b']) {
-        expect(createMonitorSchema.safeParse({ ...minimal, [field]: text }).success).toBe(false);
-      }
-    },
-  );
 
   test.each([
     ['a', 1],
@@ -104,19 +72,10 @@ describe('updateMonitorSchema', () => {
     expect(updateMonitorSchema.parse({ interval: 30 })).toEqual({ interval: 30 });
   });
 
-  test.each(['headers', 'body', 'assertions', 'runbookUrl', 'externalId'])(
-    'accepts null to clear %s',
-    (field) => {
-      expect(updateMonitorSchema.parse({ [field]: null })).toEqual({ [field]: null });
-    },
-  );
-
-  test.each(['name', 'url', 'type', 'interval', 'timeout', 'method', 'failureThreshold', 'regions'])(
-    'rejects null for %s',
-    (field) => {
-      expect(updateMonitorSchema.safeParse({ [field]: null }).success).toBe(false);
-    },
-  );
+  test('accepts null to clear a field', () => {
+    const cleared = { headers: null, body: null, assertions: null, runbookUrl: null, externalId: null };
+    expect(updateMonitorSchema.parse(cleared)).toEqual(cleared);
+  });
 });
 
 test('monitorConflicts rejects body assertions with HEAD', () => {

@@ -21,44 +21,40 @@ describe('the status code', () => {
   test.each([200, 204, 299, 300, 304, 399])('%d passes without an assertion', (statusCode) => {
     expect(evaluate({ statusCode })).toEqual(UP);
     expect(evaluate({ statusCode }, {})).toEqual(UP);
+    expect(statusPasses(statusCode, {})).toBe(true);
   });
 
   test.each([
     [100, 'HTTP_100'],
-    [101, 'HTTP_101'],
     [199, 'HTTP_199'],
     [400, 'HTTP_400'],
-    [404, 'HTTP_404'],
     [503, 'HTTP_503'],
-    [600, 'HTTP_600'],
     [999, 'HTTP_999'],
     [0, 'UNKNOWN_ERROR'],
     [99, 'UNKNOWN_ERROR'],
   ])('%d is %s without an assertion', (statusCode, errorReason) => {
     const errorDetail = `expected a status from 200 to 399, got ${statusCode}`;
     expect(evaluate({ statusCode })).toEqual({ status: 'DOWN', errorReason, errorDetail });
+    expect(statusPasses(statusCode, null)).toBe(false);
   });
 
   test.each([
     [503, 503, null],
-    [404, 404, null],
     [301, 301, null],
     [200, 204, 'HTTP_200'],
     [204, 200, 'HTTP_204'],
     [302, 200, 'HTTP_302'],
   ])('%d when %d is asserted', (statusCode, asserted, errorReason) => {
     const verdict = evaluate({ statusCode }, { statusCode: asserted });
-    expect(verdict.errorReason).toBe(errorReason);
-    if (errorReason !== null)
-      expect(verdict.errorDetail).toBe(`expected status ${asserted}, got ${statusCode}`);
+    const errorDetail = errorReason && `expected status ${asserted}, got ${statusCode}`;
+    expect(verdict).toMatchObject({ errorReason, errorDetail });
+    expect(statusPasses(statusCode, { statusCode: asserted })).toBe(errorReason === null);
   });
 
   test('is checked before every other assertion', () => {
-    const verdict = evaluate(
-      { statusCode: 500, body: '', latencyMs: 900 },
-      { bodyContains: 'ok', maxLatency: 1 },
-    );
-    expect(verdict.errorReason).toBe('HTTP_500');
+    const assertions = { bodyContains: 'ok', maxLatency: 1 };
+    const { errorReason } = evaluate({ statusCode: 500, body: '', latencyMs: 900 }, assertions);
+    expect(errorReason).toBe('HTTP_500');
   });
 });
 
@@ -76,25 +72,6 @@ describe('the other assertions', () => {
     ['both', { body: 'ok' }, { bodyContains: 'ok', bodyNotContains: 'error' }, null],
     ['in time', { latencyMs: 100 }, { maxLatency: 100 }, null],
     ['too slow', { latencyMs: 101 }, { maxLatency: 100 }, 'latency 101 ms above the maximum of 100 ms'],
-    ['long-lived', { certificateExpiresAt: day(14) }, { certificateMinDays: 14 }, null],
-    [
-      'a moment short',
-      { certificateExpiresAt: day(14, -1) },
-      { certificateMinDays: 14 },
-      'certificate expires in 13 days, below the minimum of 14 days',
-    ],
-    [
-      'hours left',
-      { certificateExpiresAt: day(1, 1) },
-      { certificateMinDays: 2 },
-      'certificate expires in 24 hours, below the minimum of 2 days',
-    ],
-    [
-      'expired while it was in use',
-      { certificateExpiresAt: day(0, -1) },
-      { certificateMinDays: 1 },
-      'certificate expired, below the minimum of 1 day',
-    ],
     [
       'no certificate',
       {},
@@ -112,9 +89,25 @@ describe('the other assertions', () => {
     expect(evaluate(response, assertions)).toEqual(errorDetail === null ? UP : down);
   });
 
-  test('a long text is quoted in part, on one line', () => {
-    const { errorDetail } = evaluate({ body: '' }, { bodyContains: `a\nb${'x'.repeat(9_000)}` });
-    expect(errorDetail).toBe(`body does not contain “a b${'x'.repeat(77)}…”`);
+  test.each([
+    [day(14), 14, null],
+    [day(14, -1), 14, 'expires in 13 days, below the minimum of 14 days'],
+    [day(2), 3, 'expires in 2 days, below the minimum of 3 days'],
+    [day(2, -1), 2, 'expires in 47 hours, below the minimum of 2 days'],
+    [day(0, 3_600_000), 1, 'expires in 1 hour, below the minimum of 1 day'],
+    [day(0, 3_599_999), 1, 'expires in 59 minutes, below the minimum of 1 day'],
+    [day(0), 1, 'expires in less than a minute, below the minimum of 1 day'],
+    [day(0, -1), 1, 'expired, below the minimum of 1 day'],
+  ])('a certificate that expires at %p, with a minimum of %i days', (certificateExpiresAt, days, detail) => {
+    const { errorDetail } = evaluate({ certificateExpiresAt }, { certificateMinDays: days });
+    expect(errorDetail).toBe(detail && `certificate ${detail}`);
+  });
+
+  test.each([
+    ['x'.repeat(80), 'x'.repeat(80)],
+    [`a\nb${'x'.repeat(9_000)}`, `a b${'x'.repeat(77)}…`],
+  ])('a text longer than 80 characters is quoted in part, and on one line', (bodyContains, quoted) => {
+    expect(evaluate({ body: '' }, { bodyContains }).errorDetail).toBe(`body does not contain “${quoted}”`);
   });
 });
 
@@ -133,12 +126,4 @@ test.each<[Assertions | null, boolean, boolean]>([
 ])('%j: needs the body %s, follows redirects %s', (assertions, body, redirects) => {
   expect(needsBody(assertions)).toBe(body);
   expect(followsRedirects(assertions)).toBe(redirects);
-});
-
-test('statusPasses agrees with evaluateResponse', () => {
-  for (let statusCode = 0; statusCode < 1_000; statusCode += 1) {
-    for (const assertions of [null, {}, { statusCode: 302 }]) {
-      expect(evaluate({ statusCode }, assertions).status === 'UP').toBe(statusPasses(statusCode, assertions));
-    }
-  }
 });

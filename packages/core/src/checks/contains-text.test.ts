@@ -1,14 +1,11 @@
 import { expect, jest, test } from '@jest/globals';
-import { assert, configureGlobal, constantFrom, property, string } from 'fast-check';
-import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import { fc } from '../testing/fast-check.ts';
 import { containsText } from './contains-text.ts';
 
-configureGlobal(PROPERTY_PARAMETERS);
-
 test('finds exactly the texts that are contained', () => {
-  const letters = string({ unit: constantFrom('a', 'b'), maxLength: 20 });
-  assert(
-    property(letters, letters, letters, (before, wanted, after) => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 20 });
+  fc.assert(
+    fc.property(letters, letters, letters, (before, wanted, after) => {
       // Long enough for the linear search.
       const long = `${wanted}${'ab'.repeat(140)}`;
       expect(containsText(`${before}${long}${after}`, long)).toBe(true);
@@ -28,7 +25,7 @@ test('finds a text at the end, and stops at the end of the body', () => {
 });
 
 test('reads a body that nearly matches everywhere a bounded number of times', () => {
-  const body = 'a'.repeat(50_000);
+  const body = 'a'.repeat(10_000);
   const wanted = `${'a'.repeat(1_000)}b${'a'.repeat(999)}`;
   const reads = jest.spyOn(String.prototype, 'charCodeAt');
   // A search by V8 may take as many steps as the product of the lengths, so it must get short texts only.

@@ -1,17 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { assert, configureGlobal, integer, property, string } from 'fast-check';
-import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import { fc } from '../testing/fast-check.ts';
 import { classifyError, sanitiseDetail } from './error-reason.ts';
 
-configureGlobal(PROPERTY_PARAMETERS);
+type Fields = Readonly<Record<string, unknown>>;
 
-function systemError(message: string, fields: Readonly<Record<string, unknown>>): Error {
-  return Object.assign(new Error(message), fields);
+/** An error as Node raises it. */
+function raised(message: string, code: string, fields: Fields = {}): Error {
+  return Object.assign(new Error(message), { code, ...fields });
 }
 
 function connectError(code: string, address: string): Error {
-  const message = `connect ${code} ${address}:443`;
-  return systemError(message, { code, syscall: 'connect', address, port: 443 });
+  return raised(`connect ${code} ${address}:443`, code, { syscall: 'connect', address, port: 443 });
 }
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
@@ -19,197 +18,151 @@ const refused = connectError('ECONNREFUSED', '127.0.0.1');
 const refused6 = connectError('ECONNREFUSED', '::1');
 const unreachable = connectError('ENETUNREACH', '::1');
 const timedOut = connectError('ETIMEDOUT', '192.0.2.1');
-const reset = systemError('read ECONNRESET', { code: 'ECONNRESET', syscall: 'read' });
+const reset = raised('read ECONNRESET', 'ECONNRESET', { syscall: 'read' });
 
-describe('classifyError', () => {
+describe('the reason', () => {
   test.each([
     ['ENOTFOUND', 'DNS_ERROR'],
     ['EAI_AGAIN', 'DNS_ERROR'],
     ['EAI_NODATA', 'DNS_ERROR'],
-    ['EAI_FAIL', 'DNS_ERROR'],
     ['ENODATA', 'DNS_ERROR'],
     ['ESERVFAIL', 'DNS_ERROR'],
     ['ETIMEOUT', 'DNS_ERROR'],
     ['ECONNREFUSED', 'CONNECTION_REFUSED'],
     ['ETIMEDOUT', 'TIMEOUT'],
+    ['ERR_SOCKET_CONNECTION_TIMEOUT', 'TIMEOUT'],
     ['ECONNRESET', 'UNKNOWN_ERROR'],
-    ['EHOSTUNREACH', 'UNKNOWN_ERROR'],
     ['ENETUNREACH', 'UNKNOWN_ERROR'],
-    ['EPIPE', 'UNKNOWN_ERROR'],
     ['CERT_HAS_EXPIRED', 'UNKNOWN_ERROR'],
     ['EGRESS_BLOCKED', 'UNKNOWN_ERROR'],
-  ])('%s is %s', (code, reason) => {
-    expect(classifyError(systemError('cause', { code })).errorReason).toBe(reason);
-  });
-
-  test('classifies any failure of getaddrinfo as DNS_ERROR', () => {
-    const error = systemError('getaddrinfo EINVAL x', { code: 'EINVAL', syscall: 'getaddrinfo' });
-    expect(classifyError(error)).toEqual({
-      errorReason: 'DNS_ERROR',
-      errorDetail: 'lookup of the name failed (EINVAL)',
-    });
+  ])('of %s is %s', (code, reason) => {
+    expect(classifyError(raised('cause', code)).errorReason).toBe(reason);
   });
 
   test.each([
-    ['all refused', [refused6, refused], 'CONNECTION_REFUSED'],
-    ['no IPv6 here, IPv4 refused', [unreachable, refused], 'CONNECTION_REFUSED'],
-    ['one silent, one refused', [timedOut, refused], 'CONNECTION_REFUSED'],
-    ['no IPv6 here, IPv4 silent', [unreachable, timedOut], 'TIMEOUT'],
-    ['all unreachable', [unreachable, unreachable], 'UNKNOWN_ERROR'],
-    ['reset', [reset, unreachable], 'UNKNOWN_ERROR'],
+    ['all were refused', [refused6, refused], 'CONNECTION_REFUSED'],
+    ['no IPv6 here, IPv4 was refused', [unreachable, refused], 'CONNECTION_REFUSED'],
+    ['one got no response, one was refused', [timedOut, refused], 'CONNECTION_REFUSED'],
+    ['no IPv6 here, IPv4 got no response', [unreachable, timedOut], 'TIMEOUT'],
+    ['all were unreachable', [unreachable, unreachable], 'UNKNOWN_ERROR'],
+    ['one was reset', [reset, unreachable], 'UNKNOWN_ERROR'],
     ['none', [], 'UNKNOWN_ERROR'],
     ['nested', [new AggregateError([refused])], 'CONNECTION_REFUSED'],
   ])('of several attempts to connect: %s', (_name, errors, reason) => {
     expect(classifyError(new AggregateError(errors)).errorReason).toBe(reason);
   });
+});
 
-  test.each([
+const OPENSSL = '80AC:error:0A00010B:SSL routines:ssl3_get_record';
+const http2Frame = (...bytes: number[]): Buffer => Buffer.from([0, 0, 18, ...bytes]);
+const malformed = (fields: Fields): Error =>
+  raised('Parse Error: Expected HTTP/', 'HPE_INVALID_CONSTANT', fields);
+const MALFORMED = 'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)';
+const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
+
+describe('the description', () => {
+  test.each<[unknown, string]>([
     [
-      new AggregateError([refused6, refused]),
+      new AggregateError([refused6, refused, refused]),
       'connection refused by [::1]:443, connection refused by 127.0.0.1:443',
     ],
+    [malformed({ reason: 'Expected HTTP/' }), MALFORMED],
+    [malformed({}), 'malformed response: Parse Error: Expected HTTP/ (HPE_INVALID_CONSTANT)'],
+    [malformed({ rawPacket: http2Frame(4, 0, 0, 0, 0, 0, 1, 2, 3) }), `${ONLY_HTTP2} (HPE_INVALID_CONSTANT)`],
+    [malformed({ rawPacket: http2Frame(7, 0, 0, 0, 0, 0) }), `${ONLY_HTTP2} (HPE_INVALID_CONSTANT)`],
+    [malformed({ reason: 'Expected HTTP/', rawPacket: http2Frame(4, 0, 0, 0, 0) }), MALFORMED],
+    [malformed({ reason: 'Expected HTTP/', rawPacket: http2Frame(4, 0, 0, 0, 0, 1) }), MALFORMED],
+    [malformed({ reason: 'Expected HTTP/', rawPacket: http2Frame(5, 0, 0, 0, 0, 0) }), MALFORMED],
     [
-      systemError('Parse Error: Expected HTTP/', { code: 'HPE_INVALID_CONSTANT', reason: 'Expected HTTP/' }),
-      'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)',
-    ],
-    [
-      systemError(
-        'A0:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:355:\n',
-        {
-          code: 'ERR_SSL_WRONG_VERSION_NUMBER',
-          reason: 'wrong version number',
-        },
-      ),
+      raised(`${OPENSSL}:wrong version number:../ssl3_record.c:355:\n`, 'ERR_SSL_WRONG_VERSION_NUMBER'),
       'TLS failed: wrong version number (ERR_SSL_WRONG_VERSION_NUMBER)',
     ],
     [
-      systemError(
-        'write EPROTO 80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:a.c:3:',
-        {
-          code: 'EPROTO',
-        },
-      ),
+      raised(`write EPROTO ${OPENSSL}:wrong version number:a.c:3:`, 'EPROTO'),
       'TLS failed: wrong version number (EPROTO)',
     ],
-    [
-      systemError('Parse Error: Expected HTTP/', {
-        code: 'HPE_INVALID_CONSTANT',
-        rawPacket: Buffer.from([0, 0, 18, 4, 0, 0, 0, 0, 0, 1, 2, 3]),
-      }),
-      'server speaks only HTTP/2, which checks do not (HPE_INVALID_CONSTANT)',
-    ],
-    [
-      systemError('Parse Error: Expected HTTP/', {
-        code: 'HPE_INVALID_CONSTANT',
-        reason: 'Expected HTTP/',
-        rawPacket: Buffer.from([0, 0, 18, 4]),
-      }),
-      'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)',
-    ],
-    [
-      systemError(
-        '80AC:error:0A000460:SSL routines:ssl3_read_bytes:tlsv1 alert no application protocol:a.c:1605:',
-        { code: 'EPROTO' },
-      ),
-      'server speaks only HTTP/2, which checks do not (EPROTO)',
-    ],
+    [raised(`${OPENSSL}:tlsv1 alert no application protocol:a.c:1605:`, 'EPROTO'), `${ONLY_HTTP2} (EPROTO)`],
     [reset, 'connection reset'],
-    [systemError('socket hang up', { code: 'ECONNRESET' }), 'connection closed before a response arrived'],
+    [raised('socket hang up', 'ECONNRESET'), 'connection closed before a response arrived'],
     [
-      systemError('Client network socket disconnected before secure TLS connection was established', {
-        code: 'ECONNRESET',
-      }),
+      raised('Client network socket disconnected before secure TLS connection was established', 'ECONNRESET'),
       'connection closed in the TLS handshake',
     ],
-    [systemError('write EPIPE', { code: 'EPIPE' }), 'connection closed while the request was sent'],
-    [systemError('connect ECONNREFUSED', { code: 'ECONNREFUSED' }), 'connection refused'],
+    [raised('write EPIPE', 'EPIPE'), 'connection closed while the request was sent'],
+    [raised('connect ECONNREFUSED', 'ECONNREFUSED'), 'connection refused'],
     [timedOut, 'connection to 192.0.2.1:443 timed out'],
+    [raised('connect ETIMEDOUT', 'ETIMEDOUT'), 'connection timed out'],
     [unreachable, 'no route to [::1]:443 (ENETUNREACH)'],
-    [systemError('address 10.0.0.1 is private', { code: 'EGRESS_BLOCKED' }), 'address 10.0.0.1 is private'],
+    [raised('connect EHOSTUNREACH', 'EHOSTUNREACH'), 'no route to the host (EHOSTUNREACH)'],
+    [raised('address 10.0.0.1 is private', 'EGRESS_BLOCKED'), 'address 10.0.0.1 is private'],
     [new Error(''), 'exchange failed'],
-    ['a string', 'exchange failed'],
     [null, 'exchange failed'],
-    [undefined, 'exchange failed'],
-  ])('describes the error: %s', (error, detail) => {
+  ])('of the error: %s', (error, detail) => {
     expect(classifyError(error).errorDetail).toBe(detail);
   });
 
   test.each([
-    ['ENOTFOUND', 'name shop.example does not exist (ENOTFOUND)'],
-    ['ENODATA', 'name shop.example has no address (ENODATA)'],
-    ['EBADNAME', 'name shop.example is not valid (EBADNAME)'],
-    ['ESERVFAIL', 'name servers could not resolve shop.example (ESERVFAIL)'],
-    ['EAI_AGAIN', 'name servers could not resolve shop.example (EAI_AGAIN)'],
-    ['ETIMEOUT', 'name lookup timed out (ETIMEOUT)'],
-  ])('describes a failed lookup: %s', (code, detail) => {
-    const error = systemError(`queryA ${code} shop.example`, { code, hostname: 'shop.example' });
-    expect(classifyError(error).errorDetail).toBe(detail);
+    ['ENOTFOUND', 'name shop.example does not exist', 'name does not exist'],
+    ['ENODATA', 'name shop.example has no address', 'name has no address'],
+    ['EBADNAME', 'name shop.example is not valid', 'name is not valid'],
+    ['ESERVFAIL', 'name servers could not resolve shop.example', 'name servers could not resolve the name'],
+    ['EAI_AGAIN', 'name servers could not resolve shop.example', 'name servers could not resolve the name'],
+    ['ETIMEOUT', 'name lookup timed out', 'name lookup timed out'],
+    ['EINVAL', 'lookup of shop.example failed', 'lookup of the name failed'],
+  ])('of a failed lookup: %s', (code, named, unnamed) => {
+    const lookup = { syscall: 'getaddrinfo' };
+    const failures = [{ ...lookup, hostname: 'shop.example' }, lookup].map((fields) =>
+      classifyError(raised(`getaddrinfo ${code}`, code, fields)),
+    );
+    expect(failures).toEqual([
+      { errorReason: 'DNS_ERROR', errorDetail: `${named} (${code})` },
+      { errorReason: 'DNS_ERROR', errorDetail: `${unnamed} (${code})` },
+    ]);
   });
 
-  test.each<[string, Readonly<Record<string, unknown>>, string]>([
+  test.each([
+    ['Nov 17 11:00:00', 'certificate expired 3 days ago'],
+    ['Nov 20 11:00:00', 'certificate expired 1 hour ago'],
+    ['Nov 20 11:58:59', 'certificate expired 1 minute ago'],
+    ['Nov 20 11:59:59', 'certificate expired less than a minute ago'],
+    ['Nov 20 12:00:00', 'certificate expired less than a minute ago'],
+    ['Nov 20 12:00:01', 'certificate chain has expired'],
+  ])('of a certificate that expired at %s', (time, detail) => {
+    const error = raised('refused', 'CERT_HAS_EXPIRED', { cert: { valid_to: `${time} 2026 GMT` } });
+    expect(classifyError(error, NOW).errorDetail).toBe(`${detail} (CERT_HAS_EXPIRED)`);
+  });
+
+  const later = { valid_from: 'Nov 21 12:00:00 2026 GMT' };
+  const now = { valid_from: 'Nov 20 12:00:00 2026 GMT' };
+  const unknown = 'certificate is signed by an unknown authority';
+  test.each<[string, Fields, string]>([
+    ['CERT_HAS_EXPIRED', {}, 'certificate chain has expired'],
+    ['CERT_NOT_YET_VALID', { cert: later }, 'certificate is not valid yet, it becomes valid in 24 hours'],
+    ['CERT_NOT_YET_VALID', { cert: now }, 'certificate is not valid yet'],
+    ['CERT_NOT_YET_VALID', { cert: null }, 'certificate is not valid yet'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', {}, 'certificate is self-signed'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', {}, unknown],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', {}, `${unknown}, or an intermediate certificate is missing`],
+    ['CERT_REVOKED', {}, 'refused'],
+  ])('of a certificate: %s %j', (code, fields, detail) => {
+    const expected = { errorReason: 'UNKNOWN_ERROR', errorDetail: `${detail} (${code})` };
+    expect(classifyError(raised('refused', code, fields), NOW)).toEqual(expected);
+  });
+
+  test.each([
+    ['DNS:a.example, DNS:*.b.example', ' (it is for a.example, *.b.example)'],
+    ['DNS:a, DNS:b, DNS:c', ' (it is for a, b, c)'],
     [
-      'CERT_HAS_EXPIRED',
-      { cert: { valid_to: 'Nov 17 11:00:00 2026 GMT' } },
-      'certificate expired 3 days ago (CERT_HAS_EXPIRED)',
+      'DNS:"a, DNS:b", IP Address:192.0.2.1, URI:x:y, DNS:c, DNS:d, DNS:e',
+      ' (it is for "a, DNS:b", 192.0.2.1, c and 2 more)',
     ],
-    [
-      'CERT_HAS_EXPIRED',
-      { cert: { valid_to: 'Nov 20 11:00:00 2026 GMT' } },
-      'certificate expired 1 hour ago (CERT_HAS_EXPIRED)',
-    ],
-    [
-      'CERT_HAS_EXPIRED',
-      { cert: { valid_to: 'Nov 20 11:58:59 2026 GMT' } },
-      'certificate expired 1 minute ago (CERT_HAS_EXPIRED)',
-    ],
-    [
-      'CERT_HAS_EXPIRED',
-      { cert: { valid_to: 'Nov 20 11:59:59 2026 GMT' } },
-      'certificate expired less than a minute ago (CERT_HAS_EXPIRED)',
-    ],
-    [
-      'CERT_HAS_EXPIRED',
-      { cert: { valid_to: 'Nov 20 12:00:01 2026 GMT' } },
-      'certificate chain has expired (CERT_HAS_EXPIRED)',
-    ],
-    ['CERT_HAS_EXPIRED', {}, 'certificate chain has expired (CERT_HAS_EXPIRED)'],
-    [
-      'CERT_NOT_YET_VALID',
-      { cert: { valid_from: 'Nov 21 12:00:00 2026 GMT' } },
-      'certificate is not valid yet, it becomes valid in 24 hours (CERT_NOT_YET_VALID)',
-    ],
-    ['CERT_NOT_YET_VALID', { cert: null }, 'certificate is not valid yet (CERT_NOT_YET_VALID)'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', {}, 'certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
-    [
-      'SELF_SIGNED_CERT_IN_CHAIN',
-      {},
-      'certificate is signed by an unknown authority (SELF_SIGNED_CERT_IN_CHAIN)',
-    ],
-    [
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      {},
-      'certificate is signed by an unknown authority, or an intermediate certificate is missing (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
-    ],
-    [
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      { host: 'shop.example', cert: { subjectaltname: 'DNS:a.example, DNS:*.b.example' } },
-      'certificate is not valid for shop.example (it is for a.example, *.b.example)',
-    ],
-    [
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      {
-        host: 'shop.example',
-        cert: { subjectaltname: 'DNS:"a, DNS:b", IP Address:192.0.2.1, URI:x:y, DNS:c, DNS:d, DNS:e' },
-      },
-      'certificate is not valid for shop.example (it is for "a, DNS:b", 192.0.2.1, c and 2 more)',
-    ],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', {}, 'refused'],
-    ['CERT_REVOKED', {}, 'refused (CERT_REVOKED)'],
-  ])('describes a certificate: %s %j', (code, fields, detail) => {
-    expect(classifyError(systemError('refused', { code, ...fields }), NOW)).toEqual({
-      errorReason: 'UNKNOWN_ERROR',
-      errorDetail: detail,
-    });
+    [undefined, ''],
+  ])('of a certificate for other names: %s', (subjectaltname, names) => {
+    const fields = { host: 'shop.example', cert: { subjectaltname } };
+    const error = raised('refused', 'ERR_TLS_CERT_ALTNAME_INVALID', fields);
+    expect(classifyError(error).errorDetail).toBe(`certificate is not valid for shop.example${names}`);
+    const unnamed = raised('refused', 'ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(classifyError(unnamed).errorDetail).toBe('refused');
   });
 });
 
@@ -227,17 +180,16 @@ describe('sanitiseDetail', () => {
     expect(sanitiseDetail(text)).toBe(clean);
   });
 
-  test('never splits a surrogate pair when it cuts', () => {
+  test('cuts after 500 characters, and never splits a surrogate pair', () => {
+    expect(sanitiseDetail('x'.repeat(500))).toBe('x'.repeat(500));
+    expect(sanitiseDetail('x'.repeat(501))).toBe(`${'x'.repeat(499)}…`);
     expect(sanitiseDetail('x'.repeat(498) + '🔔🔔')).toBe(`${'x'.repeat(498)}…`);
   });
 
   test('returns bounded, well-formed text without control characters for any input', () => {
-    const anyText = string({
-      unit: integer({ min: 0, max: 0xffff }).map((n) => String.fromCharCode(n)),
-      maxLength: 1500,
-    });
-    assert(
-      property(anyText, (text) => {
+    const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 1500 }), (text) => {
         const clean = sanitiseDetail(text);
         expect(clean.length).toBeLessThanOrEqual(500);
         expect(clean.isWellFormed()).toBe(true);

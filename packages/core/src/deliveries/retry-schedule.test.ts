@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextAttemptDelayMs, parseRetryAfter } from './retry-schedule.ts';
+import { channelPauseMs, nextAttemptDelayMs, parseRetryAfter } from './retry-schedule.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -38,9 +38,21 @@ describe('parseRetryAfter', () => {
     ['soon', null],
     ['-5', null],
     ['120', 120_000],
+    [' 0 ', 0],
+    ['1234567890', null],
+    ['Friday', null],
+    ['Fri, 20 Nov 2026 12:00:00 GMT', null],
     ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000],
     ['Fri, 20 Nov 2026 11:00:00 GMT', null],
   ])('%j', (header, expected) => {
     expect(parseRetryAfter(header, now)).toBe(expected);
   });
+});
+
+test.each([
+  [null, 0],
+  [59_000, 59_000],
+  [HOUR_MS, 60_000],
+])('a Retry-After of %p ms holds back the whole channel for %p ms', (retryAfterMs, pauseMs) => {
+  expect(channelPauseMs(retryAfterMs)).toBe(pauseMs);
 });

@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
-import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import { fc } from '../testing/fast-check.ts';
 import {
   extraCheckJobId,
   isPlannedSlot,
   gapBefore,
+  isRetry,
   isTooLate,
   mayOverlap,
   nextSlot,
@@ -13,7 +13,6 @@ import {
   phaseMs,
   retrySlot,
   slotOfJob,
-  type Wave,
   waveId,
   waveOf,
 } from './slots.ts';
@@ -38,44 +37,43 @@ describe('phaseMs', () => {
     },
   );
 
-  test('spreads ids that differ in one digit evenly', () => {
-    const buckets = Array.from({ length: 60 }, () => 0);
-    for (let index = 0; index < 60_000; index += 1) {
-      const id = `01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`;
-      const bucket = Math.floor(phaseMs(id, 60_000) / 1_000);
-      buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+  /** How many of many ids that differ in few digits fall into each group, in no order. */
+  function sizesOf(count: number, groupOf: (id: string) => unknown): number[] {
+    const sizes = new Map<unknown, number>();
+    for (let index = 0; index < count; index += 1) {
+      const group = groupOf(`01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`);
+      sizes.set(group, (sizes.get(group) ?? 0) + 1);
     }
-    expect(Math.min(...buckets)).toBeGreaterThan(850);
-    expect(Math.max(...buckets)).toBeLessThan(1_150);
+    return [...sizes.values()];
+  }
+
+  test.each<[string, number, (id: string) => unknown]>([
+    ['seconds of a minute', 60, (id) => Math.floor(phaseMs(id, 60_000) / 1_000)],
+    ['waves of an interval', 100, (id) => waveId(waveOf(id, 5))],
+  ])('spreads ids evenly over the %s', (_, groups, groupOf) => {
+    const sizes = sizesOf(groups * 100, groupOf);
+    expect(sizes).toHaveLength(groups);
+    expect(Math.min(...sizes)).toBeGreaterThan(60);
+    expect(Math.max(...sizes)).toBeLessThan(140);
   });
 
   test('of an interval does not determine the phase of a shorter one', () => {
     const together = IDS.filter((id) => phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000));
     expect(together.length).toBeLessThan(20);
   });
-
-  test('fills all waves of an interval evenly', () => {
-    const sizes = new Map<string, number>();
-    for (let index = 0; index < 50_000; index += 1) {
-      const id = `01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`;
-      const wave = waveId(waveOf(id, 5));
-      sizes.set(wave, (sizes.get(wave) ?? 0) + 1);
-    }
-    expect(sizes.size).toBe(100);
-    expect(Math.min(...sizes.values())).toBeGreaterThan(400);
-    expect(Math.max(...sizes.values())).toBeLessThan(600);
-  });
 });
 
 describe('slotOfJob', () => {
   test('parses the ids of scheduled checks', () => {
-    expect(slotOfJob(`repeat:${randomUUID()}:1795177316000`)).toBe(1_795_177_316_000);
+    const jobId = `repeat:${randomUUID()}:1795177316000`;
+    expect(slotOfJob(jobId)).toBe(1_795_177_316_000);
+    expect([isPlannedSlot(jobId), isRetry(jobId)]).toEqual([true, false]);
   });
 
   test.each(['first', 'retry', 'recheck'] as const)('parses the id of an extra check: %s', (reason) => {
     const jobId = extraCheckJobId(reason, randomUUID(), 1_795_177_316_123);
     expect(slotOfJob(jobId)).toBe(1_795_177_316_123);
-    expect(isPlannedSlot(jobId)).toBe(false);
+    expect([isPlannedSlot(jobId), isRetry(jobId)]).toEqual([false, reason === 'retry']);
     expect(jobId).not.toContain(':');
   });
 
@@ -116,8 +114,9 @@ test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
   ['a first check itself', [at(1)], at(9) + 7, null],
   ['the newest slot is of another interval', [at(1), at(1, 3_600)], at(70), null],
   ['older slots are of another interval', [at(0, 3_600), at(61)], at(64), { after: at(61), slots: 2 }],
-])('%s', (_, recent, slot, expected) => {
+])('the gap before a slot: %s', (_, recent, slot, expected) => {
   expect(gapBefore(PLAN, recent, slot)).toEqual(expected);
+  expect(gapBefore(RETRIED, recent, slot)).toEqual(expected);
 });
 
 test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
@@ -125,8 +124,7 @@ test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
   ['a slot missed after retries', [at(1), at(1) + 10_000], at(3), { after: at(1), slots: 1 }],
   ['a retry itself', [at(1)], at(3) + 10_000, null],
   ['a first check after a retry', [at(1), at(1) + 10_000, at(2) + 7], at(9), null],
-  ['the newest slot is of another interval', [at(1), at(1) + 10_000, at(1, 3_600)], at(70), null],
-])('with retries: %s', (_, recent, slot, expected) => {
+])('the gap before a slot with retries: %s', (_, recent, slot, expected) => {
   expect(gapBefore(RETRIED, recent, slot)).toEqual(expected);
 });
 
@@ -148,8 +146,6 @@ test.each<[string, startedAfterMs: number, recordedAfterMs: number, expected: nu
 test.each([null, 60, 3_600])('no retry every %p s at an interval of 60 s', (retryIntervalSeconds) => {
   expect(retrySlot({ ...RETRIED, retryIntervalSeconds }, at(1), at(1) + 100)).toBeNull();
 });
-
-fc.configureGlobal(PROPERTY_PARAMETERS);
 
 test('a retry comes within its interval, before the next slot, and leaves every gap as it is', () => {
   const plans = fc.record({
@@ -181,7 +177,7 @@ test('a retry comes within its interval, before the next slot, and leaves every 
   );
 });
 
-const someWave: fc.Arbitrary<Wave> = fc
+const someWave = fc
   .integer({ min: 1, max: 86_400 })
   .chain((intervalSeconds) =>
     fc.integer({ min: 1, max: intervalSeconds * 1_000 - 1 }).map((phaseMs) => ({ intervalSeconds, phaseMs })),
@@ -220,28 +216,16 @@ describe('a wave id', () => {
   });
 
   test.each([
-    '',
-    'wave',
-    'wave-60',
     'wave-60-',
     'wave-0-1',
     'wave-60-0',
     'wave-60-60000',
     'wave-060-1',
     'wave-60-01',
-    'wave--60-1',
-    'wave-60--1',
-    'wave-60-1.5',
-    'wave-6e1-1',
-    'wave-60-1-1',
     'wave-60-1\n',
-    ' wave-60-1',
     'wave-60-1:2',
     'wave-٦٠-1',
     'wave-99999999999999999999-1',
-    'wave-60-99999999999999999999',
-    '__proto__',
-    '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c',
   ])('%j is not parsed', (id) => {
     expect(parseWaveId(id)).toBeNull();
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { generateApiKey, hashToken } from './tokens.ts';
+import { generateApiKey, generateInvitationToken, hashToken } from './tokens.ts';
 
 test('an API key is the prefix and 48 hexadecimal characters', () => {
   const key = generateApiKey();
@@ -18,6 +18,11 @@ test.each([
   `x${generateApiKey()}`,
 ])('%j is not an API key', (text) => {
   expect(text).not.toMatch(API_KEY_PATTERN);
+});
+
+test('an invitation token is 32 random bytes in base64url', () => {
+  expect(generateInvitationToken()).toMatch(/^[\w-]{43}$/);
+  expect(generateInvitationToken()).not.toBe(generateInvitationToken());
 });
 
 test('the hash is the SHA-256 of the whole token', () => {

@@ -57,6 +57,10 @@ describe('counts of checks', () => {
   test('uptime is the fraction that passed; timings are averages', () => {
     expect(figuresOf(counts({ checks: 8, failures: 2 })).uptime).toBe(0.75);
     expect(figuresOf(counts({ checks: 2, failures: 2 }))).toMatchObject({ uptime: 0, latency: null });
+    const latencies = new Map(
+      [1, 2, 3].map((latency, index) => [latencyBucket(latency), [50, 45, 5][index] ?? 0]),
+    );
+    expect(figuresOf(counts({ checks: 100, latencies })).latency).toEqual({ p50: 1, p95: 2, p99: 3 });
     const sums = { ...NO_TIME, dns: 7, firstByte: 10 };
     expect(averageTimings(counts({ timedChecks: 4, phaseSumsMs: sums }))).toEqual({
       ...NO_TIME,

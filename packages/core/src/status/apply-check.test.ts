@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
-import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import { fc } from '../testing/fast-check.ts';
+import {
+  FAILED as down,
+  FRESH_FOR_MS,
+  MONITOR as monitor,
+  NOW,
+  PASSED as up,
+  REGION as region,
+} from '../testing/monitor-states.ts';
 import {
   applyCheck,
   type CheckEffect,
@@ -9,44 +16,6 @@ import {
   type RegionState,
 } from './apply-check.ts';
 import { hasFreshResult, isFailing } from './evaluate-status.ts';
-
-fc.configureGlobal(PROPERTY_PARAMETERS);
-
-const NOW = 1_800_000_000_000;
-
-const monitor: MonitorState = {
-  status: 'UP',
-  probeRevision: 1,
-  failureThreshold: 1,
-  recoveryThreshold: 1,
-  intervalSeconds: 60,
-  timeoutSeconds: 10,
-};
-
-const region: RegionState = {
-  region: 'eu',
-  consecutiveFailures: 0,
-  recoveryPasses: null,
-  lastResultAt: null,
-  since: NOW,
-  recentSlots: [],
-  lastLatencyMs: null,
-  lastErrorReason: null,
-  lastErrorDetail: null,
-};
-
-const down: CheckVerdict = {
-  region: 'eu',
-  revision: 1,
-  slot: NOW,
-  urlOverride: null,
-  status: 'DOWN',
-  latencyMs: 0,
-  errorReason: 'CONNECTION_REFUSED',
-  errorDetail: null,
-  network: null,
-};
-const up: CheckVerdict = { ...down, status: 'UP', latencyMs: 12, errorReason: null };
 
 describe('applyCheck', () => {
   test.each<[string, MonitorState['status'], CheckVerdict, 'UP' | 'DOWN' | null]>([
@@ -76,13 +45,12 @@ describe('applyCheck', () => {
 
   test('while a region recovers, its last failure stays the cause of DOWN', () => {
     const rules: MonitorState = { ...monitor, status: 'DOWN', recoveryThreshold: 2 };
-    const failed = { lastLatencyMs: 0, lastErrorReason: 'CONNECTION_REFUSED', lastErrorDetail: null };
-    const once = applyCheck(
-      rules,
-      [{ ...region, consecutiveFailures: 1, ...failed } as RegionState],
-      up,
-      NOW,
-    );
+    const failed = {
+      lastLatencyMs: 0,
+      lastErrorReason: 'CONNECTION_REFUSED',
+      lastErrorDetail: null,
+    } as const;
+    const once = applyCheck(rules, [{ ...region, consecutiveFailures: 1, ...failed }], up, NOW);
     expect(once).toMatchObject({ status: null, region: { ...failed, recoveryPasses: 1, lastResultAt: NOW } });
     const before = once.kind === 'recorded' && once.region ? once.region : region;
     const again = applyCheck(rules, [before], { ...up, slot: NOW + 1 }, NOW + 1);
@@ -90,33 +58,25 @@ describe('applyCheck', () => {
     expect(again).toMatchObject({ status: 'UP', region: passed });
   });
 
-  test('a check with a URL override changes nothing', () => {
-    const check = { ...down, slot: null, urlOverride: 'https://preview.example' };
-    expect(applyCheck({ ...monitor, status: 'PENDING' }, [region], check, NOW)).toEqual({
-      kind: 'recorded',
-      region: null,
-      awaited: [],
-      status: null,
-    });
-  });
-
-  test('a late result of an older probe changes no status, but its slot is remembered', () => {
-    const effect = applyCheck({ ...monitor, probeRevision: 2 }, [region], down, NOW);
-    expect(effect).toEqual({
-      kind: 'recorded',
-      region: { ...region, recentSlots: [NOW] },
-      awaited: [],
-      status: null,
-    });
-  });
-
-  test('a result of a region that is no longer assigned is recorded and changes nothing', () => {
-    expect(applyCheck(monitor, [], down, NOW)).toEqual({
-      kind: 'recorded',
-      region: null,
-      awaited: [],
-      status: null,
-    });
+  test.each<[string, MonitorState, RegionState[], CheckVerdict, RegionState | null]>([
+    [
+      'a check with a URL override',
+      { ...monitor, status: 'PENDING' },
+      [region],
+      { ...down, slot: null, urlOverride: 'https://preview.example' },
+      null,
+    ],
+    ['a result of a region that is no longer assigned', monitor, [], down, null],
+    [
+      'a late result of an older probe, of which only the slot is remembered',
+      { ...monitor, probeRevision: 2 },
+      [region],
+      down,
+      { ...region, recentSlots: [NOW] },
+    ],
+  ])('%s is recorded and changes nothing', (_, rules, regions, check, expected) => {
+    const effect = { kind: 'recorded', region: expected, awaited: [], status: null };
+    expect(applyCheck(rules, regions, check, NOW)).toEqual(effect);
   });
 
   test('a failure is counted, a success resets the count, and the last result is kept', () => {
@@ -134,38 +94,7 @@ describe('applyCheck', () => {
       region: { recentSlots: [2, 3, 4, 5, 6, 7, 8, NOW] },
     });
   });
-
-  test('a failing check never recovers a monitor whose streak was reset', () => {
-    const strict: MonitorState = { ...monitor, status: 'DOWN', failureThreshold: 3 };
-    expect(applyCheck(strict, [region], down, NOW)).toMatchObject({ status: null });
-    expect(applyCheck(strict, [region], up, NOW)).toMatchObject({ status: 'UP' });
-  });
-
-  test('a single region is DOWN exactly while the last `threshold` results failed since it went down', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 5 }),
-        fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }),
-        (failureThreshold, results) => {
-          let state = region;
-          let status: MonitorState['status'] = 'PENDING';
-          let streak = 0;
-          for (const [index, passed] of results.entries()) {
-            const check = { ...(passed ? up : down), slot: NOW + index };
-            const effect = applyCheck({ ...monitor, status, failureThreshold }, [state], check, NOW + index);
-            if (effect.kind !== 'recorded' || effect.region === null) throw new Error('not recorded');
-            state = effect.region;
-            status = effect.status ?? status;
-            streak = passed ? 0 : streak + 1;
-            expect(status).toBe(streak >= failureThreshold ? 'DOWN' : 'UP');
-          }
-        },
-      ),
-    );
-  });
 });
-
-const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
 
 describe('the network of a region', () => {
   const codes = ['eu', 'us', 'ap'] as const;
@@ -198,55 +127,32 @@ describe('the network of a region', () => {
     slot: fc.option(fc.integer({ min: NOW - 9, max: NOW + 9 })),
     urlOverride: fc.option(fc.constant('https://preview.example'), { freq: 9 }),
   });
-  const always = (assertion: (conclusive: CheckEffect, given: Given) => void): void =>
+
+  test('is awaited exactly by a result that turns its region failing; if no canary responded, only the slot counts', () => {
+    const seen = new Set<string>();
     fc.assert(
       fc.property(monitors, states, checks, (rules, regions, fields) => {
-        const check = { ...down, ...fields };
-        assertion(applyCheck(rules, regions, check, NOW), {
-          check,
-          rules,
-          before: regions.find((state) => state.region === check.region),
-          apply: (network) => applyCheck(rules, regions, { ...check, network }, NOW),
-        });
+        const apply = (network: CheckVerdict['network']): CheckEffect =>
+          applyCheck(rules, regions, { ...down, ...fields, network }, NOW);
+        const before = regions.find((state) => state.region === fields.region);
+        const conclusive = apply(null);
+        const after = conclusive.kind === 'recorded' ? conclusive.region : null;
+
+        const counts = after?.lastResultAt === NOW && after.lastErrorReason === down.errorReason;
+        const isProven =
+          before !== undefined && isFailing(rules, before) && hasFreshResult(rules, before, NOW);
+        const waits = counts && isFailing(rules, after) && !isProven;
+        const unproven: CheckEffect = waits ? { kind: 'unproven' } : conclusive;
+        expect(apply('unproven')).toEqual(unproven);
+        seen.add(unproven.kind);
+
+        const region = (before && after && { ...before, recentSlots: after.recentSlots }) ?? null;
+        const unchanged: CheckEffect = { kind: 'recorded', region, awaited: [], status: null };
+        expect(apply('isolated')).toEqual(conclusive.kind === 'recorded' ? unchanged : conclusive);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 300 },
     );
-  interface Given {
-    readonly check: CheckVerdict;
-    readonly rules: MonitorState;
-    readonly before: RegionState | undefined;
-    readonly apply: (network: CheckVerdict['network']) => CheckEffect;
-  }
-  const regionOf = (effect: CheckEffect): RegionState | null =>
-    effect.kind === 'recorded' ? effect.region : null;
-
-  test('is awaited exactly by a result that counts and turns its region failing', () => {
-    const seen = new Set<string>();
-    always((conclusive, { rules, before, apply }) => {
-      const after = regionOf(conclusive);
-      const counts = after?.lastResultAt === NOW && after.lastErrorReason === down.errorReason;
-      const fails = counts && after.consecutiveFailures >= rules.failureThreshold;
-      const recovers =
-        counts && after.recoveryPasses !== null && after.recoveryPasses < rules.recoveryThreshold;
-      const isProven = before !== undefined && isFailing(rules, before) && hasFreshResult(rules, before, NOW);
-      const waits = (fails || recovers) && !isProven;
-      const expected: CheckEffect = waits ? { kind: 'unproven' } : conclusive;
-      expect(apply('unproven')).toEqual(expected);
-      seen.add(expected.kind);
-    });
     expect(seen).toEqual(new Set(['recorded', 'duplicate', 'unproven']));
-  });
-
-  test('changes nothing but the remembered slots if no canary responded', () => {
-    always((conclusive, { before, apply }) => {
-      const after = regionOf(conclusive);
-      const region = before && after && { ...before, recentSlots: after.recentSlots };
-      expect(apply('isolated')).toEqual(
-        conclusive.kind === 'recorded'
-          ? { kind: 'recorded', region: region ?? null, awaited: [], status: null }
-          : conclusive,
-      );
-    });
   });
 });
 
@@ -326,7 +232,7 @@ describe('for any reports of three regions, with pauses of any length', () => {
           status = effect.status ?? status;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 300 },
     );
   });
 });

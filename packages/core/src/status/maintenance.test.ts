@@ -1,26 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { MONITOR as rules, NOW, REGION as unchecked } from '../testing/monitor-states.ts';
 import type { RegionState } from './apply-check.ts';
 import { coveredAfterCheck, type CoveredStatus, leaveMaintenance, maintenanceEntry } from './maintenance.ts';
 
-const NOW = 1_800_000_000_000;
-const rules = {
-  failureThreshold: 1,
-  recoveryThreshold: 1,
-  intervalSeconds: 60,
-  timeoutSeconds: 10,
-  probeRevision: 1,
-};
-const unchecked: RegionState = {
-  region: 'eu',
-  consecutiveFailures: 0,
-  recoveryPasses: null,
-  lastResultAt: null,
-  since: NOW,
-  recentSlots: [],
-  lastLatencyMs: null,
-  lastErrorReason: null,
-  lastErrorDetail: null,
-};
 const passing: RegionState = { ...unchecked, lastResultAt: NOW - 5_000, lastLatencyMs: 12 };
 const failing: RegionState = {
   ...passing,
@@ -55,24 +37,26 @@ describe('leaveMaintenance', () => {
     expect(leaveMaintenance(strict, 'DOWN', regions, NOW)).toMatchObject({ to: 'DOWN', announced: false });
   });
 
-  test('names a current check as the cause rather than one of hours ago', () => {
-    const old = { ...failing, region: 'ap', lastResultAt: NOW - 3_600_000, lastLatencyMs: 99 };
-    const exit = leaveMaintenance(rules, 'UP', [old, failing], NOW);
-    expect(exit.check).toMatchObject({ region: 'us', latencyMs: 31 });
-  });
-
-  test('names the last check of a region with that status', () => {
-    const other = { ...failing, region: 'ap', lastResultAt: NOW - 1_000, lastLatencyMs: 99 };
-    expect(leaveMaintenance(rules, 'UP', [passing, failing, other], NOW).check).toEqual({
-      region: 'ap',
-      latencyMs: 99,
-      errorReason: 'HTTP_500',
-      errorDetail: null,
-    });
-    expect(leaveMaintenance(rules, 'DOWN', [passing], NOW).check).toEqual({
-      region: 'eu',
-      latencyMs: 12,
-      errorReason: null,
+  const old = { ...failing, region: 'ap', lastResultAt: NOW - 3_600_000, lastLatencyMs: 99 };
+  const newest = { ...failing, region: 'ap', lastResultAt: NOW - 1_000, lastLatencyMs: 99 };
+  const unconfirmed = { ...newest, consecutiveFailures: 1 };
+  test.each<[string, CoveredStatus, number, RegionState[], RegionState]>([
+    ['a current check rather than one of hours ago', 'UP', 1, [old, failing], failing],
+    ['the last failure', 'UP', 1, [passing, failing, newest], newest],
+    ['the last check that passed', 'DOWN', 1, [passing], passing],
+    [
+      'a check that passed rather than a later failure below the threshold',
+      'UP',
+      2,
+      [unconfirmed, passing],
+      passing,
+    ],
+  ])('names as the cause %s', (_, before, failureThreshold, regions, expected) => {
+    const { check } = leaveMaintenance({ ...rules, failureThreshold }, before, regions, NOW);
+    expect(check).toEqual({
+      region: expected.region,
+      latencyMs: expected.lastLatencyMs,
+      errorReason: expected.lastErrorReason,
       errorDetail: null,
     });
   });

@@ -1,9 +1,6 @@
 import { expect, test } from '@jest/globals';
-import * as fc from 'fast-check';
-import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import { fc } from '../testing/fast-check.ts';
 import { MonitorClock } from './monitor-clock.ts';
-
-fc.configureGlobal(PROPERTY_PARAMETERS);
 
 test('the timestamps of a monitor strictly increase and are never in the past', () => {
   fc.assert(

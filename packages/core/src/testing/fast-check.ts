@@ -1,0 +1,7 @@
+import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from './property-parameters.ts';
+
+fc.configureGlobal(PROPERTY_PARAMETERS);
+
+/** fast-check, configured for the tests of this project. */
+export { fc };
