@@ -8,10 +8,6 @@ test.each([
   ['rediss://:secret@host/2', { kind: 'redis', url: 'rediss://:secret@host/2' }],
   ['postgres://u:p@host/db', { kind: 'postgres', url: 'postgres://u:p@host/db' }],
   [
-    'postgres://u:p@a,b:5433/db?target_session_attrs=primary',
-    { kind: 'postgres', url: 'postgres://u:p@a,b:5433/db?target_session_attrs=primary' },
-  ],
-  [
     'redis+cluster://a:7000,b:7001',
     {
       kind: 'cluster',
@@ -54,14 +50,12 @@ test.each([
 });
 
 test.each([
-  '',
   'localhost:6379',
   'http://host',
   'redis+sentinel://host',
   'redis+sentinel://host/main?password=x',
   'redis+cluster://',
   'redis+cluster://host?sentinelPassword=x',
-  'postgres://a,/db',
   'postgres://a/db?target_session_attrs=standby',
 ])('refuses %j, and names the setting', (url) => {
   expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(SettingsError);
@@ -71,7 +65,6 @@ test.each([
 test.each([
   'redis+cluster://:s3cr/et@host:6379',
   'redis+sentinel://u:s3cret@:1/x',
-  'redis+cluster://:s3cret',
   'redis+sentinel://host/main?sentinelPasword=s3cret',
 ])('does not repeat %j, which may hold a password', (url) => {
   expect(() => parseStoreUrl(url)).toThrow(SettingsError);

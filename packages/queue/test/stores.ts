@@ -1,10 +1,21 @@
-import type { Wave } from '@tocsin/core/schedule/slots';
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
+import type { JobKind } from '@tocsin/contracts/jobs';
+import { slotOfJob, type Wave, waveId } from '@tocsin/core/schedule/slots';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
+import {
+  type JobHistory,
+  type JobWorker,
+  type JobWorkerOptions,
+  startJobWorker,
+} from '@tocsin/queue/job-worker';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
+import type { StoredQueue } from '@tocsin/queue/queue-store';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { RegionSchedules } from '@tocsin/queue/schedules';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 
@@ -20,41 +31,192 @@ export function distantWave(number = 0): Wave {
   return { intervalSeconds: DAY_MS / 1_000, phaseMs: hour * HOUR_MS + 1 + number * 50 };
 }
 
-export interface TestStore {
-  readonly stores: QueueStores;
-  readonly producers: Producers;
-  /** Removes a job as a crash of the store may, behind BullMQ's back. */
-  loseJob(storedQueue: string, jobId: string): Promise<void>;
-  close(): Promise<void>;
-}
+type StoreKind = 'redis' | 'postgres';
 
-/** An empty store of its own. The contract tests run on both kinds. */
-export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestStore> {
-  const server =
-    kind === 'redis' ? { ...(await createTestRedis()), drop: undefined } : await createTestDatabase();
-  await migrateQueue(server.url);
-  const stores = openQueueStores(server.url, new Map(), () => undefined);
-  const producers = new Producers(stores, PATIENT_MS);
-  await untilItResponds(stores);
-  return {
-    stores,
-    producers,
-    loseJob: (queue, jobId) => (kind === 'redis' ? loseInRedis : loseInPostgres)(server.url, queue, jobId),
-    close: async () => {
-      await producers.close();
-      await stores.close();
-      await server.drop?.();
-    },
-  };
+/** An empty database for a store. @returns its URL, and a function that drops it */
+export async function createStoreDatabase(
+  kind: StoreKind,
+): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
+  const database =
+    kind === 'redis'
+      ? { ...(await createTestRedis()), drop: async () => undefined }
+      : await createTestDatabase();
+  await migrateQueue(database.url);
+  return database;
 }
 
 export async function untilItResponds(stores: QueueStores): Promise<void> {
-  await until('the store to respond', () =>
-    stores.ping().then(
-      () => true,
-      () => false,
-    ),
+  await until('the store to respond', () => succeeds(stores.ping()));
+}
+
+/** Whether a promise is fulfilled, for `until`. */
+export function succeeds(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false,
   );
+}
+
+interface SeenCheck extends JobHistory {
+  readonly jobId: string;
+}
+
+interface WaveRun {
+  readonly wave: string;
+  readonly slot: number;
+  readonly at: number;
+}
+
+/** A queue in an empty store, with the workers that a test starts. */
+export class TestQueue {
+  readonly kind: StoreKind;
+  url!: string;
+  stores!: QueueStores;
+  producers!: Producers;
+  region = '';
+  /** The checks that `hold` keeps running, each with a function that ends it. */
+  readonly running = new Map<string, () => void>();
+  /** Ends each job as soon as it starts. A worker that closes may be about to start one. */
+  #endsAtOnce = false;
+  #workers: JobWorker[] = [];
+  #drop!: () => Promise<void>;
+
+  constructor(kind: StoreKind) {
+    this.kind = kind;
+  }
+
+  async open(): Promise<void> {
+    const { url, drop } = await createStoreDatabase(this.kind);
+    this.url = url;
+    this.#drop = drop;
+    this.stores = openQueueStores(url, new Map(), () => undefined);
+    this.producers = new Producers(this.stores, PATIENT_MS);
+    await untilItResponds(this.stores);
+  }
+
+  /** Continues with an empty queue of checks: that of another region. */
+  startOver(): void {
+    this.region = `region-${randomUUID().slice(0, 8)}`;
+    this.#endsAtOnce = false;
+  }
+
+  /** The queue of checks. */
+  get checks(): StoredQueue {
+    return this.producers.queue('check', this.region);
+  }
+
+  startWorker<Kind extends JobKind>(
+    options: Pick<JobWorkerOptions<Kind>, 'kind' | 'process'> & Partial<JobWorkerOptions<Kind>>,
+  ): JobWorker {
+    const isRegional = options.kind === 'check' || options.kind === 'trigger';
+    const region = isRegional ? this.region : null;
+    const store = isRegional ? this.stores.forRegion(this.region) : this.stores.main;
+    const worker = startJobWorker(store, { region, concurrency: 10, onFailed: () => undefined, ...options });
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  /** Starts a worker that takes checks. @returns it, and the checks in the order in which they start */
+  startChecks(
+    run: (check: SeenCheck) => Promise<void> = async () => undefined,
+    options: Partial<JobWorkerOptions<'check'>> = {},
+  ): { readonly seen: SeenCheck[]; readonly worker: JobWorker } {
+    const seen: SeenCheck[] = [];
+    const process: JobWorkerOptions<'check'>['process'] = async (_, jobId, history) => {
+      seen.push({ jobId, ...history });
+      await run({ jobId, ...history });
+    };
+    return { seen, worker: this.startWorker({ kind: 'check', process, ...options }) };
+  }
+
+  /** Starts a worker whose checks run until `endOne`. */
+  startHolding(options: Partial<JobWorkerOptions<'check'>> = {}): JobWorker {
+    return this.startWorker({
+      kind: 'check',
+      process: (_, jobId) =>
+        new Promise((resolve) => (this.#endsAtOnce ? resolve() : this.running.set(jobId, resolve))),
+      ...options,
+    });
+  }
+
+  endOne(): void {
+    const [first] = this.running;
+    if (!first) throw new Error('nothing runs');
+    this.running.delete(first[0]);
+    first[1]();
+  }
+
+  async addChecks(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      await this.producers.addFirstCheck(this.region, { monitorId: randomUUID(), revision: 1 }, 1);
+    }
+  }
+
+  get schedules(): RegionSchedules {
+    return new RegionSchedules(this.producers, this.region);
+  }
+
+  /** Starts a worker that runs waves. @returns the runs in the order in which they start */
+  startWaves(): WaveRun[] {
+    const runs: WaveRun[] = [];
+    const process: JobWorkerOptions<'check'>['process'] = async (payload, jobId) => {
+      if ('monitorId' in payload) throw new TypeError('no wave');
+      runs.push({ wave: waveId(payload), slot: slotOfJob(jobId) ?? 0, at: Date.now() });
+    };
+    this.startWorker({ kind: 'check', process });
+    return runs;
+  }
+
+  /** The planned job of a wave, as it is stored; empty without one. */
+  async plannedJob(wave: Wave): Promise<string> {
+    const delayed = await this.checks.getDelayed();
+    const [job, ...more] = delayed.filter(({ id }) => id?.startsWith(`repeat:${waveId(wave)}:`));
+    if (more.length > 0) throw new Error(`${waveId(wave)} is planned twice`);
+    return job?.id ?? '';
+  }
+
+  /** Makes the planned runs of these waves due now. */
+  async promote(waves: readonly Wave[]): Promise<void> {
+    for (const wave of waves) await (await this.checks.getJob(await this.plannedJob(wave)))?.promote();
+  }
+
+  /** Removes the planned job of a wave as a crash of the store may, behind BullMQ's back. */
+  async lose(wave: Wave): Promise<void> {
+    const jobId = await this.plannedJob(wave);
+    await (this.kind === 'redis' ? loseInRedis : loseInPostgres)(this.url, this.checks.name, jobId);
+  }
+
+  async closeWorkers(): Promise<void> {
+    this.#endsAtOnce = true;
+    for (const end of this.running.values()) end();
+    this.running.clear();
+    const workers = this.#workers.splice(0);
+    for (const worker of workers) worker.takeMore(true);
+    await Promise.all(workers.map((worker) => worker.close()));
+  }
+
+  async close(): Promise<void> {
+    await this.producers.close();
+    await this.stores.close();
+    await this.#drop();
+  }
+}
+
+/** Runs the same tests with a queue in Redis and one in Postgres. Each test has an empty queue of checks. */
+export function onBothStores(name: string, defineTests: (queue: TestQueue) => void): void {
+  describe.each(['redis', 'postgres'] as const)(`${name}, with the queue in %s`, (kind) => {
+    onStore(kind, defineTests);
+  });
+}
+
+/** Runs tests with a queue in one kind of store. */
+export function onStore(kind: StoreKind, defineTests: (queue: TestQueue) => void): void {
+  const queue = new TestQueue(kind);
+  beforeAll(() => queue.open());
+  beforeEach(() => queue.startOver());
+  afterEach(() => queue.closeWorkers());
+  afterAll(() => queue.close());
+  defineTests(queue);
 }
 
 async function loseInRedis(url: string, queue: string, jobId: string): Promise<void> {
@@ -72,10 +234,8 @@ async function loseInPostgres(url: string, queue: string, jobId: string): Promis
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const { rowCount } = await client.query('delete from bullmq.job where queue = $1 and id = $2', [
-      queue,
-      jobId,
-    ]);
+    const query = 'delete from bullmq.job where queue = $1 and id = $2';
+    const { rowCount } = await client.query(query, [queue, jobId]);
     if (rowCount !== 1) throw new Error(`no job ${jobId}`);
   } finally {
     await client.end();

@@ -46,11 +46,6 @@ describe('limits', () => {
     expect([limiter.used, limiter.waiting]).toEqual([4, 3]);
   });
 
-  test('do not keep a permit from an owner that has room while another waits', async () => {
-    for (const name of ['a/1', 'a/1', 'a/1', 'b/2']) await request(name);
-    expect(names()).toEqual(['a/1', 'a/1', 'b/2']);
-  });
-
   test('count a permit once if it is released repeatedly', async () => {
     await request('a/1');
     await release(0);
@@ -90,51 +85,27 @@ test('accounts with the same number of permits take turns', async () => {
   expect(names()).toEqual(['x/0', 'a/1', 'b/2', 'c/3', 'a/1', 'b/2', 'a/1']);
 });
 
-test('a release looks at few of the waiting accounts', async () => {
-  await request('a/1');
-  const accounts = Array.from({ length: 1_000 }, (_, index) => `waiting-${index}`);
-  for (const account of [...accounts, ...accounts]) void limiter.acquire({ account, host: account }, 60_000);
-  const looksUp = jest.spyOn(Map.prototype, 'get');
-  try {
-    started[0]?.release();
-    expect(looksUp.mock.calls.length).toBeLessThan(100);
-  } finally {
-    looksUp.mockRestore();
-  }
-  expect([limiter.used, limiter.waiting]).toEqual([4, 1_996]);
-});
-
-describe('a release looks at few of the waiting requests', () => {
-  let looks: number;
-  beforeEach(() => {
-    looks = 0;
-  });
-
-  function acquireMany(count: number, account: string, host: string): void {
-    const counted = {
-      get account() {
-        looks += 1;
-        return account;
-      },
-      get host() {
-        looks += 1;
-        return host;
-      },
-    };
-    for (let index = 0; index < count; index += 1) void limiter.acquire(counted, 60_000);
-  }
-
-  test.each([
-    ['an account', ['a/1', 'a/2', 'a/3']],
-    ['a host', ['a/1', 'a/1', 'b/2']],
-  ])('where %s holds all it may', async (_, holders) => {
-    for (const name of [...holders, 'c/9']) await request(name);
-    acquireMany(1_000, 'a', '1');
-    looks = 0;
-    await release(3);
-    expect([names().length, limiter.waiting]).toEqual([4, 1_000]);
-    expect(looks).toBeLessThan(10);
-  });
+test.each([
+  ['an account', ['a/1', 'a/2', 'a/3']],
+  ['a host', ['a/1', 'a/1', 'b/2']],
+])('a release looks at few of the waiting requests where %s holds all it may', async (_, holders) => {
+  for (const name of [...holders, 'c/9']) await request(name);
+  let looks = 0;
+  const owners = {
+    get account() {
+      looks += 1;
+      return 'a';
+    },
+    get host() {
+      looks += 1;
+      return '1';
+    },
+  };
+  for (let index = 0; index < 1_000; index += 1) void limiter.acquire(owners, 60_000);
+  looks = 0;
+  await release(3);
+  expect([names().length, limiter.waiting]).toEqual([4, 1_000]);
+  expect(looks).toBeLessThan(10);
 });
 
 describe('with limits that do not apply to a sole owner', () => {
@@ -198,12 +169,4 @@ test('waiting requests can be refused', async () => {
   limiter.refuseWaiting();
   await settle();
   expect([refused, limiter.waiting]).toEqual([['e/5', 'f/6'], 0]);
-});
-
-test('owners without permits are forgotten', async () => {
-  for (let index = 0; index < 1_000; index += 1)
-    limiter.tryAcquire({ account: `${index}`, host: `${index}` })?.();
-  expect([limiter.used, limiter.waiting]).toEqual([0, 0]);
-  await request('a/1');
-  expect(names()).toEqual(['a/1']);
 });

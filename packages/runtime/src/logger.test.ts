@@ -1,23 +1,18 @@
-import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
+import { captureLog } from './testing/captured-log.ts';
 
 const KEY = `tocsin_live_${'0a'.repeat(24)}`;
 
-function capture(
-  format: 'json' | 'pretty' = 'json',
-  secrets: readonly string[] = [],
-): { logger: Logger; lines: () => string[] } {
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += String(chunk);
-      done();
-    },
-  });
-  const logger = createLogger({ service: 'test', level: 'info', format, stream, secrets });
-  return { logger, lines: () => text.split('\n').filter((line) => line !== '') };
+function capture(options: Parameters<typeof captureLog>[0] = {}): { logger: Logger; lines: () => string[] } {
+  const { logger, text } = captureLog(options);
+  return {
+    logger,
+    lines: () =>
+      text()
+        .split('\n')
+        .filter((line) => line !== ''),
+  };
 }
 
 describe('createLogger', () => {
@@ -53,7 +48,7 @@ describe('createLogger', () => {
   });
 
   it.each(['json', 'pretty'] as const)('hides secrets at every depth (%s)', (format) => {
-    const { logger, lines } = capture(format);
+    const { logger, lines } = capture({ format });
     const secrets = { Authorization: 'Bearer s3cret', password: 's3cret', apiKey: 's3cret', body: 's3cret' };
     logger.info(`key ${KEY}`, {
       deep: [{ secrets, headers: { 'X-Token': 's3cret' }, note: `${KEY} whsec_s3cret==` }],
@@ -66,7 +61,7 @@ describe('createLogger', () => {
   });
 
   it.each(['json', 'pretty'] as const)('hides what errors of libraries repeat (%s)', (format) => {
-    const { logger, lines } = capture(format);
+    const { logger, lines } = capture({ format });
     const query = Object.assign(
       new Error('Failed query: insert into t values ($1)\nparams: s3cret\ns3cret,1'),
       {
@@ -97,7 +92,7 @@ describe('createLogger', () => {
   });
 
   it.each(['json', 'pretty'] as const)('hides the given secrets in any text (%s)', (format) => {
-    const { logger, lines } = capture(format, ['p@ss/w(rd', 'short']);
+    const { logger, lines } = capture({ format, secrets: ['p@ss/w(rd', 'short'] });
     logger.warn('of p@ss/w(rd', { note: 'x=p%40ss%2Fw(rd', error: new Error('p@ss/w(rd is wrong; short') });
     expect(lines().join('\n')).not.toMatch(/w\(rd/);
     expect(lines().join('\n')).toContain('short');

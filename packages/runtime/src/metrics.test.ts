@@ -8,43 +8,31 @@ describe('createReading', () => {
   test('reads once while the value is fresh, for any number of callers, also after a failure', async () => {
     let now = 0;
     let reads = 0;
-    let fails = false;
-    const reading = createReading({
-      what: 'it',
-      logger,
-      now: () => now,
-      read: async () => {
-        reads += 1;
-        if (fails) throw new Error('connection refused');
-        return reads;
-      },
-    });
-    expect(await Promise.all([reading(), reading(), reading()])).toEqual([1, 1, 1]);
-    now = 9_999;
-    expect(await reading()).toBe(1);
-    now = 10_000;
-    fails = true;
-    expect([await reading(), await reading(), reads]).toEqual([null, null, 2]);
-    now = 20_000;
-    fails = false;
-    expect(await reading()).toBe(3);
-  });
-
-  test('a synchronous failure is handled, too', async () => {
-    let now = 0;
-    let reads = 0;
+    let fail: (() => Promise<number>) | null = null;
+    const read = async (): Promise<number> => reads;
     const reading = createReading({
       what: 'it',
       logger,
       now: () => now,
       read: () => {
         reads += 1;
-        throw new Error('not even a promise');
+        return (fail ?? read)();
       },
     });
-    expect(await reading()).toBeNull();
+    expect(await Promise.all([reading(), reading(), reading()])).toEqual([1, 1, 1]);
+    now = 9_999;
+    expect(await reading()).toBe(1);
     now = 10_000;
-    expect([await reading(), reads]).toEqual([null, 2]);
+    fail = () => Promise.reject(new Error('connection refused'));
+    expect([await reading(), await reading(), reads]).toEqual([null, null, 2]);
+    now = 20_000;
+    fail = () => {
+      throw new Error('not even a promise');
+    };
+    expect([await reading(), await reading(), reads]).toEqual([null, null, 3]);
+    now = 30_000;
+    fail = null;
+    expect(await reading()).toBe(4);
   });
 
   test('a store that hangs delays a reading by less than 2 s, is read once, and its late response is used next time', async () => {

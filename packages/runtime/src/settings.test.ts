@@ -23,41 +23,20 @@ const read = (path: string): unknown =>
   parseEnv(settings.pick({ CHECK_CA_FILE: true }), { CHECK_CA_FILE: path });
 
 describe('settings', () => {
-  it('have the documented defaults', () => {
-    expect(parseEnv(settings, REQUIRED)).toMatchObject({
-      PORT: 3000,
-      DATABASE_POOL_SIZE: 10,
-      REGION: ['default'],
-      DEFAULT_REGION: 'default',
-      API_RATE_LIMIT_PER_MINUTE: 1200,
-      API_REQUEST_TIMEOUT_SECONDS: 30,
-      API_KEEP_ALIVE_SECONDS: 65,
-      EVENT_RETENTION_DAYS: 90,
-      EVENT_PARTITION_MINUTES: 1_440,
-      ROLLUP_PERIOD_MINUTES: 60,
-      EGRESS_ALLOW_CIDRS: [],
-      TRUST_PROXY: false,
-      DATA_DIR: '.data',
-    });
-  });
-
-  it.each(['DATABASE_URL', 'DATABASE_DIRECT_URL'])('take several servers as %s', (name) => {
-    const url = 'postgres://u:p@db-1:5432,db-2:5433/tocsin?target_session_attrs=read-write';
-    expect(parseEnv(settings, { ...REQUIRED, [name]: url })).toMatchObject({ [name]: url });
-    expect(() => parseEnv(settings, { ...REQUIRED, [name]: `${url}s` })).toThrow(
-      `${name} takes target_session_attrs=any, read-write or primary, and no other`,
-    );
-  });
-
   it.each([
     ['2', 2],
     ['0', false],
     ['false', false],
     ['10.0.0.0/8, loopback, ::1', ['10.0.0.0/8', 'loopback', '::1']],
   ])('read TRUST_PROXY %s', (value, expected) => {
-    expect(parseEnv(settings.pick({ TRUST_PROXY: true }), { TRUST_PROXY: value })).toEqual({
-      TRUST_PROXY: expected,
-    });
+    expect(parseEnv(settings, { ...REQUIRED, TRUST_PROXY: value }).TRUST_PROXY).toEqual(expected);
+  });
+
+  it.each(['DATABASE_URL', 'DATABASE_DIRECT_URL'])('take several servers as %s, but no standby', (name) => {
+    const url = 'postgres://u:p@db-1:5432,db-2:5433/tocsin?target_session_attrs=';
+    const parse = (value: string): unknown => parseEnv(settings, { ...REQUIRED, [name]: value });
+    expect(parse(`${url}read-write`)).toMatchObject({ [name]: `${url}read-write` });
+    expect(() => parse(`${url}standby`)).toThrow(`${name} takes target_session_attrs=`);
   });
 
   it.each([
@@ -109,10 +88,8 @@ describe('the queue of a region', () => {
   });
 
   it('must be a URL of a store and is not shown', () => {
-    expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).toThrow(
-      /^QUEUE_URL_EU must be a URL [^\n]*$/,
-    );
-    expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).not.toThrow(/secret/);
+    const rule = /^QUEUE_URL_EU must be a URL (?!.*secret)[^\n]*$/;
+    expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).toThrow(rule);
   });
 });
 

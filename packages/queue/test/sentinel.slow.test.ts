@@ -9,6 +9,7 @@ import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { connectRedis, type RedisClient } from '@tocsin/queue/redis-store';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
+import { succeeds } from './stores.ts';
 
 const REGION = 'eu-west-1';
 
@@ -42,10 +43,7 @@ function open(url: string): void {
 async function untilChecked(): Promise<void> {
   const monitorId = randomUUID();
   await until('a check to be taken', () =>
-    producers.addFirstCheck(REGION, { monitorId, revision: 1 }, Date.now()).then(
-      () => true,
-      () => false,
-    ),
+    succeeds(producers.addFirstCheck(REGION, { monitorId, revision: 1 }, Date.now())),
   );
   await until('it to be done', () => done.includes(monitorId));
 }

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +16,7 @@ afterEach(() => {
 
 interface Run {
   readonly child: Child;
-  readonly output: () => { stdout: string; stderr: string };
+  readonly output: { stdout: string; stderr: string };
   readonly exit: Promise<number | null>;
 }
 
@@ -33,7 +32,7 @@ function run(behavior: string, env: Record<string, string> = {}): Run {
   const exit = Promise.all([once(child, 'exit'), once(child.stdout, 'end'), once(child.stderr, 'end')]).then(
     ([[code]]) => (typeof code === 'number' ? code : null),
   );
-  return { child, output: () => output, exit };
+  return { child, output, exit };
 }
 
 async function ready(service: Run): Promise<unknown> {
@@ -48,7 +47,7 @@ describe('runService', () => {
     service.child.kill('SIGTERM');
     service.child.kill('SIGINT');
     expect(await service.exit).toBe(0);
-    expect(service.output().stdout.match(/stop called/g)).toHaveLength(1);
+    expect(service.output.stdout.match(/stop called/g)).toHaveLength(1);
   });
 
   it('stops when its parent ends', async () => {
@@ -56,30 +55,30 @@ describe('runService', () => {
     await ready(service);
     service.child.disconnect();
     expect(await service.exit).toBe(0);
-    expect(service.output().stdout).toMatch(/stop called/);
+    expect(service.output.stdout).toMatch(/stop called/);
   });
 
   it('stops after an uncaught exception or an unhandled rejection, with exit code 1', async () => {
     const services = [run('throw'), run('reject')];
     expect(await Promise.all(services.map((service) => service.exit))).toEqual([1, 1]);
-    for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*stop called/);
+    for (const service of services) expect(service.output.stdout).toMatch(/oh no[^]*stop called/);
   });
 
   it('keeps running after an unhandled error of a trace export, and logs it', async () => {
     const services = [run('export-throws'), run('export-rejects')];
     await Promise.all(services.map(ready));
     for (const service of services) {
-      await until('the error is logged', () => service.output().stdout.includes('oh no'));
+      await until('the error is logged', () => service.output.stdout.includes('oh no'));
       service.child.kill('SIGTERM');
     }
     expect(await Promise.all(services.map((service) => service.exit))).toEqual([0, 0]);
-    for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*SIGTERM/);
+    for (const service of services) expect(service.output.stdout).toMatch(/oh no[^]*SIGTERM/);
   });
 
   it('prints only the message about invalid settings and exits 1', async () => {
     const services = [run('settings'), run('well', { LOG_LEVEL: 'loud' })];
     expect(await Promise.all(services.map((service) => service.exit))).toEqual([1, 1]);
-    expect(services.map((service) => service.output().stderr)).toEqual([
+    expect(services.map((service) => service.output.stderr)).toEqual([
       'PORT must be right\n',
       'LOG_LEVEL must be error, warn, info or debug, not "loud"\n',
     ]);
@@ -91,8 +90,8 @@ describe('runService', () => {
     await ready(stuck);
     stuck.child.kill('SIGTERM');
     expect(await Promise.all([failing.exit, stuck.exit])).toEqual([1, 1]);
-    expect(failing.output().stdout).toMatch(/Could not start[^]*no store/);
-    expect(stuck.output().stdout).toMatch(/Stopping failed/);
+    expect(failing.output.stdout).toMatch(/Could not start[^]*no store/);
+    expect(stuck.output.stdout).toMatch(/Stopping failed/);
   });
 
   it('stops cleanly on SIGTERM while it starts', async () => {
@@ -100,6 +99,6 @@ describe('runService', () => {
     await once(service.child.stdout, 'data');
     service.child.kill('SIGTERM');
     expect(await service.exit).toBe(0);
-    expect(service.output().stdout).toMatch(/stop called/);
+    expect(service.output.stdout).toMatch(/stop called/);
   });
 });

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
+import { until } from '@tocsin/embedded/testing/until';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { Producers } from '@tocsin/queue/producers';
+import type { QueueStore } from '@tocsin/queue/queue-store';
+import { openQueueStore, openQueueStores } from '@tocsin/queue/queue-stores';
+import { createStoreDatabase, PATIENT_MS, succeeds, untilItResponds } from './stores.ts';
+
+const ignore = (): void => undefined;
+
+/** What a test has opened, each with a function that closes it. */
+let opened: (() => Promise<void>)[];
+beforeEach(() => {
+  opened = [];
+});
+afterEach(async () => {
+  for (const close of opened.toReversed()) await close();
+});
+
+async function createDatabase(
+  kind: 'redis' | 'postgres' = 'postgres',
+): Promise<{ url: string; proxy: TcpProxy }> {
+  const { url, drop } = await createStoreDatabase(kind);
+  const proxy = await TcpProxy.start(url);
+  opened.push(drop, () => proxy.stop());
+  return { url, proxy };
+}
+
+function openStores(url: string): { stores: ReturnType<typeof openQueueStores>; producers: Producers } {
+  const stores = openQueueStores(url, new Map(), ignore);
+  const producers = new Producers(stores, PATIENT_MS);
+  opened.push(
+    () => stores.close(),
+    () => producers.close(),
+  );
+  return { stores, producers };
+}
+
+/** Starts a worker of deliveries. @returns it, and the ids of those that it has run */
+function startDeliveries(store: QueueStore): { worker: JobWorker; seen: string[] } {
+  const seen: string[] = [];
+  const worker = startJobWorker(store, {
+    kind: 'delivery',
+    region: null,
+    concurrency: 1,
+    process: async ({ deliveryId }) => void seen.push(deliveryId),
+    onFailed: ignore,
+  });
+  opened.push(() => worker.close());
+  return { worker, seen };
+}
+
+describe('a worker of a queue in Postgres', () => {
+  test('takes jobs again after all of its connections died silently', async () => {
+    const { url, proxy } = await createDatabase();
+    const options = { connectWithinMs: PATIENT_MS, silentMs: 5_000 };
+    const store = openQueueStore(proxy.through(url), ignore, options);
+    opened.push(() => store.close());
+    const { producers } = openStores(url);
+    const { seen } = startDeliveries(store);
+    for (const count of [1, 2, 3]) {
+      await producers.addDeliveries([randomUUID()]);
+      await until(`job ${count}`, () => seen.length === count);
+      proxy.blackHole();
+      proxy.heal();
+    }
+  });
+
+  test('that started before the migration takes jobs after it', async () => {
+    const empty = await createTestDatabase();
+    opened.push(() => empty.drop());
+    let errors = 0;
+    const store = openQueueStore(empty.url, () => {
+      errors += 1;
+      // Without a pause between its attempts, the worker would keep this test from ever ending.
+      if (errors === 1_000) void worker.close();
+    });
+    opened.push(() => store.close());
+    const { producers } = openStores(empty.url);
+    const { worker, seen } = startDeliveries(store);
+    await until('the first error', () => errors > 0);
+    await migrateQueue(empty.url);
+    const id = randomUUID();
+    await producers.addDeliveries([id]);
+    await until('the job', () => seen.includes(id) || errors >= 1_000);
+    expect(errors).toBeLessThan(1_000);
+  });
+
+  test('whose store was never reachable closes without its store', async () => {
+    const { url, proxy } = await createDatabase();
+    proxy.failsAt = { text: '', how: 'black hole' };
+    const store = openQueueStore(proxy.through(url), ignore);
+    opened.push(() => store.close());
+    const worker = store.openWorker('unreachable', () => Promise.resolve(), {});
+    await until('a connection', () => proxy.isBlackHole);
+    await worker.close();
+  });
+});
+
+test.each([
+  ['connection', ''],
+  ['query', 'migration'],
+])(
+  'if the first %s fails, producers fail at once and forget their jobs, and all work once Postgres is back',
+  async (_what, text) => {
+    const { url, proxy } = await createDatabase();
+    proxy.failsAt = { text, how: 'close' };
+    const { stores, producers } = openStores(proxy.through(url));
+    const { seen } = startDeliveries(stores.main);
+    await expect(producers.addDeliveries([randomUUID()])).rejects.toThrow('Connection terminated');
+    proxy.failsAt = null;
+    const id = randomUUID();
+    await until('a job is added', () => succeeds(producers.addDeliveries([id])));
+    await until('the job', () => seen.includes(id));
+    expect(seen).toEqual([id]);
+  },
+);
+
+test.each(['redis', 'postgres'] as const)(
+  'a lock is released after the connection broke: %s',
+  async (kind) => {
+    const { url, proxy } = await createDatabase(kind);
+    const { stores } = openStores(proxy.through(url));
+    await untilItResponds(stores);
+    const { overlapGuard: guard } = stores.main;
+    const lock = { region: 'eu', monitorId: randomUUID(), jobId: 'job-1', forMs: 3_600_000 };
+    const release = await guard.acquire(lock, PATIENT_MS);
+    const refuses = (): Promise<boolean> =>
+      guard.acquire({ ...lock, monitorId: randomUUID(), forMs: 1 }, 1_000).then(
+        () => false,
+        (error: unknown) => !String(error).includes('took longer than'),
+      );
+    // Every connection breaks as soon as something is sent.
+    proxy.failsAt = { text: '', how: 'close' };
+    await until('the store refuses requests', refuses);
+    const releasing = release?.().catch(() => 'failed');
+    await until('the store still refuses requests', refuses);
+    proxy.failsAt = null;
+    expect(await releasing).toBeUndefined();
+    await until('the next job acquires it', () =>
+      guard.acquire({ ...lock, jobId: 'job-2' }, PATIENT_MS).catch(() => null),
+    );
+  },
+);

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
+import { until } from '@tocsin/embedded/testing/until';
+import { openQueueStore, openQueueStores } from '@tocsin/queue/queue-stores';
+import { Client } from 'pg';
+import { createStoreDatabase, PATIENT_MS, untilItResponds } from './stores.ts';
+
+const HOUR_MS = 3_600_000;
+const ignore = (): void => undefined;
+
+test.each(['redis', 'postgres'] as const)(
+  'a lock that is acquired after its deadline is released, so that the next check of the monitor runs: %s',
+  async (kind) => {
+    const database = await createStoreDatabase(kind);
+    const proxy = await TcpProxy.start(database.url);
+    const stores = openQueueStores(proxy.through(database.url), new Map(), ignore);
+    try {
+      await untilItResponds(stores);
+      const { overlapGuard } = stores.main;
+      const lock = { region: 'eu', monitorId: randomUUID(), forMs: HOUR_MS };
+      proxy.hold();
+      const late = overlapGuard.acquire({ ...lock, jobId: 'job-1' }, 1);
+      await expect(late).rejects.toThrow('longer than 1 ms');
+      proxy.heal();
+      await until('the next job acquires it', () =>
+        overlapGuard.acquire({ ...lock, jobId: 'job-2' }, PATIENT_MS),
+      );
+    } finally {
+      await stores.close();
+      await proxy.stop();
+      await database.drop();
+    }
+  },
+);
+
+test('expired locks of killed checkers are deleted from Postgres, and those of running checks stay', async () => {
+  const database = await createStoreDatabase('postgres');
+  const stores = openQueueStores(database.url, new Map(), ignore);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const [killed, running, acquired] = [randomUUID(), randomUUID(), randomUUID()];
+    await client.query(
+      `insert into bullmq.tocsin_running_checks (region, monitor_id, job_id, until)
+       values ('eu', $1, 'a', now() - interval '1 second'), ('eu', $2, 'b', now() + interval '1 hour')`,
+      [killed, running],
+    );
+    const lock = { region: 'eu', monitorId: acquired, jobId: 'c', forMs: HOUR_MS };
+    await stores.main.overlapGuard.acquire(lock, PATIENT_MS);
+    const left = async (): Promise<string[]> => {
+      const query = 'select monitor_id as id from bullmq.tocsin_running_checks order by id';
+      return (await client.query<{ id: string }>(query)).rows.map(({ id }) => id);
+    };
+    await until('the lock of the killed checker is deleted', async () => !(await left()).includes(killed));
+    expect(await left()).toEqual([running, acquired].sort());
+  } finally {
+    await client.end();
+    await stores.close();
+    await database.drop();
+  }
+});
+
+test('a read-only store, such as a standby, is not ready', async () => {
+  const database = await createStoreDatabase('postgres');
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`
+    do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`);
+  await client.end();
+  const store = openQueueStore(database.url, ignore);
+  try {
+    await expect(store.ping()).rejects.toThrow('its sessions are read-only');
+  } finally {
+    await store.close();
+    await database.drop();
+  }
+});
