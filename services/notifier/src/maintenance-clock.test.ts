@@ -2,27 +2,34 @@ import { describe, expect, test } from '@jest/globals';
 import type { AdvancedWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { Histogram } from 'prom-client';
 import { createMaintenanceClock, type MaintenanceClockOptions } from './maintenance-clock.ts';
+import { createNotifierMetrics } from './metrics.ts';
 
 const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [] };
 
+const SETTLED = { monitors: 0, statusChangeIds: [] };
+
 function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClockOptions {
   return {
-    advance: () => Promise.resolve(NOTHING),
-    settle: () => Promise.resolve({ monitors: 0, statusChangeIds: [] }),
-    hint: () => Promise.resolve(),
-    metrics: {
-      maintenanceLateSeconds: new Histogram({
-        name: 'late',
-        help: 'late',
-        labelNames: ['edge'],
-        registers: [createMetrics()],
-      }),
-    },
+    advance: async () => NOTHING,
+    settle: async () => SETTLED,
+    hint: async () => undefined,
+    metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     ...override,
   };
+}
+
+/** Runs a round of the clock. */
+const runClock = (options: MaintenanceClockOptions): Promise<void> =>
+  createMaintenanceClock(options)(new AbortController().signal);
+
+/** The measured values whose name ends so, each with its edge. */
+async function latenessOf({ metrics }: MaintenanceClockOptions, ending: string): Promise<unknown[]> {
+  const { values } = await metrics.maintenanceLateSeconds.get();
+  return values
+    .filter(({ metricName }) => metricName?.endsWith(ending))
+    .map(({ labels, value }) => [labels.edge, value]);
 }
 
 describe('the maintenance clock', () => {
@@ -30,18 +37,14 @@ describe('the maintenance clock', () => {
     const calls: string[] = [];
     let left = 2;
     const options = optionsOf({
-      advance: () => {
+      advance: async () => {
         calls.push('advance');
-        return Promise.resolve(NOTHING);
+        return NOTHING;
       },
-      settle: () => {
+      settle: async () => {
         calls.push('settle');
         left -= 1;
-        return Promise.resolve(
-          left < 0
-            ? { monitors: 0, statusChangeIds: [] }
-            : { monitors: 200, statusChangeIds: [`change-${left}`] },
-        );
+        return left < 0 ? SETTLED : { monitors: 200, statusChangeIds: [`change-${left}`] };
       },
       hint: (ids) => {
         calls.push(...ids);
@@ -49,49 +52,42 @@ describe('the maintenance clock', () => {
         return Promise.reject(new Error('no store'));
       },
     });
-    await createMaintenanceClock(options)(new AbortController().signal);
-    expect(calls).toEqual([
-      'advance',
-      'settle',
-      'change-1',
-      'advance',
-      'settle',
-      'change-0',
-      'advance',
-      'settle',
-    ]);
+    await runClock(options);
+    const batch = ['advance', 'settle'];
+    expect(calls).toEqual([...batch, 'change-1', ...batch, 'change-0', ...batch]);
   });
 
   test('stops between batches when its signal is aborted', async () => {
     const controller = new AbortController();
     let batches = 0;
     const options = optionsOf({
-      settle: () => {
+      settle: async () => {
         batches += 1;
         controller.abort();
-        return Promise.resolve({ monitors: 200, statusChangeIds: [] });
+        return { ...SETTLED, monitors: 200 };
       },
     });
     await createMaintenanceClock(options)(controller.signal);
     expect(batches).toBe(1);
   });
 
-  test('measures until the last monitor of an occurrence has entered maintenance', async () => {
+  test('measures how late each occurrence has started and ended for its last monitor', async () => {
     let time = 0;
     let left = 2;
-    const started = { ...NOTHING, startedLate: [0.2] };
     const options = optionsOf({
       now: () => time,
-      advance: () => Promise.resolve(left === 2 ? started : NOTHING),
-      settle: () => {
+      advance: async () => (left === 2 ? { ...NOTHING, startedLate: [0.2], endedLate: [0.3, 400] } : NOTHING),
+      settle: async () => {
         time += 1_000;
         left -= 1;
-        return Promise.resolve({ monitors: left < 0 ? 0 : 200, statusChangeIds: [] });
+        return { ...SETTLED, monitors: left < 0 ? 0 : 200 };
       },
     });
-    await createMaintenanceClock(options)(new AbortController().signal);
-    const { values } = await options.metrics.maintenanceLateSeconds.get();
-    expect(values.find((value) => value.metricName === 'late_sum')?.value).toBeCloseTo(3.2);
+    await runClock(options);
+    expect(await latenessOf(options, '_sum')).toEqual([
+      ['start', expect.closeTo(3.2)],
+      ['end', expect.closeTo(406.3)],
+    ]);
   });
 
   test('measures the starts and ends of a failed round once a later round has changed their monitors', async () => {
@@ -99,33 +95,20 @@ describe('the maintenance clock', () => {
     let rounds = 0;
     const options = optionsOf({
       now: () => time,
-      advance: () => Promise.resolve(rounds === 0 ? { ...NOTHING, startedLate: [0.2] } : NOTHING),
-      settle: () => {
+      advance: async () => (rounds === 0 ? { ...NOTHING, startedLate: [0.2] } : NOTHING),
+      settle: async () => {
         time += 1_000;
         rounds += 1;
-        if (rounds === 1) return Promise.reject(new Error('a deadlock'));
-        return Promise.resolve({ monitors: 0, statusChangeIds: [] });
+        if (rounds === 1) throw new Error('a deadlock');
+        return SETTLED;
       },
     });
     const run = createMaintenanceClock(options);
-    await expect(run(new AbortController().signal)).rejects.toThrow('a deadlock');
-    await run(new AbortController().signal);
-    await run(new AbortController().signal);
-    const { values } = await options.metrics.maintenanceLateSeconds.get();
-    expect(values.find(({ metricName }) => metricName === 'late_count')?.value).toBe(1);
-    expect(values.find(({ metricName }) => metricName === 'late_sum')?.value).toBeCloseTo(2.2);
-  });
-
-  test('measures how late occurrences start and end', async () => {
-    const options = optionsOf({
-      advance: () => Promise.resolve({ startedLate: [0.2], endedLate: [0.3, 400], brokenIds: ['w'] }),
-    });
-    await createMaintenanceClock(options)(new AbortController().signal);
-    const { values } = await options.metrics.maintenanceLateSeconds.get();
-    const counts = values.filter((value) => value.metricName === 'late_count');
-    expect(counts.map(({ labels, value }) => [labels.edge, value])).toEqual([
-      ['start', 1],
-      ['end', 2],
-    ]);
+    const { signal } = new AbortController();
+    await expect(run(signal)).rejects.toThrow('a deadlock');
+    await run(signal);
+    await run(signal);
+    expect(await latenessOf(options, '_count')).toEqual([['start', 1]]);
+    expect(await latenessOf(options, '_sum')).toEqual([['start', expect.closeTo(2.2)]]);
   });
 });

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { systemActor } from '@tocsin/db/audit-log/actor';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
-import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
@@ -35,7 +32,7 @@ beforeEach(async () => {
   const input = { name: 'ops', url: 'https://hooks.example', monitorIds: [] };
   const channels = [1, 2, 3, 4].map(() => createChannel(context, systemActor(accountId), input));
   channelIds = (await Promise.all(channels)).map(({ id }) => id);
-  // A scrape waits for Postgres however busy the machine is, until a test moves the clock on.
+  // A scrape waits for Postgres however busy the machine is.
   holdTimeouts();
 });
 afterEach(() => {
@@ -43,12 +40,7 @@ afterEach(() => {
 });
 
 function open(url: string): OpenDatabase {
-  return openDatabase({
-    url,
-    poolSize: 5,
-    applicationName: 'notifier test',
-    onIdleError: () => undefined,
-  });
+  return openDatabase({ url, poolSize: 5, applicationName: 'notifier test', onIdleError: () => undefined });
 }
 
 /** The samples of one scrape of a notifier that has just started, by name and labels. */
@@ -79,67 +71,40 @@ async function insertStatusChange(secondsAgo: number, dispatched: boolean): Prom
   );
 }
 
-describe('the backlog', () => {
-  test('the outbox: status changes without deliveries, and the age of the oldest', async () => {
-    expect((await scrape()).get('tocsin_outbox_oldest_seconds')).toBe(0);
-    await insertStatusChange(900, true);
-    await insertStatusChange(30, false);
-    await insertStatusChange(120, false);
-    const samples = await scrape();
-    expect(samples.get('tocsin_outbox')).toBe(2);
-    expect(samples.get('tocsin_outbox_oldest_seconds')).toBeGreaterThanOrEqual(120);
-    expect(samples.get('tocsin_outbox_oldest_seconds')).toBeLessThan(900);
+test('the backlog: the outbox, due and held deliveries, and channels by state', async () => {
+  expect((await scrape()).get('tocsin_outbox_oldest_seconds')).toBe(0);
+  await insertStatusChange(900, true);
+  await insertStatusChange(30, false);
+  await insertStatusChange(120, false);
+  await insertDelivery('pending', 60);
+  await insertDelivery('pending', -600);
+  await insertDelivery('held', null);
+  await insertDelivery('held', null);
+  await insertDelivery('delivered', null);
+  const [, byService, alsoByService, byPerson] = channelIds;
+  await database.pool.query(
+    `update channels set enabled = false, disabled_reason = case when id = $3 then null else 'failed' end
+     where id in ($1, $2, $3)`,
+    [byService, alsoByService, byPerson],
+  );
+  const samples = await scrape();
+  expect(Object.fromEntries(samples)).toMatchObject({
+    tocsin_outbox: 2,
+    tocsin_deliveries_due: 1,
+    tocsin_deliveries_held: 2,
+    'tocsin_channels{state="enabled"}': 1,
+    'tocsin_channels{state="disabled"}': 1,
+    'tocsin_channels{state="disabled_by_service"}': 2,
   });
-
-  test('due and held deliveries', async () => {
-    await insertDelivery('pending', 60);
-    await insertDelivery('pending', -600);
-    await insertDelivery('held', null);
-    await insertDelivery('held', null);
-    await insertDelivery('delivered', null);
-    const samples = await scrape();
-    expect(samples.get('tocsin_deliveries_due')).toBe(1);
-    expect(samples.get('tocsin_deliveries_due_oldest_seconds')).toBeGreaterThanOrEqual(60);
-    expect(samples.get('tocsin_deliveries_held')).toBe(2);
-  });
-
-  test('channels by state', async () => {
-    const [, byService, alsoByService, byPerson] = channelIds;
-    await database.pool.query(
-      `update channels set enabled = false, disabled_reason = case when id = $3 then null else 'failed' end
-       where id in ($1, $2, $3)`,
-      [byService, alsoByService, byPerson],
-    );
-    const samples = await scrape();
-    const states = ['enabled', 'disabled', 'disabled_by_service'];
-    expect(states.map((state) => samples.get(`tocsin_channels{state="${state}"}`))).toEqual([1, 1, 2]);
-  });
+  expect(samples.get('tocsin_deliveries_due_oldest_seconds')).toBeGreaterThanOrEqual(60);
+  expect(samples.get('tocsin_outbox_oldest_seconds')).toBeGreaterThanOrEqual(120);
+  expect(samples.get('tocsin_outbox_oldest_seconds')).toBeLessThan(900);
 });
 
-describe('while Postgres', () => {
-  function expectNothingRead(samples: Map<string, number>): void {
-    expect([...samples.keys()].filter((name) => /outbox|due|held|channels\{|running/.test(name))).toEqual([]);
-    expect(samples.get('tocsin_channels_disabled_total')).toBe(0);
-  }
-
-  test('refuses, the scrape shows the rest', async () => {
-    const unavailable = open('postgres://postgres@127.0.0.1:1/postgres');
-    expectNothingRead(await scrape(unavailable));
-    await unavailable.close();
-  });
-
-  test('hangs, the scrape shows the rest within 2 s', async () => {
-    const taken: Socket[] = [];
-    const silent = createServer((socket) => taken.push(socket)).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    const unavailable = open(`postgres://postgres@127.0.0.1:${port}/postgres`);
-    const scraping = scrape(unavailable);
-    await until('a connection to Postgres', () => taken.length > 0);
-    await jest.advanceTimersByTimeAsync(1_999);
-    expectNothingRead(await scraping);
-    for (const socket of taken) socket.destroy();
-    await unavailable.close();
-    silent.close();
-  });
+test('while Postgres refuses connections, the scrape shows the rest', async () => {
+  const unavailable = open('postgres://postgres@127.0.0.1:1/postgres');
+  const samples = await scrape(unavailable);
+  expect([...samples.keys()].filter((name) => /outbox|due|held|channels\{|running/.test(name))).toEqual([]);
+  expect(samples.get('tocsin_channels_disabled_total')).toBe(0);
+  await unavailable.close();
 });

@@ -56,22 +56,31 @@ describe('decideOutcome', () => {
   });
 });
 
-function delivererOn(options: Partial<DelivererOptions>): Deliverer {
-  return new Deliverer({
+/** A deliverer, and what it records one by one. Receivers respond with status 500, unless the options say otherwise. */
+function delivererOn(options: Partial<DelivererOptions>): {
+  deliverer: Deliverer;
+  recorded: AttemptRecord[];
+} {
+  const recorded: AttemptRecord[] = [];
+  const deliverer = new Deliverer({
     send: async () => result,
-    recordAttempt: async () => null,
+    recordAttempt: async (attempt) => {
+      recorded.push(attempt);
+      return null;
+    },
     recordDelivered: async () => undefined,
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => undefined,
     ...options,
   });
+  return { deliverer, recorded };
 }
 
 test('an outcome that Postgres refuses at first is recorded later, once', async () => {
   const recorded: AttemptRecord[] = [];
   let tries = 0;
-  const deliverer = delivererOn({
+  const { deliverer } = delivererOn({
     // The clock is stopped, so that the lease of the attempt does not end.
     now: () => 0,
     recordAttempt: async (attempt) => {
@@ -89,7 +98,7 @@ const delivered: WebhookResult = { ...result, statusCode: 204, error: null };
 
 test('successful attempts that end together are recorded together', async () => {
   const batches: string[][] = [];
-  const deliverer = delivererOn({
+  const { deliverer } = delivererOn({
     send: async () => delivered,
     recordDelivered: async (attempts) => void batches.push(attempts.map(({ deliveryId }) => deliveryId)),
   });
@@ -100,47 +109,31 @@ test('successful attempts that end together are recorded together', async () => 
 });
 
 test('an attempt that Postgres refuses does not stop the others of its batch', async () => {
-  const recorded: string[] = [];
-  const deliverer = delivererOn({
+  const { deliverer, recorded } = delivererOn({
     now: () => 0,
     send: async () => delivered,
     recordDelivered: async (attempts) => {
       if (attempts.some(({ deliveryId }) => deliveryId === 'bad')) throw new Error('refused');
     },
-    recordAttempt: async ({ deliveryId }) => {
-      recorded.push(deliveryId);
-      return null;
-    },
   });
   await Promise.all(['a', 'bad', 'b'].map((id) => deliverer.attempt({ ...delivery, id })));
-  expect(recorded.toSorted()).toEqual(['a', 'b', 'bad']);
+  expect(recorded.map(({ deliveryId }) => deliveryId).toSorted()).toEqual(['a', 'b', 'bad']);
 });
 
-test.each<[string, Partial<WebhookResult>, object]>([
-  ['a 429', { statusCode: 429, retryAfterMs: 30_000 }, { nextAttemptLimit: 5, pauseMs: 30_000 }],
-  [
-    'a long Retry-After',
-    { statusCode: 503, retryAfterMs: HOUR_MS },
-    { nextAttemptLimit: 5, pauseMs: 60_000 },
-  ],
-  ['a 500', {}, { nextAttemptLimit: 10, pauseMs: 0 }],
-])('%s is recorded with what it changes for its channel', async (_, given, expected) => {
-  const recorded: AttemptRecord[] = [];
-  const deliverer = delivererOn({
-    send: async () => ({ ...result, ...given }),
-    recordAttempt: async (attempt) => {
-      recorded.push(attempt);
-      return null;
-    },
-  });
-  await deliverer.attempt(delivery);
-  expect(recorded).toEqual([expect.objectContaining({ attemptLimit: 10, ...expected })]);
+test('a failure is recorded with what it changes for its channel', async () => {
+  const results = [{ ...result, statusCode: 429, retryAfterMs: 30_000 }, result];
+  const { deliverer, recorded } = delivererOn({ send: async () => results.shift() ?? result });
+  for (let attempts = 0; attempts < 2; attempts += 1) await deliverer.attempt(delivery);
+  expect(recorded).toMatchObject([
+    { attemptLimit: 10, nextAttemptLimit: 5, pauseMs: 30_000 },
+    { attemptLimit: 10, nextAttemptLimit: 10, pauseMs: 0 },
+  ]);
 });
 
 test('a delivery claimed long after the stop began is left to other processes', async () => {
   let now = 1_000;
   const sent: string[] = [];
-  const deliverer = delivererOn({
+  const { deliverer } = delivererOn({
     now: () => now,
     send: async ({ id }) => {
       sent.push(id);

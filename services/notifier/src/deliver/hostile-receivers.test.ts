@@ -7,12 +7,13 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';
-import { sendWebhook, type WebhookResult, type WebhookRequest } from './send-webhook.ts';
+import { webhookTo } from '../testing/webhook-to.ts';
+import { sendWebhook, type WebhookResult } from './send-webhook.ts';
 
-const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 const OK = 'HTTP/1.1 200 OK\r\n';
-const HEAD = `${OK}Content-Length: 10000000000\r\n\r\n`;
-const NO_RESPONSE = 'no response within 5 s';
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const FAILED = { statusCode: null, error: expect.stringMatching(/./) };
+const DELIVERED = { statusCode: 200, error: null };
 
 let certificate: Certificate;
 let egress: Egress;
@@ -65,10 +66,9 @@ function receiver(listener: (socket: tls.TLSSocket) => void): Promise<Receiver> 
 
 const raw = (listener: (socket: net.Socket) => void): Promise<Receiver> => listen(net.createServer(listener));
 
-function responding(bytes: string | Buffer): Promise<Receiver> {
-  return receiver((socket) => socket.end(bytes));
-}
+const responding = (bytes: string | Buffer): Promise<Receiver> => receiver((socket) => socket.end(bytes));
 
+/** A receiver that sends `more` without end. */
 function pouring(head: string, more: string): Promise<Receiver> {
   return receiver((socket) => {
     const pour = (): void => {
@@ -80,7 +80,7 @@ function pouring(head: string, more: string): Promise<Receiver> {
   });
 }
 
-function trickle(head: string, drop: string): (socket: net.Socket) => void {
+function trickle(head: string | Buffer, drop: string): (socket: net.Socket) => void {
   return (socket) => {
     socket.write(head);
     const timer = setInterval(() => socket.write(drop), 20);
@@ -88,21 +88,9 @@ function trickle(head: string, drop: string): (socket: net.Socket) => void {
   };
 }
 
-function requestTo(url: string): WebhookRequest {
-  return {
-    id: 'delivery-1',
-    accountId: 'account-1',
-    channelId: 'channel-1',
-    url,
-    payload: '{}',
-    secrets: [SECRET],
-    claimedAt: new Date(),
-  };
-}
-
 /** Sends a webhook and checks that the result is bounded and printable, and that no connection stays open. */
 async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookResult> {
-  const result = await sendWebhook(requestTo(url), egress, deadlineMs ?? NO_DEADLINE_MS);
+  const result = await sendWebhook(webhookTo(url), egress, deadlineMs);
   for (const text of [result.error ?? '', result.responseExcerpt ?? '']) {
     expect(text.length).toBeLessThanOrEqual(500);
     expect(text).not.toMatch(/\p{Cc}/u);
@@ -111,7 +99,7 @@ async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<
   return result;
 }
 
-describe('invalid responses', () => {
+describe('an invalid response counts as none', () => {
   test.each<[string, string | Buffer]>([
     ['nothing', ''],
     ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
@@ -119,23 +107,14 @@ describe('invalid responses', () => {
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a negative status', 'HTTP/1.1 -20 Odd\r\n\r\n'],
     ['a status of four digits', 'HTTP/1.1 2000 High\r\n\r\n'],
+    ['a final response of 199', 'HTTP/1.1 199 Odd\r\n\r\n'],
     ['a NUL in a header', `${OK}X: a\0b\r\n\r\n`],
     ['length and chunks', `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`],
     ['a length below zero', `${OK}Content-Length: -1\r\n\r\n`],
     ['a head that breaks off', `${OK}Content-Ty`],
     ['binary noise', Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])],
   ])('%s', async (_name, bytes) => {
-    expect(await send(await responding(bytes))).toMatchObject({
-      statusCode: null,
-      error: expect.stringMatching(/./),
-    });
-  });
-
-  test.each([0, 99, 199, 600, 999])('status %d', async (statusCode) => {
-    const receiver = await responding(`HTTP/1.1 ${String(statusCode).padStart(3, '0')} Odd\r\n\r\n`);
-    const result = await send(receiver);
-    if (statusCode === 199) expect(result.statusCode).toBeNull();
-    else expect(result).toMatchObject({ statusCode, error: `responded with status ${statusCode}` });
+    expect(await send(await responding(bytes), NO_DEADLINE_MS)).toMatchObject(FAILED);
   });
 
   test.each([
@@ -143,54 +122,47 @@ describe('invalid responses', () => {
     ['many headers', OK, 'X-Many: zzzzzzzzzzzzzzzz\r\n'.repeat(500)],
     ['a reason phrase', 'HTTP/1.1 200 ', 'z'.repeat(16_384)],
     ['interim responses', '', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50)],
-  ])('%s without end is cut off', async (_name, head, more) => {
-    const result = await send(await pouring(head, more));
-    expect(result).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
+  ])('%s without end', async (_name, head, more) => {
+    expect(await send(await pouring(head, more), NO_DEADLINE_MS)).toMatchObject(FAILED);
   });
+});
 
-  test('an unexpected switch of protocols is a response, and its connection is closed', async () => {
-    const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
-    expect(await send(await responding(head))).toMatchObject({
-      statusCode: 101,
-      error: 'responded with status 101',
-    });
-    expect(await send(await pouring(head, 'more'.repeat(4_096)))).toMatchObject({ statusCode: 101 });
-  });
+test.each([0, 99, 600, 999])('the odd status %d is an error', async (statusCode) => {
+  const odd = await responding(`HTTP/1.1 ${String(statusCode).padStart(3, '0')} Odd\r\n\r\n`);
+  const error = `responded with status ${statusCode}`;
+  expect(await send(odd, NO_DEADLINE_MS)).toMatchObject({ statusCode, error });
+});
+
+test('an unexpected switch of protocols is a response, and its connection is closed', async () => {
+  const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
+  for (const switching of [await responding(head), await pouring(head, 'more'.repeat(4_096))]) {
+    const expected = { statusCode: 101, error: 'responded with status 101' };
+    expect(await send(switching, NO_DEADLINE_MS)).toMatchObject(expected);
+  }
 });
 
 describe('a body does not change the result', () => {
-  const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
-  test.each<[string, string]>([
-    ['that breaks off', `${OK}Content-Length: 100\r\n\r\nhalf`],
-    ['in invalid chunks', `${CHUNKED}xyz\r\n`],
-    ['with chunks that are too long', `${CHUNKED}2\r\nneedle\r\n`],
-    ['followed by another response', `${OK}Content-Length: 2\r\n\r\nok${OK}\r\n`],
-    ['of control characters', `${OK}Content-Length: 9\r\n\r\n\x1b[31m\0\x07\u0085`],
-  ])('%s', async (_name, bytes) => {
-    expect(await send(await responding(bytes))).toMatchObject({ statusCode: 200, error: null });
-  });
-
-  test.each<[string, string, string]>([
-    ['of 10 GB', HEAD, 'x'.repeat(65_536)],
-    ['of chunks of a byte', CHUNKED, '1\r\nx\r\n'.repeat(10_000)],
-    ['of one extension', `${CHUNKED}6;`, 'x=y;'.repeat(4_096)],
-  ])('without end, %s', async (_name, head, more) => {
-    const result = await send(await pouring(head, more));
-    expect(result).toMatchObject({ statusCode: 200, error: null });
-  });
-
-  test('with slow single bytes, and with a compression bomb', async () => {
-    expect(await send(await receiver(trickle(`${OK}\r\n`, '.')))).toMatchObject({
-      statusCode: 200,
-      error: null,
-    });
-    const head = `${OK}Content-Encoding: gzip\r\n\r\n`;
-    const bomb = Buffer.concat([Buffer.from(head), gzipSync(Buffer.alloc(8 * 1024 * 1024))]);
-    expect(await send(await responding(bomb))).toMatchObject({ statusCode: 200, error: null });
+  const BOMB = gzipSync(Buffer.alloc(8 * 1024 * 1024));
+  test.each<[string, () => Promise<Receiver>]>([
+    ['that breaks off', () => responding(`${OK}Content-Length: 100\r\n\r\nhalf`)],
+    ['in invalid chunks', () => responding(`${CHUNKED}xyz\r\n`)],
+    ['with chunks that are too long', () => responding(`${CHUNKED}2\r\nneedle\r\n`)],
+    ['followed by another response', () => responding(`${OK}Content-Length: 2\r\n\r\nok${OK}\r\n`)],
+    ['of control characters', () => responding(`${OK}Content-Length: 9\r\n\r\n\x1b[31m\0\x07\u0085`)],
+    ['of 10 GB', () => pouring(`${OK}Content-Length: 10000000000\r\n\r\n`, 'x'.repeat(65_536))],
+    ['of endless chunks of a byte', () => pouring(CHUNKED, '1\r\nx\r\n'.repeat(10_000))],
+    ['of one endless chunk extension', () => pouring(`${CHUNKED}6;`, 'x=y;'.repeat(4_096))],
+    ['of slow single bytes', () => receiver(trickle(`${OK}\r\n`, '.'))],
+    [
+      'that is a compression bomb',
+      () => responding(Buffer.concat([Buffer.from(`${OK}Content-Encoding: gzip\r\n\r\n`), BOMB])),
+    ],
+  ])('%s', async (_name, start) => {
+    expect(await send(await start(), NO_DEADLINE_MS)).toMatchObject(DELIVERED);
   });
 });
 
-describe('a connection', () => {
+describe('a connection counts as no response', () => {
   const reset = (socket: net.Socket): void => void socket.resetAndDestroy();
   test.each<[string, () => Promise<Receiver>]>([
     ['reset at once', () => raw(reset)],
@@ -199,24 +171,24 @@ describe('a connection', () => {
     ['cut within the head', () => receiver((socket) => void socket.write(OK, () => socket.destroy()))],
     ['without TLS', () => raw((socket) => void socket.once('data', () => socket.end(`${OK}\r\n`)))],
     ['with noise for TLS', () => raw((socket) => void socket.resume().end(Buffer.alloc(999, 0xa7)))],
-  ])('%s counts as no response', async (_name, start) => {
-    expect(await send(await start())).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
+  ])('if it is %s', async (_name, start) => {
+    expect(await send(await start(), NO_DEADLINE_MS)).toMatchObject(FAILED);
   });
 
-  test('a certificate of another name, or only TLS 1.0, counts as no response', async () => {
-    const other = await createCertificate(['other.example']);
+  test('if its certificate is of an unknown CA or another name, or if it speaks only TLS 1.0', async () => {
+    const [unknown, other] = [
+      await createCertificate(['127.0.0.1']),
+      await createCertificate(['other.example']),
+    ];
     const trusting = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: other.ca + certificate.ca });
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
-    for (const options of [other, { ...certificate, ...old }]) {
+    for (const options of [unknown, other, { ...certificate, ...old }]) {
       const { url } = await listen(tls.createServer(options));
-      expect(await sendWebhook(requestTo(url), trusting, NO_DEADLINE_MS)).toMatchObject({
-        statusCode: null,
-        error: expect.stringMatching(/./),
-      });
+      expect(await sendWebhook(webhookTo(url), trusting, NO_DEADLINE_MS)).toMatchObject(FAILED);
     }
   });
 
-  test('that is slow at any stage ends after 5 s', async () => {
+  test('if it is slow at any stage, after 5 s', async () => {
     holdTimeouts();
     let reached = 0;
     const reach = <Socket extends net.Socket>(listener: (socket: Socket) => void) => {
@@ -227,29 +199,17 @@ describe('a connection', () => {
     };
     const slow = await Promise.all([
       raw(reach((socket) => void socket.resume())),
-      raw(
-        reach((socket) => {
-          socket.resume().write(Buffer.from([22, 3, 3, 0x40, 0x00]));
-          const timer = setInterval(() => socket.write('.'), 20);
-          socket.on('close', () => clearInterval(timer));
-        }),
-      ),
+      raw(reach((socket) => trickle(Buffer.from([22, 3, 3, 0x40, 0x00]), '.')(socket.resume()))),
       receiver(reach(() => undefined)),
       receiver(reach(trickle(`${OK}X-Slow: `, '.'))),
       receiver(reach(trickle('HTTP/1.1 100 Continue\r\n\r\n', ''))),
     ]);
     let ended = 0;
-    const results = Promise.all(
-      slow.map((one) =>
-        send(one, WEBHOOK_DEADLINE_MS).finally(() => {
-          ended += 1;
-        }),
-      ),
-    );
+    const results = Promise.all(slow.map((one) => send(one).finally(() => (ended += 1))));
     await until('a connection to each receiver', () => reached === slow.length);
     await jest.advanceTimersByTimeAsync(WEBHOOK_DEADLINE_MS - 1);
     expect(ended).toBe(0);
     await jest.advanceTimersByTimeAsync(100);
-    expect((await results).map(({ error }) => error)).toEqual(slow.map(() => NO_RESPONSE));
+    expect((await results).map(({ error }) => error)).toEqual(slow.map(() => 'no response within 5 s'));
   });
 });
