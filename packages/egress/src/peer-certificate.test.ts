@@ -1,28 +1,18 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import tls, { type PeerCertificate, type TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import { certificateExpiry, checkServerIdentity, readCertificateCheaply } from './connection.ts';
 
-const HOSTS = [
-  'shop.test',
-  'a.shop.test',
-  'a.b.shop.test',
-  'SHOP.test',
-  'xn--bcher-kva.test',
-  '127.0.0.1',
-  '::1',
-];
+const HOSTS = ['shop.test', 'a.b.shop.test', 'SHOP.test', 'xn--bcher-kva.test', '127.0.0.1', '::1'];
 /** The subject's name, and the alternative names. */
 const CERTIFICATES: readonly (readonly [string, readonly string[]])[] = [
   ['shop.test', ['shop.test']],
-  ['shop.test', []],
   ['*.shop.test', []],
   ['shop.test', ['*.shop.test']],
   ['shop.test', ['other.test', '*.b.shop.test', 'shop.test']],
   ['shop.test', ['127.0.0.1']],
-  ['127.0.0.1', []],
   ['other.test', ['127.0.0.1', '::1', 'other.test']],
   ['shop.test', ['https://shop.test/']],
   ['shop.test', ['https://other.test/DNS:shop.test']],
@@ -69,27 +59,17 @@ async function failureOf(socket: TLSSocket): Promise<[Error]> {
 const byNode: typeof checkServerIdentity = (host, { subjectaltname }) =>
   tls.checkServerIdentity(host, { subjectaltname } as PeerCertificate);
 
-describe.each(CERTIFICATES)('a certificate of %s with %j', (subject, alternativeNames) => {
-  let certificate: Certificate;
-  beforeAll(async () => {
-    certificate = await createCertificate([subject], { alternativeNames });
-  });
-
-  test.each(HOSTS)('is valid for %s only by its alternative names', async (host) => {
-    const plain = await verify(certificate, host, byNode);
-    const cheap = await verify(certificate, host, checkServerIdentity, readCertificateCheaply);
-    if (alternativeNames.length > 0) expect(cheap.refusal).toBe(plain.refusal);
-    else expect(cheap.refusal).toContain('has no subject alternative name');
-  });
-});
-
-test('the cases include valid and invalid certificates', async () => {
-  const named = await createCertificate(['shop.test']);
-  expect((await verify(named, 'shop.test', checkServerIdentity, readCertificateCheaply)).refusal).toBeNull();
-  expect((await verify(named, 'other.test', checkServerIdentity, readCertificateCheaply)).refusal).toContain(
-    'other.test',
-  );
-});
+test.each(CERTIFICATES)(
+  'a certificate of %s with %j is valid only for its alternative names',
+  async (subject, alternativeNames) => {
+    const certificate = await createCertificate([subject], { alternativeNames });
+    for (const host of HOSTS) {
+      const { refusal } = await verify(certificate, host, checkServerIdentity, readCertificateCheaply);
+      if (alternativeNames.length === 0) expect(refusal).toContain('has no subject alternative name');
+      else expect([host, refusal]).toEqual([host, (await verify(certificate, host, byNode)).refusal]);
+    }
+  },
+);
 
 test('the expiry is recorded only if the certificate was read', async () => {
   const certificate = await createCertificate(['shop.test'], { validDays: 12 });

@@ -1,4 +1,4 @@
-/* Runs many checks at once and reports how much memory they use; run by `src/probe/bombs.test.ts`. */
+/* Runs many checks at once and reports how much memory they use; run by `src/probe/bombs.slow.test.ts`. */
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Prober } from '../dist/probe/probe.js';
 

@@ -1,24 +1,107 @@
+import type { LookupAddress } from 'node:dns';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createTestLookup, many, settle, type TestLookup } from '../testing/test-lookup.ts';
-import { createFairLookup, type LookupOwner } from './fair-lookup.ts';
+import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
 
-let underway: TestLookup['underway'];
-let repeated: TestLookup['repeated'];
-let ask: TestLookup['ask'];
-let names: TestLookup['names'];
-let end: TestLookup['end'];
+const ADDRESS: LookupAddress = { address: '192.0.2.1', family: 4 };
+
+/** A lookup in progress, which ends when the test ends it. */
+interface Underway {
+  readonly hostname: string;
+  /** Reports the result while some queries have no response. */
+  respond(): void;
+  end(error?: NodeJS.ErrnoException): void;
+  retry(inMs: number): void;
+}
+
+/** Lookups in progress, in the order in which they began. */
+let underway: Underway[];
+/** The names whose queries were repeated, in order. */
+let repeated: string[];
+/** The names that a forwarder still has queries for: it keeps those without a response for 10 s. */
+let kept: string[];
 /** The results in order: the name, or the code of the error. */
 let results: string[];
+/** The names that failed, in order. */
+let failed: string[];
+/** After how many milliseconds a lookup of a name ends without the test. Null: it does not. */
+let respondsAfterMs: (hostname: string) => number | null;
+let lookup: OwnedLookup;
 beforeEach(() => {
   jest.useFakeTimers();
+  underway = [];
+  repeated = [];
+  kept = [];
   results = [];
-  ({ underway, repeated, ask, names, end } = createTestLookup({
-    onResult: (hostname, error) => results.push(error?.code ?? hostname),
-  }));
+  failed = [];
+  respondsAfterMs = () => null;
+  lookup = createFairLookup({ now: () => Date.now(), lookup: startLookup });
 });
 afterEach(() => {
   jest.useRealTimers();
 });
+
+const startLookup: Parameters<typeof createFairLookup>[0]['lookup'] = (hostname, _options, events) => {
+  const startedAt = Date.now();
+  const close = (allResponded: boolean): void => {
+    underway = underway.filter((other) => other !== one);
+    const keptForMs = allResponded ? 0 : startedAt + 10_000 - Date.now();
+    if (keptForMs <= 0) unkeep();
+    else setTimeout(unkeep, keptForMs);
+    events.onEnd(allResponded);
+  };
+  const unkeep = (): void => void kept.splice(kept.indexOf(hostname), 1);
+  const one: Underway = {
+    hostname,
+    respond: () => events.onResult(null, [ADDRESS]),
+    end: (error) => {
+      events.onResult(error ?? null, error ? [] : [ADDRESS]);
+      close(true);
+    },
+    retry: events.onRetry,
+  };
+  underway.push(one);
+  kept.push(hostname);
+  const afterMs = respondsAfterMs(hostname);
+  const timer = afterMs === null ? undefined : setTimeout(() => one.end(), afterMs);
+  return {
+    repeat: () => repeated.push(hostname),
+    stop: () => {
+      clearTimeout(timer);
+      close(false);
+    },
+  };
+};
+
+function ask(hostname: string, changes: Partial<LookupOwner> = {}, family = 0): void {
+  const owner = { account: 'one', resource: hostname, redirected: false, deadline: Date.now() + 20_000 };
+  lookup(hostname, { all: true, family }, { ...owner, ...changes }, (error) => {
+    if (error) failed.push(hostname);
+    results.push(error?.code ?? hostname);
+  });
+}
+
+/** The names of the lookups in progress. */
+const names = (): string[] => underway.map(({ hostname }) => hostname);
+
+async function end(hostname: string): Promise<void> {
+  underway.find((one) => one.hostname === hostname)?.end();
+  await settle();
+}
+
+/** Lets pending promises continue. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+}
+
+/** Makes the name one that resolved for the account. */
+async function makeKnown(hostname: string): Promise<void> {
+  ask(hostname);
+  await end(hostname);
+  results = [];
+}
+
+const many = (count: number, zone: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${index}.${zone}`);
 
 test('concurrent callers share one lookup of a name, and later callers start another one', async () => {
   for (let count = 0; count < 3; count += 1) ask('shop.example', { account: `${count}` });
@@ -170,4 +253,140 @@ test('a waiting caller shares a lookup of the same name that has begun in the me
   expect(names()).toEqual(['shop.example']);
   await end('shop.example');
   expect(results).toEqual(['dead.example', 'shop.example', 'shop.example']);
+});
+
+/** Advances the clock and looks these names up, spread evenly over each period. */
+async function run(
+  forMs: number,
+  periodMs: number,
+  monitors: readonly (readonly [account: string, hostname: string])[],
+  timeoutMs: number,
+): Promise<void> {
+  let asked = 0;
+  for (let ms = 0; ms < forMs; ms += 10) {
+    for (; asked * periodMs < ms * monitors.length; asked += 1) {
+      const [account, hostname] = monitors[asked % monitors.length] ?? ['', ''];
+      ask(hostname, { account, deadline: Date.now() + timeoutMs });
+    }
+    jest.advanceTimersByTime(10);
+    await settle();
+  }
+}
+const of = (account: string, hostnames: readonly string[]): (readonly [string, string])[] =>
+  hostnames.map((hostname) => [account, hostname]);
+const okNames = (hostname: string): number | null => (hostname.endsWith('ok') ? 20 : null);
+
+test('a single account can look up 833 new names per second', async () => {
+  respondsAfterMs = () => 60;
+  await run(2_000, 2_000, of('one', many(1_666, 'new')), 5_000);
+  jest.advanceTimersByTime(1_000);
+  expect(failed).toEqual([]);
+  expect(results.length).toBeGreaterThan(1_600);
+});
+
+test('names that resolved do not wait when the servers are slow', async () => {
+  respondsAfterMs = () => 20;
+  const monitors = of('one', many(1_500, 'shop'));
+  await run(3_100, 3_000, monitors, 5_000);
+  respondsAfterMs = () => 1_200;
+  results = [];
+  await run(6_000, 3_000, monitors, 5_000);
+  jest.advanceTimersByTime(2_000);
+  expect(failed).toEqual([]);
+  expect(results.length).toBeGreaterThan(2_900);
+});
+
+describe('hanging names from accounts', () => {
+  const healthyFailed = (): readonly string[] => failed.filter((name) => name.endsWith('ok'));
+
+  test('do not fail names that resolved, or names of other accounts', async () => {
+    respondsAfterMs = okNames;
+    const one = of('one', many(400, 'one.ok'));
+    const dead = of('one', many(100, 'dead'));
+    await run(5_100, 5_000, one, 5_000);
+    await run(15_000, 5_000, [...dead, ...one, ...of('two', many(50, 'two.ok'))], 5_000);
+    expect(healthyFailed()).toEqual([]);
+  });
+
+  test('do not starve other new names of the same account', async () => {
+    respondsAfterMs = okNames;
+    const dead = of('one', many(100, 'dead'));
+    const one = of('one', many(300, 'one.ok'));
+    await run(40_000, 10_000, [...dead, ...one], 5_000);
+    failed = [];
+    await run(10_000, 10_000, [...dead, ...one], 5_000);
+    expect(failed.length).toBeGreaterThan(0);
+    expect(healthyFailed()).toEqual([]);
+  });
+
+  test('of three accounts delay names of others by a second at most', async () => {
+    respondsAfterMs = okNames;
+    for (const account of ['one', 'two', 'three'])
+      for (const name of many(300, `${account}.dead`)) ask(name, { account });
+    ask('shop.ok', { account: 'four' });
+    jest.advanceTimersByTime(1_001);
+    await settle();
+    jest.advanceTimersByTime(20);
+    expect(results).toContain('shop.ok');
+  });
+
+  test.each([
+    ['of the account', false, 30_000],
+    ['of redirects with a short timeout', true, 500],
+  ])('never keep a forwarder busy with more than 55 of them: %s', async (_, redirected, timeoutMs) => {
+    let most = 0;
+    for (let round = 0; round < 150; round += 1) {
+      for (const name of many(20, `${round}.dead`))
+        ask(name, { redirected: redirected || round % 2 === 0, deadline: Date.now() + timeoutMs });
+      jest.advanceTimersByTime(100);
+      await settle();
+      most = Math.max(most, kept.length);
+    }
+    expect(most).toBeGreaterThanOrEqual(30);
+    expect(most).toBeLessThanOrEqual(55);
+  });
+});
+
+describe('hanging names of redirects', () => {
+  const redirected = (account: string): Partial<LookupOwner> => ({ account, redirected: true });
+
+  test('take a limited number of the permits of their account', () => {
+    for (const name of many(500, 'dead')) ask(name, redirected('one'));
+    const ofOne = names().length;
+    expect(ofOne).toBe(30);
+    for (const name of many(500, 'gone')) ask(name, redirected('two'));
+    expect(names().filter((name) => name.endsWith('gone')).length).toBe(ofOne);
+  });
+
+  test('do not delay names from the account, known or new, and known names of redirects', async () => {
+    await makeKnown('shop.example');
+    await makeKnown('cdn.example');
+    for (let account = 0; account < 50; account += 1)
+      for (const name of many(100, `dead-${account}`)) ask(name, redirected(`${account}`));
+    const before = names().length;
+    ask('shop.example');
+    ask('new.example');
+    ask('cdn.example', redirected('one'));
+    expect(names().slice(before)).toEqual(['shop.example', 'new.example', 'cdn.example']);
+  });
+
+  test('of one monitor are looked up one at a time', async () => {
+    const owner = { ...redirected('one'), resource: 'monitor' };
+    for (const name of many(3, 'dead')) ask(name, owner);
+    expect(names()).toEqual(['0.dead']);
+    await end('0.dead');
+    expect(names()).toEqual(['1.dead']);
+  });
+});
+
+test('a name that did not resolve waits with other suspect names until it resolves again', async () => {
+  const owner = { resource: 'monitor' };
+  for (const name of ['0.dead', '1.dead']) ask(name, { deadline: Date.now() + 2_000 });
+  jest.advanceTimersByTime(12_000);
+  for (const name of ['0.dead', '1.dead']) ask(name, owner);
+  expect(names()).toEqual(['0.dead']);
+  await end('0.dead');
+  expect(names()).toEqual(['1.dead']);
+  ask('0.dead', owner);
+  expect(names()).toEqual(['1.dead', '0.dead']);
 });

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { KnownNames } from './known-names.ts';
 
-const LIMIT = 2_000;
+const LIMIT = 200;
 const HOUR_MS = 3_600_000;
 
 let clock: number;
@@ -11,8 +11,8 @@ beforeEach(() => {
   names = new KnownNames(() => clock, { given: LIMIT, redirected: LIMIT });
 });
 
-function noteMany(account: string, from: number, to: number): void {
-  for (let index = from; index < to; index += 1) names.note(account, `${index}.example`, true, false);
+function noteMany(account: string, from: number, to: number, redirected = false): void {
+  for (let index = from; index < to; index += 1) names.note(account, `${index}.example`, true, redirected);
 }
 
 function known(account: string, from: number, to: number): number {
@@ -33,20 +33,30 @@ test('a name is known to the account that looked it up until the name no longer 
 });
 
 test('if more names than fit are looked up in turn, most of them stay known', () => {
-  for (let round = 0; round < 2; round += 1) noteMany('one', 0, LIMIT + 100);
-  expect(known('one', 0, LIMIT + 100)).toBe(LIMIT);
+  for (let round = 0; round < 2; round += 1) noteMany('one', 0, LIMIT + 10);
+  expect(known('one', 0, LIMIT + 10)).toBe(LIMIT);
 });
 
 test('an account does not replace more than its share of the names of others', () => {
-  noteMany('one', 0, 100);
-  noteMany('two', 0, LIMIT + 100);
-  expect(known('one', 0, 100)).toBe(100);
+  noteMany('one', 0, 10);
+  noteMany('two', 0, LIMIT + 10);
+  expect(known('one', 0, 10)).toBe(10);
   noteMany('one', 0, LIMIT);
   expect([known('one', 0, LIMIT), known('two', 0, LIMIT)]).toEqual([LIMIT / 2, LIMIT / 2]);
 });
 
+test('names from targets do not replace names from accounts', () => {
+  noteMany('one', 0, 10);
+  for (let account = 0; account < 40; account += 1) noteMany(`${account}`, 100, 100 + LIMIT, true);
+  noteMany('one', 100, 100 + LIMIT, true);
+  expect(known('one', 0, 10)).toBe(10);
+});
+
 test('a name that is no longer looked up makes room for a new one', () => {
   noteMany('one', 0, LIMIT);
+  clock = HOUR_MS - 1;
+  names.note('one', 'early.example', true, false);
+  expect(names.didResolve('one', 'early.example')).toBeNull();
   clock = HOUR_MS;
   names.note('one', 'new.example', true, false);
   expect(names.didResolve('one', 'new.example')).toBe(true);

@@ -1,15 +1,22 @@
 import dns, { type LookupOptions } from 'node:dns';
 import { writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import type os from 'node:os';
-import type { networkInterfaces } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import type { DnsServer } from '../testing/dns-server.ts';
-import { NO_EVENTS, PATIENT_MS, startTestResolvers, type TestResolvers } from '../testing/test-resolvers.ts';
+import {
+  holdPauses,
+  PATIENT_MS,
+  startTestResolvers,
+  type TestResolvers,
+  untilPassed,
+} from '../testing/test-resolvers.ts';
+import type { RunningLookup } from './name-lookup.ts';
 import { createNameResolver } from './name-resolver.ts';
 
-type Interfaces = ReturnType<typeof networkInterfaces>;
+type Interfaces = ReturnType<typeof os.networkInterfaces>;
 
 let resolvers: TestResolvers;
 let folder: string;
@@ -92,7 +99,11 @@ describe('search domains', () => {
   });
 
   test('whose servers hang leave time for the name itself', async () => {
-    expect(await resolver({ respondWithinMs: 50 })('hangs', { family: 4 })).toEqual(['192.0.2.98']);
+    holdPauses();
+    const result = resolver()('hangs', { family: 4 });
+    await until('the query of the search domain', () => server.asked.includes('hangs.first.test A'));
+    jest.advanceTimersByTime(3_000);
+    expect(await result).toEqual(['192.0.2.98']);
   });
 
   test('do not need a file', async () => {
@@ -104,54 +115,37 @@ describe('search domains', () => {
 });
 
 describe('families', () => {
-  const address = (value: string, family: 'IPv4' | 'IPv6', internal = false): os.NetworkInterfaceInfo => ({
-    address: value,
-    family,
-    internal,
-    netmask: '',
-    mac: '',
-    cidr: null,
-    scopeid: 0,
-  });
+  const loopback = ['127.0.0.1', '::1'];
   const machine =
-    (...addresses: os.NetworkInterfaceInfo[]) =>
-    (): Interfaces => ({ eth0: addresses });
-  const loopback = [address('127.0.0.1', 'IPv4', true), address('::1', 'IPv6', true)];
+    (...addresses: string[]) =>
+    (): Interfaces => ({
+      eth0: addresses.map((address): os.NetworkInterfaceInfo => {
+        const common = { address, internal: loopback.includes(address), netmask: '', mac: '', cidr: null };
+        return isIP(address) === 4
+          ? { ...common, family: 'IPv4' }
+          : { ...common, family: 'IPv6', scopeid: 0 };
+      }),
+    });
   const HINTS: LookupOptions = { family: 0, hints: dns.ADDRCONFIG };
 
-  test.each<[string, () => Interfaces, readonly string[]]>([
-    ['IPv4 alone', machine(...loopback, address('192.0.2.77', 'IPv4')), ['A']],
-    [
-      'IPv4 and a link-local IPv6 address',
-      machine(address('192.0.2.77', 'IPv4'), address('fe80::1', 'IPv6')),
-      ['A'],
-    ],
-    ['IPv6 alone', machine(...loopback, address('2001:db8::77', 'IPv6')), ['AAAA']],
-    ['both', machine(address('192.0.2.77', 'IPv4'), address('2001:db8::77', 'IPv6')), ['A', 'AAAA']],
-    ['loopback alone', machine(...loopback), ['A', 'AAAA']],
-    [
-      'IPv6 and a link-local IPv4 address',
-      machine(address('2001:db8::77', 'IPv6'), address('169.254.172.3', 'IPv4')),
-      ['A', 'AAAA'],
-    ],
+  test.each<[string, () => Interfaces, string]>([
+    ['IPv4 alone', machine(...loopback, '192.0.2.77'), 'A'],
+    ['IPv4 and a link-local IPv6 address', machine('192.0.2.77', 'fe80::1'), 'A'],
+    ['IPv6 alone', machine(...loopback, '2001:db8::77'), 'AAAA'],
+    ['both', machine('192.0.2.77', '2001:db8::77'), 'A AAAA'],
+    ['loopback alone', machine(...loopback), 'A AAAA'],
+    ['IPv6 and a link-local IPv4 address', machine('2001:db8::77', '169.254.172.3'), 'A AAAA'],
   ])('of a machine with %s are queried if the caller wants it', async (_, interfaces, kinds) => {
     await resolver({ interfaces })('both.example.org', HINTS);
-    expect(server.asked.toSorted()).toEqual(kinds.map((kind) => `both.example.org ${kind}`));
+    expect(server.asked.toSorted()).toEqual(kinds.split(' ').map((kind) => `both.example.org ${kind}`));
   });
 
-  test('are both queried otherwise, IPv6 first', async () => {
-    const interfaces = machine(address('192.0.2.77', 'IPv4'));
-    expect(await resolver({ interfaces })('both.example.org')).toEqual(['2001:db8::10', '192.0.2.10']);
-  });
-
-  test('start with IPv4 if the only IPv6 addresses are unique local ones', async () => {
-    const interfaces = machine(address('192.0.2.77', 'IPv4'), address('fd12:3456::77', 'IPv6'));
-    const addresses = await resolver({ interfaces })('both.example.org', HINTS);
+  test('are both queried otherwise, and the result starts with IPv4 only without a global IPv6 address', async () => {
+    const plain = machine('192.0.2.77');
+    expect(await resolver({ interfaces: plain })('both.example.org')).toEqual(['2001:db8::10', '192.0.2.10']);
+    const local = machine('192.0.2.77', 'fd12:3456::77');
+    const addresses = await resolver({ interfaces: local })('both.example.org', HINTS);
     expect(addresses).toEqual(['192.0.2.10', '2001:db8::10']);
-  });
-
-  test('without an address are ignored', async () => {
-    expect(await resolver()('four.example.org')).toEqual(['192.0.2.4']);
   });
 
   test('do not include IPv6 for two minutes after a name had only IPv4 addresses', async () => {
@@ -183,11 +177,12 @@ describe('families', () => {
   });
 
   test('include IPv4 if its first query is lost', async () => {
+    holdPauses();
     server.lost.add('both.example.org A');
-    expect(await resolver({ respondWithinMs: 1_500 })('both.example.org')).toEqual([
-      '2001:db8::10',
-      '192.0.2.10',
-    ]);
+    const result = resolver()('both.example.org');
+    await until('both queries', () => server.asked.length === 2);
+    jest.advanceTimersByTime(PATIENT_MS);
+    expect(await result).toEqual(['2001:db8::10', '192.0.2.10']);
   });
 
   test('include IPv4 if its first query is refused', async () => {
@@ -203,63 +198,56 @@ test.each([
   expect(await resolver()(name)).toBe(code);
 });
 
-test('repeat sends the open queries again', async () => {
-  const lookup = createNameResolver({
-    servers: [server.address],
-    configFile: '/dev/null',
-    respondWithinMs: PATIENT_MS,
-  });
-  let results = 0;
-  const running = lookup(
-    'silent.example.org',
-    { all: true, family: 4 },
-    { ...NO_EVENTS, onResult: () => (results += 1) },
-  );
-  await until('the query', () => server.asked.length === 1);
-  server.zone.set('silent.example.org', ['192.0.2.13']);
-  running.repeat();
-  await until('the result', () => results === 1);
-  server.zone.set('silent.example.org', 'silence');
-});
+describe('a running lookup', () => {
+  /** Notes what the lookup reports. */
+  function start(
+    name: string,
+    given: Omit<Parameters<ReturnType<typeof createNameResolver>>[1], 'all'>,
+    respondWithinMs: number,
+  ): { running: RunningLookup; events: string[] } {
+    const lookup = createNameResolver({
+      servers: [server.address],
+      configFile: '/dev/null',
+      respondWithinMs,
+    });
+    const events: string[] = [];
+    const running = lookup(
+      name,
+      { ...given, all: true },
+      {
+        onResult: () => events.push('result'),
+        onRetry: () => undefined,
+        onEnd: (allResponded) => events.push(`end ${allResponded}`),
+      },
+    );
+    return { running, events };
+  }
 
-test('a stopped lookup ends only after its queries', async () => {
-  const lookup = createNameResolver({
-    servers: [server.address],
-    configFile: '/dev/null',
-    respondWithinMs: 50,
+  test('repeats its open queries when asked to', async () => {
+    const { running, events } = start('silent.example.org', { family: 4 }, PATIENT_MS);
+    await until('the query', () => server.asked.length === 1);
+    server.zone.set('silent.example.org', ['192.0.2.13']);
+    running.repeat();
+    await until('the result', () => events.includes('result'));
+    server.zone.set('silent.example.org', 'silence');
   });
-  let results = 0;
-  let hasEnded = false;
-  const running = lookup(
-    'silent.example.org',
-    { all: true },
-    { ...NO_EVENTS, onResult: () => (results += 1), onEnd: () => (hasEnded = true) },
-  );
-  await until('both queries', () => server.asked.length >= 2);
-  running.stop();
-  expect(hasEnded).toBe(false);
-  await until('the end', () => hasEnded);
-  expect(results).toBe(0);
-});
 
-test('a lookup with a family without a response ends after its callback', async () => {
-  const lookup = createNameResolver({
-    servers: [server.address],
-    configFile: '/dev/null',
-    respondWithinMs: 50,
+  test('ends only after its queries when it is stopped', async () => {
+    holdPauses();
+    const { running, events } = start('silent.example.org', {}, 50);
+    await until('both queries', () => server.asked.length >= 2);
+    running.stop();
+    expect(events).toEqual([]);
+    await until('the end', () => events.length > 0);
+    expect(events).toEqual(['end false']);
   });
-  const events: string[] = [];
-  lookup(
-    'half.example.org',
-    { all: true },
-    {
-      ...NO_EVENTS,
-      onResult: () => events.push('result'),
-      onEnd: (allResponded) => events.push(`ended ${allResponded}`),
-    },
-  );
-  await until('the callback', () => events.length > 0);
-  expect(events).toEqual(['result']);
-  await until('the end', () => events.length > 1);
-  expect(events).toEqual(['result', 'ended false']);
+
+  test('ends after its result if a family gets no response', async () => {
+    holdPauses();
+    const { events } = start('half.example.org', {}, 500);
+    await untilPassed('the result', () => events.length > 0, 25);
+    expect(events).toEqual(['result']);
+    await until('the end', () => events.length > 1);
+    expect(events).toEqual(['result', 'end false']);
+  });
 });

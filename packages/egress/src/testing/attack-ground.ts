@@ -19,7 +19,6 @@ const GROUND_PORTS = { first: 12_000, last: SERVER_PORTS.first } as const;
 export const CANARY_ADDRESSES: readonly string[] = [
   '127.0.0.1',
   '127.0.0.2',
-  '127.0.0.3',
   '127.1.1.1',
   '127.2.2.2',
   '127.127.127.127',

@@ -45,15 +45,3 @@ export function vectorsByKind(): [kind: string, count: number, vectors: readonly
   for (const vector of ATTACK_VECTORS) kinds.set(vector.kind, [...(kinds.get(vector.kind) ?? []), vector]);
   return [...kinds].map(([kind, members]) => [kind, members.length, members]);
 }
-
-/**
- * Half of each class, for tests that use the database for each vector: every other one, from the first or the second on.
- * The two halves make up the catalogue; a class of one vector is in both.
- */
-export function halfByKind(half: 'first' | 'second'): ReturnType<typeof vectorsByKind> {
-  return vectorsByKind().map(([kind, count, all]) => {
-    const rest = half === 'first' || count === 1 ? 0 : 1;
-    const vectors = all.filter((_vector, index) => index % 2 === rest);
-    return [kind, vectors.length, vectors];
-  });
-}

@@ -1,4 +1,4 @@
-import { createSocket, type Socket } from 'node:dgram';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import dns, { type LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
@@ -45,10 +45,6 @@ export class DnsServer {
   readonly zone = new Map<string, ZoneEntry>();
   /** The queries received, in order: the name and `A` or `AAAA`. */
   readonly asked: string[] = [];
-  /** The queries without a response, as in `asked`. */
-  readonly silent = new Set<string>();
-  /** As long as there are this many of them, the server refuses all other questions, as a forwarder does. */
-  maxSilent = Infinity;
   /** The questions to ignore the next time, as in `asked`. */
   readonly lost = new Set<string>();
   /** Whether it ignores this client. */
@@ -56,14 +52,16 @@ export class DnsServer {
   /** The questions to refuse the next time. */
   readonly refused = new Set<string>();
   readonly #questions = new Map<string, number>();
+  readonly #unanswered: { readonly query: Buffer; readonly client: RemoteInfo }[] = [];
   readonly #socket: Socket;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    socket.on('message', (query, { port, address }) => {
-      const response = this.ignores(address) ? null : this.#respond(query);
-      // A client may be unreachable by now.
-      if (response !== null) socket.send(response, port, address, () => undefined);
+    socket.on('message', (query, client) => {
+      if (this.ignores(client.address)) return;
+      const response = this.#respond(query);
+      if (response === null) this.#unanswered.push({ query, client });
+      else void this.#send(response, client);
     });
   }
 
@@ -92,10 +90,20 @@ export class DnsServer {
     return this.#questions.get(name) ?? 0;
   }
 
+  /** Refuses the queries without a response, which would otherwise keep their process alive for minutes. */
   async stop(): Promise<void> {
+    const refusals = this.#unanswered.map(({ query, client }) =>
+      this.#send(encodeResponse(query, REFUSED), client),
+    );
+    await Promise.all(refusals);
     const closed = once(this.#socket, 'close');
     this.#socket.close();
     await closed;
+  }
+
+  /** A client may be unreachable by now. */
+  #send(response: Buffer, { port, address }: RemoteInfo): Promise<void> {
+    return new Promise((resolve) => this.#socket.send(response, port, address, () => resolve()));
   }
 
   /** `dns.lookup` on this server. Only `localhost` is left to the machine, which resolves it without a server. */
@@ -122,25 +130,16 @@ export class DnsServer {
 
   /** Null if it stays silent. */
   #respond(query: Buffer): Buffer | null {
-    const { name, type, end } = readQuestion(query);
+    const { name, type } = readQuestion(query);
     if (type === A) this.#questions.set(name, this.questions(name) + 1);
     const question = `${name} ${type === A ? 'A' : 'AAAA'}`;
     this.asked.push(question);
     if (this.lost.delete(question)) return null;
-    const isFull = this.silent.size >= this.maxSilent && !this.silent.has(question);
-    const entry = this.refused.delete(question) || isFull ? 'refusal' : this.zone.get(name);
-    if (entry === 'silence' || (entry === 'no IPv6' && type === AAAA)) {
-      this.silent.add(question);
-      return null;
-    }
+    const entry = this.refused.delete(question) ? 'refusal' : this.zone.get(name);
+    if (entry === 'silence' || (entry === 'no IPv6' && type === AAAA)) return null;
     const records = this.#records(name, type, this.questions(name));
-    const header = Buffer.alloc(HEADER_BYTES);
-    query.copy(header, 0, 0, 2);
     const code = FAILURES.get(entry) ?? (records === null ? NAME_ERROR : 0);
-    header.writeUInt16BE(RESPONSE_FLAGS | code, 2);
-    header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(records?.length ?? 0, 6);
-    return Buffer.concat([header, query.subarray(HEADER_BYTES, end), ...(records ?? []).map(encodeRecord)]);
+    return encodeResponse(query, code, records ?? []);
   }
 
   /** Null if there is no such name. */
@@ -173,6 +172,16 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
     at += 1 + length;
   }
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+function encodeResponse(query: Buffer, code: number, records: readonly ResourceRecord[] = []): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  query.copy(header, 0, 0, 2);
+  header.writeUInt16BE(RESPONSE_FLAGS | code, 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(records.length, 6);
+  const question = query.subarray(HEADER_BYTES, readQuestion(query).end);
+  return Buffer.concat([header, question, ...records.map(encodeRecord)]);
 }
 
 function encodeRecord({ name, type, data }: ResourceRecord): Buffer {

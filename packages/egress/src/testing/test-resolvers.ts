@@ -2,6 +2,8 @@ import type { LookupOptions } from 'node:dns';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { jest } from '@jest/globals';
+import { until } from '@tocsin/embedded/testing/until';
 import type { LookupEvents } from '../dns/name-lookup.ts';
 import { createNameResolver, type NameResolverOptions } from '../dns/name-resolver.ts';
 import { DnsServer } from './dns-server.ts';
@@ -40,7 +42,7 @@ export interface TestResolvers {
   readonly resolver: (options?: NameResolverOptions) => Resolve;
   /** Restores the files and forgets the queries received; belongs in `beforeEach`. */
   readonly reset: () => Promise<void>;
-  /** Ends lookups without a response; belongs in `afterEach`. */
+  /** Ends lookups without a response, and `holdPauses`; belongs in `afterEach`. */
   readonly stopLookups: () => void;
   readonly stop: () => Promise<void>;
 }
@@ -94,6 +96,7 @@ export async function startTestResolvers(now: () => number): Promise<TestResolve
       await writeFile(path.join(folder, 'resolv.conf'), RESOLV_CONF);
     },
     stopLookups: () => {
+      jest.useRealTimers();
       for (const stop of stops.splice(0)) stop();
     },
     stop: async () => {
@@ -101,4 +104,17 @@ export async function startTestResolvers(now: () => number): Promise<TestResolve
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** Stops the timers of lookups: their pauses end when the test moves the clock. The time-outs of c-ares do not depend on it. */
+export function holdPauses(): void {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] });
+}
+
+/** Moves the clock until a condition holds. */
+export function untilPassed(what: string, holds: () => boolean, stepMs = 100): Promise<unknown> {
+  return until(what, () => {
+    jest.advanceTimersByTime(stepMs);
+    return holds();
+  });
 }

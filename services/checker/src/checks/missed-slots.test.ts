@@ -35,6 +35,12 @@ test('a gap counts if no skipped slot explains it', async () => {
   expect(await countOf('no_job')).toBe(1);
 });
 
+test('a slot skipped before an older gap does not explain a later one', async () => {
+  missed.skip('monitor', 60_000, 'late');
+  missed.recorded('monitor', 360_000, { after: 180_000, slots: 2 });
+  expect(await countOf('no_job')).toBe(2);
+});
+
 test('slots that were skipped before those of 400,000 other monitors are forgotten', async () => {
   missed.skip('first', 60_000, 'late');
   skipAll(2 * REMEMBERED, 60_000);

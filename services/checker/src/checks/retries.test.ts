@@ -1,85 +1,60 @@
-import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { nextSlot } from '@tocsin/core/schedule/slots';
-import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { until } from '@tocsin/embedded/testing/until';
-import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import type { Producers } from '@tocsin/queue/producers';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createRetry } from './retries.ts';
 
-const PATIENT_MS = 120_000;
-/** A day from now, so that no retry becomes due. */
-const STARTED_AT = Date.now() + 86_400_000;
+const STARTED_AT = Date.parse('2026-06-01T10:00:00Z');
 
-let stores: QueueStores;
-let producers: Producers;
-beforeEach(async () => {
-  const { url } = await createTestRedis();
-  stores = openQueueStores(url, new Map(), () => undefined);
-  producers = new Producers(stores, PATIENT_MS);
-  await until('the store to respond', () =>
-    stores
-      .ping()
-      .then(() => true)
-      .catch(() => false),
-  );
-});
-afterEach(async () => {
-  await producers.close();
-  await stores.close();
-});
+type Added = Parameters<Producers['addExtraChecks']>;
+
+/** Retries from a fixed moment on, and what they add to the queue. */
+function retries(respond: () => Promise<void> = async () => undefined) {
+  const added: Added[] = [];
+  const addExtraChecks = (...args: Added): Promise<void> => {
+    added.push(args);
+    return respond();
+  };
+  return { added, retry: createRetry({ addExtraChecks }, createSilentLogger(), () => STARTED_AT) };
+}
 
 const targetOf = (monitorId: string, retryIntervalSeconds: number | null = 10) => {
   return { monitorId, revision: 3, intervalSeconds: 600, retryIntervalSeconds };
 };
 
 test('the retries of failures that are recorded together are added together, in their region', async () => {
-  const sizes: number[] = [];
-  const retry = createRetry(
-    {
-      addExtraChecks: async (region, reason, checks) => {
-        sizes.push(checks.length);
-        await producers.addExtraChecks(region, reason, checks);
-      },
-    },
-    createSilentLogger(),
-    () => STARTED_AT,
-  );
-  const failed = Array.from({ length: 600 }, () => targetOf(randomUUID()));
-  const slots = failed.map(({ monitorId }) => nextSlot(monitorId, 600, STARTED_AT));
+  const { added, retry } = retries();
+  const failed = Array.from({ length: 6 }, (_, index) => targetOf(`monitor-${index}`));
   await Promise.all(
-    failed.map((target, index) => retry(target, index < 400 ? 'eu' : 'us', slots[index] ?? 0)),
+    failed.map((target, index) =>
+      retry(target, index < 4 ? 'eu' : 'us', nextSlot(target.monitorId, 600, STARTED_AT)),
+    ),
   );
-  expect(sizes).toEqual([400, 200]);
-  expect(await producers.queue('check', 'eu').getDelayedCount()).toBe(400);
-  expect(await producers.queue('check', 'us').getDelayedCount()).toBe(200);
-});
-
-test('several failures of a monitor have one retry, with its slot as its time', async () => {
-  const retry = createRetry(producers, createSilentLogger(), () => STARTED_AT);
-  const target = targetOf(randomUUID());
-  const planned = nextSlot(target.monitorId, 600, STARTED_AT);
-  await retry(target, 'eu', planned);
-  await Promise.all([retry(target, 'eu', planned + 40), retry(target, 'eu', planned + 9_999)]);
-  const jobs = await producers.queue('check', 'eu').getDelayed();
-  expect(jobs.map(({ id, data }) => ({ id, data }))).toEqual([
-    {
-      id: `retry-${target.monitorId}-${planned + 10_000}`,
-      data: { monitorId: target.monitorId, revision: 3 },
-    },
+  expect(added.map(([region, reason, checks]) => [region, reason, checks.length])).toEqual([
+    ['eu', 'retry', 4],
+    ['us', 'retry', 2],
   ]);
 });
 
+test('several failures of a monitor have the same retry, by which the queue keeps one', async () => {
+  const { added, retry } = retries();
+  const target = targetOf('shop');
+  const planned = nextSlot(target.monitorId, 600, STARTED_AT);
+  await retry(target, 'eu', planned);
+  await Promise.all([retry(target, 'eu', planned + 40), retry(target, 'eu', planned + 9_999)]);
+  const checks = added.flatMap(([, , each]) => each);
+  const retried = { monitorId: target.monitorId, revision: 3, slot: planned + 10_000 };
+  expect(checks).toEqual([retried, retried, retried]);
+});
+
 test('without a retry interval nothing is added', async () => {
-  const retry = createRetry(producers, createSilentLogger());
-  await retry(targetOf(randomUUID(), null), 'eu', STARTED_AT);
-  expect(await producers.queue('check', 'eu').getDelayedCount()).toBe(0);
+  const { added, retry } = retries();
+  await retry(targetOf('shop', null), 'eu', STARTED_AT);
+  expect(added).toEqual([]);
 });
 
 test('a check ends although the queue does not respond', async () => {
-  const refuse = { addExtraChecks: () => Promise.reject(new Error('connection refused')) };
-  const retry = createRetry(refuse, createSilentLogger(), () => STARTED_AT);
-  const target = targetOf(randomUUID());
+  const { retry } = retries(() => Promise.reject(new Error('connection refused')));
+  const target = targetOf('shop');
   await expect(retry(target, 'eu', nextSlot(target.monitorId, 600, STARTED_AT))).resolves.toBeUndefined();
 });

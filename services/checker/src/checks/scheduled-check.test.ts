@@ -1,58 +1,41 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { phaseMs, waveId, waveOf } from '@tocsin/core/schedule/slots';
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { systemActor } from '@tocsin/db/audit-log/actor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { DbContext } from '@tocsin/db/database/open';
 import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
-import { createMonitor } from '@tocsin/db/monitors/create-monitors';
-import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
-import { ensureAccount } from '@tocsin/db/users/users';
-import { createEgress } from '@tocsin/egress/create-egress';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
-import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
-import { createSilentLogger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
-import { Recorder, type RecorderOptions } from '../record/recorder.ts';
-import { type TargetSource, TargetCache } from '../targets/target-cache.ts';
-import { testNetworkProof } from '../testing/test-network-proof.ts';
+import type { RecorderOptions } from '../record/recorder.ts';
+import { loopbackEgress } from '../testing/local-targets.ts';
+import {
+  checkContext,
+  type CheckerDatabase,
+  type ContextChanges,
+  openCheckerDatabase,
+  REGION,
+} from '../testing/test-checker.ts';
+import { createGate } from '../testing/test-recorder.ts';
+import { monitor } from '../testing/test-region.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { type ScheduledCheckContext, ScheduledChecks } from './scheduled-check.ts';
 import { runTriggeredCheck } from './triggered-check.ts';
 
 const INTERVAL_MS = 60_000;
-const logger = createSilentLogger();
-
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let open: ReturnType<typeof openDatabase>;
-let context: DbContext;
-let accountId: string;
+let database: CheckerDatabase;
 let target: HttpTarget;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  open = openDatabase({
-    url: database.url,
-    poolSize: 5,
-    applicationName: 'checker test',
-    onIdleError: () => undefined,
-  });
-  context = { db: open.db, secrets: new SecretBox([randomBytes(32)]) };
-  accountId = (await ensureAccount(open.db)).id;
+  database = await openCheckerDatabase();
   target = await HttpTarget.start();
 });
 afterAll(async () => {
   await target.stop();
-  await open.close();
-  await database.drop();
+  await database.close();
 });
 
 let registry: Metrics;
@@ -65,8 +48,7 @@ let retried: [string, number][];
 beforeEach(async () => {
   target.requests.clear();
   checks = scheduledChecks();
-  const input = createMonitorSchema.parse({ name: 'Shop', url: target.url(), interval: 60, timeout: 60 });
-  monitorId = (await createMonitor(context, systemActor(accountId), input, 'default')).monitor.id;
+  monitorId = await database.addMonitor({ url: target.url(), timeout: 60 });
   const now = Date.now();
   slot = now - ((now - phaseMs(monitorId, INTERVAL_MS)) % INTERVAL_MS);
   // The checks start a second after their slot, however long the tests take.
@@ -76,55 +58,30 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-interface Changes {
-  readonly record?: RecorderOptions['record'];
-  readonly load?: TargetSource['load'];
-  readonly readRevisions?: TargetSource['readRevisions'];
-  readonly capacity?: CheckCapacity;
-  readonly bodies?: BodyBudget;
-  readonly retry?: ScheduledCheckContext['retry'];
-  readonly overlapGuard?: ScheduledCheckContext['overlapGuard'];
-}
-
-function scheduledChecks(changes?: Changes): ScheduledChecks {
-  return new ScheduledChecks(contextOf(changes));
-}
-
-function contextOf({
-  record = (batch) => recordChecks(context.db, batch),
-  load = (ids) => loadCheckTargets(context, ids),
-  readRevisions: readAll = (ids) => readRevisions(context.db, ids),
-  capacity = new CheckCapacity({ concurrency: 100 }),
-  bodies = new BodyBudget(),
-  retry = async () => undefined,
-  overlapGuard = { acquire: async () => async () => undefined },
-}: Changes = {}): ScheduledCheckContext {
+function contextOf(changes: ContextChanges = {}): ScheduledCheckContext {
   registry = createMetrics();
-  return {
-    region: 'default',
-    targets: new TargetCache({ load, readRevisions: readAll }),
-    capacity,
-    recorder: new Recorder({
-      record,
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
-    }),
-    networkProof: testNetworkProof(),
-    metrics: createCheckerMetrics(registry),
-    prober: new Prober({ egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }), bodies }),
-    announce: () => undefined,
-    retry,
-    overlapGuard,
-    logger,
-  };
+  return checkContext(database, { metrics: createCheckerMetrics(registry), ...changes });
 }
+
+const scheduledChecks = (changes?: ContextChanges): ScheduledChecks =>
+  new ScheduledChecks(contextOf(changes));
+
+const update = (columns: string): Promise<unknown> =>
+  database.query(`update monitors set ${columns} where id = '${monitorId}'`);
+const moveTo = (region: string): Promise<unknown> =>
+  database.query(`update monitor_regions set region = '${region}' where monitor_id = '${monitorId}'`);
 
 /** Runs the job of a planned slot: 0 is the latest, -1 the one before. */
 function run(index: number, stalls = 0): Promise<void> {
   const jobId = `repeat:${waveId(waveOf(monitorId, 60))}:${slot + index * INTERVAL_MS}`;
   return checks.run({ monitorId, revision: 1 }, jobId, 60, stalls);
 }
+
+const runFirst = (afterMs: number): Promise<void> =>
+  checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot + afterMs}`, null);
+
+const runRetry = (afterMs: number): Promise<void> =>
+  checks.run({ monitorId, revision: 1 }, `retry-${monitorId}-${slot + afterMs}`, null);
 
 /** The values of one counter by reason, without zeros. */
 async function countOf(name: 'missed' | 'skipped'): Promise<Record<string, number>> {
@@ -135,19 +92,28 @@ async function countOf(name: 'missed' | 'skipped'): Promise<Record<string, numbe
 
 function rememberSlots(...indexes: number[]): Promise<unknown> {
   const slots = indexes.map((index) => slot + index * INTERVAL_MS).join(',');
-  return context.db.execute(
+  return database.query(
     `update monitor_regions set recent_slots = '{${slots}}' where monitor_id = '${monitorId}'`,
   );
 }
 
-describe('missed checks', () => {
-  test('a check in its slot counts no missed check', async () => {
-    await rememberSlots(-2, -1);
-    await run(0);
-    expect(await countOf('missed')).toEqual({});
-    expect(target.requests.size).toBe(1);
-  });
+/** Results are recorded once the test releases them. */
+function holdResults(): {
+  readonly record: RecorderOptions['record'];
+  readonly isHeld: () => boolean;
+  readonly release: () => void;
+} {
+  const { opened, open } = createGate();
+  let isHeld = false;
+  const record: RecorderOptions['record'] = async (batch) => {
+    isHeld = true;
+    await opened;
+    return recordChecks(database.db, batch);
+  };
+  return { record, isHeld: () => isHeld, release: open };
+}
 
+describe('missed checks', () => {
   test('slots without a job count when the next one is recorded, and skipped slots count once, by their reason', async () => {
     await rememberSlots(-9, -5);
     await run(-3);
@@ -158,31 +124,16 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ late: 1, no_job: 3 });
   });
 
-  test('a slot skipped before an older gap does not explain a later one', async () => {
-    await run(-7);
-    await rememberSlots(-3);
-    await run(0);
-    expect(await countOf('missed')).toEqual({ late: 1, no_job: 2 });
-  });
-
   test('a slot whose predecessor still runs is missed, and an unneeded first check is not', async () => {
-    let isHeld = false;
-    let release: (() => void) | undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    checks = scheduledChecks({
-      record: async (batch) => {
-        isHeld = true;
-        await released;
-        return recordChecks(context.db, batch);
-      },
-    });
+    const held = holdResults();
+    checks = scheduledChecks({ record: held.record });
     const running = run(0);
-    await until('the result of the first slot', () => isHeld);
+    await until('the result of the first slot', held.isHeld);
     await run(1);
-    await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot}`, null);
+    await runFirst(0);
     expect(await countOf('missed')).toEqual({ overlap: 1 });
     expect(await countOf('skipped')).toEqual({ overlap: 1 });
-    release?.();
+    held.release();
     await running;
     await run(2);
     expect(await countOf('missed')).toEqual({ overlap: 1 });
@@ -196,34 +147,22 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ crashed: 1 });
   });
 
-  test('a job of a monitor in another region is not missed', async () => {
-    await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
-    await run(0);
-    expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
-  });
-
-  test('a monitor that comes to this region without a new revision is checked', async () => {
-    await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
+  test('a job of a monitor in another region is not missed, and once it comes to this region it is checked', async () => {
+    await moveTo('eu');
     await run(-1);
-    await context.db.execute(
-      `update monitor_regions set region = 'default' where monitor_id = '${monitorId}'`,
-    );
+    expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
+    await moveTo('default');
     await run(0);
     expect([await countOf('skipped'), target.requests.get('/')]).toEqual([{ unassigned: 1 }, 1]);
   });
 });
 
 describe('a retry', () => {
-  const retryAt = (afterMs: number): string => `retry-${monitorId}-${slot + afterMs}`;
-  const runRetry = (afterMs: number): Promise<void> =>
-    checks.run({ monitorId, revision: 1 }, retryAt(afterMs), null);
   const at = (afterMs: number): unknown => jest.spyOn(Date, 'now').mockReturnValue(slot + afterMs);
 
   beforeEach(async () => {
     target.status = 500;
-    await context.db.execute(
-      `update monitors set retry_interval_seconds = 10, failure_threshold = 3 where id = '${monitorId}'`,
-    );
+    await update('retry_interval_seconds = 10, failure_threshold = 3');
     checks = scheduledChecks({
       retry: async (_, region, startedAt) => void retried.push([region, startedAt - slot]),
     });
@@ -262,30 +201,27 @@ describe('a retry', () => {
   });
 
   test('that still runs postpones the planned check, whichever process runs it', async () => {
-    const held = new Set<string>();
-    let release: (() => void) | undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    let isHeld = false;
+    const locked = new Set<string>();
+    const lockedForMs: number[] = [];
     const overlapGuard: ScheduledCheckContext['overlapGuard'] = {
       acquire: async (lock) => {
-        if (held.has(lock.monitorId)) return null;
-        held.add(lock.monitorId);
-        return async () => void held.delete(lock.monitorId);
+        if (locked.has(lock.monitorId)) return null;
+        locked.add(lock.monitorId);
+        lockedForMs.push(lock.forMs);
+        return async () => void locked.delete(lock.monitorId);
       },
     };
-    const record: RecorderOptions['record'] = async (batch) => {
-      isHeld = true;
-      await released;
-      return recordChecks(context.db, batch);
-    };
-    checks = scheduledChecks({ record, overlapGuard });
+    const held = holdResults();
+    checks = scheduledChecks({ record: held.record, overlapGuard });
     const running = runRetry(10_000);
-    await until('the result of the retry', () => isHeld);
+    await until('the result of the retry', held.isHeld);
     await expect(run(1)).rejects.toThrow(JobPostponedError);
     const other = scheduledChecks({ overlapGuard });
     const job = `repeat:${waveId(waveOf(monitorId, 60))}:${slot}`;
     await expect(other.run({ monitorId, revision: 1 }, job, 60)).rejects.toThrow(JobPostponedError);
-    release?.();
+    // The timeout, the wait for proof of the network, and some time for the rest.
+    expect(lockedForMs).toEqual([60_000 + 10_000 + 5_000]);
+    held.release();
     await running;
     await run(1);
     expect(target.requests.get('/')).toBe(2);
@@ -302,32 +238,15 @@ describe('a retry', () => {
     await run(1);
     expect(await countOf('missed')).toEqual({ no_job: 1 });
   });
-
-  test('has no lag', async () => {
-    await runRetry(0);
-    const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
-    expect(text).not.toContain('_count{region="default"} 1');
-  });
 });
 
 describe('a monitor that cannot be read', () => {
-  const unreadable: TargetSource['load'] = async (ids) =>
-    new Map(ids.map((id) => [id, new UnreadableMonitorError(id, new Error('no key opens this'))]));
-
-  test('is not checked, which counts as missed, and its job is done', async () => {
-    checks = scheduledChecks({ load: unreadable });
+  test('because no key decrypts its headers is not checked, which counts as missed, and its job is done', async () => {
+    await update(`sealed_headers = '{"X-Token": "v1.unknown"}'`);
     await run(0);
     await run(1);
     expect(await countOf('missed')).toEqual({ unreadable: 2 });
     expect(target.requests.size).toBe(0);
-  });
-
-  test('is a monitor whose headers no key decrypts', async () => {
-    await context.db.execute(
-      `update monitors set sealed_headers = '{"X-Token": "v1.unknown"}' where id = '${monitorId}'`,
-    );
-    await run(0);
-    expect(await countOf('missed')).toEqual({ unreadable: 1 });
   });
 
   test('is checked later if Postgres is unavailable', async () => {
@@ -338,10 +257,7 @@ describe('a monitor that cannot be read', () => {
 
   test.each([
     ['a wave', () => run(-9)],
-    [
-      'a single check',
-      () => checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 90_000_000}`, null),
-    ],
+    ['a single check', () => runFirst(-90_000_000)],
   ])('and whose job of %s is too late is skipped, whatever Postgres returns', async (_, runLate) => {
     checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
     await runLate();
@@ -365,8 +281,7 @@ describe('a check that waits for a permit', () => {
       onBacklog: (isBehind) => (isWaiting = isBehind),
       now: () => nowMs,
     });
-    const other = { monitorId: 'other', accountId, url: '', intervalSeconds: 60, timeoutSeconds: 10 };
-    const permit = await capacity.acquire(other, 0);
+    const permit = await capacity.acquire(monitor('other', ''), 0);
     if (typeof permit === 'string') throw new Error(permit);
     freePermit = permit.release;
   });
@@ -380,23 +295,11 @@ describe('a check that waits for a permit', () => {
     expect(await countOf('missed')).toEqual({ late: 1 });
   });
 
-  test('makes the next check an overlap when that is due', async () => {
-    checks = scheduledChecks({ capacity });
-    // Long before it would be too late, however long the test takes.
-    jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
-    const waiting = run(0);
-    await until('the first check waits', () => isWaiting);
-    await run(1);
-    expect(await countOf('missed')).toEqual({ overlap: 1 });
-    capacity.close();
-    await expect(waiting).rejects.toThrow(JobReturnedError);
-  });
-
   test('waits for at most 15 minutes', async () => {
     checks = scheduledChecks({ capacity });
-    await context.db.execute(`update monitors set interval_seconds = 86400 where id = '${monitorId}'`);
+    await update('interval_seconds = 86400');
     const acquire = jest.spyOn(capacity, 'acquire').mockResolvedValue('late');
-    await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot}`, null);
+    await runFirst(0);
     expect(acquire.mock.calls[0]?.[1]).toBe(15 * 60_000);
   });
 
@@ -406,13 +309,11 @@ describe('a check that waits for a permit', () => {
     { waitMs: 1_001, changes: true, loads: 2, path: '/new' },
   ])('reads its monitor again if it waits long and the monitor changes: %j', async (given) => {
     let loads = 0;
-    checks = scheduledChecks({ capacity, load: (ids) => ((loads += 1), loadCheckTargets(context, ids)) });
+    checks = scheduledChecks({ capacity, load: (ids) => ((loads += 1), loadCheckTargets(database, ids)) });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);
     if (given.changes) {
-      await context.db.execute(
-        `update monitors set url = '${target.url('/new')}', revision = revision + 1 where id = '${monitorId}'`,
-      );
+      await update(`url = '${target.url('/new')}', revision = revision + 1`);
     }
     nowMs += given.waitMs;
     freePermit();
@@ -424,7 +325,7 @@ describe('a check that waits for a permit', () => {
     checks = scheduledChecks({ capacity });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);
-    await context.db.execute(`delete from monitors where id = '${monitorId}'`);
+    await database.query(`delete from monitors where id = '${monitorId}'`);
     nowMs += 5_000;
     freePermit();
     await waiting;
@@ -437,7 +338,7 @@ describe('a check that waits for a permit', () => {
     checks = scheduledChecks({
       capacity,
       readRevisions: (ids) =>
-        isAway ? Promise.reject(new Error('connection terminated')) : readRevisions(context.db, ids),
+        isAway ? Promise.reject(new Error('connection terminated')) : readRevisions(database.db, ids),
     });
     const waiting = run(0);
     await until('the check waits', () => isWaiting);
@@ -450,6 +351,8 @@ describe('a check that waits for a permit', () => {
 });
 
 describe('a check counts as throttled', () => {
+  const withoutMemory = (): Prober => new Prober({ egress: loopbackEgress(), bodies: new BodyBudget(1) });
+
   test('if the limit of slow checks defers it, and so does the next one meanwhile', async () => {
     const capacity = new CheckCapacity({ concurrency: 1, slowLimit: 0 });
     jest.spyOn(capacity, 'isSlow').mockReturnValue(true);
@@ -466,37 +369,62 @@ describe('a check counts as throttled', () => {
   });
 
   test('if the checker has no memory left for the body, and its target is not DOWN', async () => {
-    checks = scheduledChecks({ bodies: new BodyBudget(1) });
-    await context.db.execute(
-      `update monitors set assertions = '{"bodyContains": "ok"}' where id = '${monitorId}'`,
-    );
+    checks = scheduledChecks({ prober: withoutMemory() });
+    await update(`assertions = '{"bodyContains": "ok"}'`);
     await run(0);
     expect([await countOf('missed'), target.requests.get('/')]).toEqual([{ throttled: 1 }, 1]);
-    const { rows } = await context.db.execute(`select 1 from events where monitor_id = '${monitorId}'`);
+    const rows = await database.query(`select 1 from events where monitor_id = '${monitorId}'`);
     expect(rows).toEqual([]);
   });
 
   test('and a triggered check counts as skipped', async () => {
-    await context.db.execute(
-      `update monitors set assertions = '{"bodyContains": "ok"}' where id = '${monitorId}'`,
-    );
+    await update(`assertions = '{"bodyContains": "ok"}'`);
     const takeTrigger = async () => ({ monitorId, region: 'default', url: null });
     const trigger = { triggerId: randomUUID() };
-    await runTriggeredCheck({ ...contextOf({ bodies: new BodyBudget(1) }), takeTrigger }, trigger);
+    await runTriggeredCheck({ ...contextOf({ prober: withoutMemory() }), takeTrigger }, trigger);
     expect(await countOf('skipped')).toEqual({ throttled: 1 });
   });
 });
 
 test('a first check of a monitor with a long interval may be late by as much', async () => {
-  await context.db.execute(`update monitors set interval_seconds = 86400 where id = '${monitorId}'`);
-  await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 3_600_000}`, null);
+  await update('interval_seconds = 86400');
+  await runFirst(-3_600_000);
   expect([await countOf('skipped'), target.requests.get('/')]).toEqual([{}, 1]);
 });
 
-test('the lag is measured from the slot to the start of a check', async () => {
+test('the lag is measured from the slot to the start of a check that is not a retry', async () => {
   await run(-9);
   await run(0);
+  await runRetry(0);
   const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
   expect(text).toContain('tocsin_check_schedule_lag_seconds_count{region="default"} 1');
   expect(text).toContain('tocsin_check_schedule_lag_seconds_sum{region="default"} 1\n');
+});
+
+test('the checks of a large wave start in several turns of the event loop', async () => {
+  let started = 0;
+  const begin = (): void => void (started += 1);
+  const capacity = new CheckCapacity({ concurrency: 200 });
+  const permit = { waitedMs: 0, begin, probed: () => undefined, release: () => undefined };
+  jest.spyOn(capacity, 'acquire').mockResolvedValue(permit);
+  checks = scheduledChecks({
+    capacity,
+    load: async (ids) =>
+      new Map(ids.map((id) => [id, monitor(id, 'http://127.0.0.1:9/', { regions: [REGION] })])),
+    // Its probes end as soon as they begin.
+    prober: new Prober({ egress: loopbackEgress(), signal: AbortSignal.abort() }),
+  });
+  const ids = Array.from({ length: 120 }, (_, index) => `monitor-${index}`);
+  const outcomes = Promise.allSettled(
+    ids.map((id) => checks.run({ monitorId: id, revision: 1 }, `repeat:60s:0:${slot}`, 60)),
+  );
+  const byTurn: number[] = [];
+  for (let turns = 0; turns < 100; turns += 1) {
+    const before = started;
+    await nextTurn();
+    if (started > before) byTurn.push(started - before);
+  }
+  await outcomes;
+  expect(byTurn).toEqual([50, 50, 20]);
+  capacity.close();
 });

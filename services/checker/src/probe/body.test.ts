@@ -22,8 +22,7 @@ function decode(
 describe('content codings', () => {
   test.each([
     ['gzip', gzipSync(TEXT)],
-    ['GZip', gzipSync(TEXT)],
-    ['x-gzip', gzipSync(TEXT)],
+    ['X-GZip', gzipSync(TEXT)],
     ['deflate', deflateSync(TEXT)],
     ['deflate', deflateRawSync(TEXT)],
     ['identity', Buffer.from(TEXT)],
@@ -33,10 +32,8 @@ describe('content codings', () => {
   });
 
   test.each([
-    ['zstd', 'body has content coding “zstd”, which checks cannot read'],
     ['gzip, gzip', 'body has content coding “gzip, gzip”, which checks cannot read'],
     ['gzip', 'gzip body is not valid or not complete'],
-    ['br', 'body has content coding “br”, which checks cannot read'],
     ['deflate', 'deflate body is not valid or not complete'],
   ])('%s that cannot be decoded', async (coding, problem) => {
     expect(await decode(Buffer.from('\xffplain text', 'latin1'), true, coding, '')).toEqual({ problem });
@@ -81,40 +78,36 @@ describe('content codings', () => {
 describe('charsets', () => {
   test.each([
     ['text/html', Buffer.from(TEXT), TEXT],
-    ['text/html; charset=utf-8', Buffer.from(TEXT), TEXT],
     ['text/html; charset=ISO-8859-1', Buffer.from(TEXT, 'latin1'), TEXT],
     ['text/html;Charset="latin1"', Buffer.from(TEXT, 'latin1'), TEXT],
     ['text/html; charset=utf-16le', Buffer.from(TEXT, 'utf16le'), TEXT],
     ['text/html; charset=no-such-thing', Buffer.from(TEXT), TEXT],
-    ['text/html; charset=', Buffer.from(TEXT), TEXT],
     ['text/html', Buffer.from('caf\xe9 needle', 'latin1'), 'caf\ufffd needle'],
   ])('%s', async (contentType, bytes, text) => {
     expect(await decode(bytes, true, 'identity', contentType)).toEqual({ text });
   });
 });
 
-describe('in a check', () => {
-  const egress = loopbackEgress();
+test.each([
+  ['text/html; charset=utf-16le', Buffer.from([0x00, 0xd8, 0x00])],
+  ['text/html; charset=utf-8', Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0xf4, 0x90])],
+  ['text/html; charset=replacement', Buffer.from('x')],
+  ['text/html; charset=\0', Buffer.from('x')],
+  ['; charset'.repeat(7_000), Buffer.from('x')],
+])('%#: invalid text is decoded to some text', async (contentType, bytes) => {
+  expect(await decode(bytes, true, '', contentType)).toEqual({ text: expect.any(String) });
+});
 
-  test('a compressed response that was not requested', async () => {
-    const target = await targets.http((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(TEXT));
-    });
-    const found = await check(target.origin, egress, { assertions: { bodyContains: 'häystack' } });
-    expect(found).toMatchObject({ status: 'UP' });
-    const unwanted = await check(target.origin, egress, { assertions: { bodyNotContains: 'needle' } });
-    expect(unwanted).toMatchObject({ status: 'DOWN', errorReason: 'UNKNOWN_ERROR' });
+test('a response that cannot be decoded fails bodyNotContains', async () => {
+  const target = await targets.http((_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'zstd' }).end('opaque');
   });
-
-  test('a response that cannot be decoded fails bodyNotContains', async () => {
-    const target = await targets.http((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'zstd' }).end('opaque');
-    });
-    expect(await check(target.origin, egress, { assertions: { bodyNotContains: 'needle' } })).toMatchObject({
-      status: 'DOWN',
-      statusCode: 200,
-      errorReason: 'UNKNOWN_ERROR',
-      errorDetail: 'body has content coding “zstd”, which checks cannot read',
-    });
+  expect(
+    await check(target.origin, loopbackEgress(), { assertions: { bodyNotContains: 'needle' } }),
+  ).toMatchObject({
+    status: 'DOWN',
+    statusCode: 200,
+    errorReason: 'UNKNOWN_ERROR',
+    errorDetail: 'body has content coding “zstd”, which checks cannot read',
   });
 });

@@ -12,6 +12,7 @@ import {
   holdProbeClock,
   type LocalTarget,
   loopbackEgress,
+  pouring,
   responding,
 } from '../testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
@@ -134,8 +135,12 @@ const shop = (): Egress =>
 
 const REFUSED = { latencyMs: 0, statusCode: null, errorReason: 'UNKNOWN_ERROR' } as const;
 const BROKEN = { statusCode: 200, errorReason: 'UNKNOWN_ERROR' } as const;
+/** The network of the checker may be the cause. */
+const CUT_OFF = { ...BROKEN, transportFailure: 'connection' } as const;
+/** It cannot be. */
+const INVALID = { ...BROKEN, transportFailure: null } as const;
 const malformed = (bytes: string): Case =>
-  sends(bytes, { expected: REFUSED, detail: /^malformed response: / });
+  sends(bytes, { expected: { ...REFUSED, transportFailure: null }, detail: /^malformed response: / });
 
 const CASES: Readonly<Record<string, Case>> = {
   'A certificate with a common name and no subject alternative name': https('common name', {
@@ -196,14 +201,14 @@ const CASES: Readonly<Record<string, Case>> = {
   'A status of two or four digits': malformed(`HTTP/1.1 2000 OK\r\n${BODY}`),
   'A head of more than 64 KiB': malformed(`${OK}X-A: ${'b'.repeat(65 * 1_024)}\r\n${BODY}`),
   'A head that breaks off': sends(`${OK}Content-Le`, {
-    expected: REFUSED,
+    expected: { ...REFUSED, transportFailure: 'connection' },
     detail: 'connection closed before a response arrived',
   }),
   'A few interim responses (1xx) before the response': sends(
     `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nContent-Length: 7\r\n\r\n${OK}${BODY}`,
   ),
   'More than 20 interim responses': sends('HTTP/1.1 102 Processing\r\n\r\n'.repeat(21) + OK + BODY, {
-    expected: REFUSED,
+    expected: { ...REFUSED, transportFailure: null },
   }),
   '101 Switching Protocols': sends('HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n', {
     expected: { statusCode: 101, errorReason: 'HTTP_101' },
@@ -216,24 +221,29 @@ const CASES: Readonly<Record<string, Case>> = {
   'A second response after the first': sends(OK + BODY + OK + BODY),
   'A reset after a complete body': sendsThen(OK + BODY, resets),
   'A body that is shorter than its `Content-Length`': sends(`${OK}Content-Length: 100\r\n\r\nneedle`, {
-    expected: BROKEN,
+    expected: CUT_OFF,
     detail: 'connection closed before the response was complete, 6 bytes into the body',
   }),
   'Chunks without the last one': sends(`${CHUNKED}6\r\nneedle\r\n`, {
-    expected: BROKEN,
+    expected: CUT_OFF,
     detail: 'connection closed before the response was complete, 6 bytes into the body',
   }),
   'A reset in the body': sendsThenOnceRead(`${OK}Content-Length: 100\r\n\r\nneedle`, resets, {
-    expected: BROKEN,
+    expected: CUT_OFF,
     detail: 'connection reset while reading the body',
   }),
   'A body that hangs': sendsThenOnceRead(`${OK}Content-Length: 100\r\n\r\nneedle`, expires, {
     changes: { timeoutMs: TIMEOUT_MS },
-    expected: { statusCode: 200, errorReason: 'TIMEOUT', latencyMs: TIMEOUT_MS },
+    expected: {
+      statusCode: 200,
+      errorReason: 'TIMEOUT',
+      latencyMs: TIMEOUT_MS,
+      transportFailure: 'connection',
+    },
     detail: /^response not complete within 0\.15 s \(headers after \d+ ms\)$/,
   }),
   'Chunks whose sizes are garbage': sends(`${CHUNKED}xyz\r\nneedle\r\n0\r\n\r\n`, {
-    expected: BROKEN,
+    expected: INVALID,
     detail: /^malformed response: Invalid character in chunk size .+ while reading the body$/,
   }),
   'Chunk sizes that are followed by spaces': sends(`${CHUNKED}2  \r\nok\r\n0  \r\n\r\n`),
@@ -242,19 +252,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'A body without a length that ends with a reset': sendsThenOnceRead(`${OK}\r\nneedle`, resets, {
     expected: BROKEN,
   }),
-  'A body without an end': {
-    open: () =>
-      targets.tcp((socket) => {
-        const pour = (): void => {
-          while (!socket.destroyed && socket.write('x'.repeat(65_536)));
-        };
-        socket.on('drain', pour);
-        socket.once('data', () => {
-          socket.write(`${OK}\r\n`);
-          pour();
-        });
-      }),
-  },
+  'A body without an end': { open: () => pouring(targets, `${OK}\r\n`, 'x'.repeat(65_536)) },
   'A body without an end in chunks of a byte': sendsThen(
     CHUNKED + '1\r\nx\r\n'.repeat(65_537),
     () => undefined,
@@ -270,13 +268,13 @@ const CASES: Readonly<Record<string, Case>> = {
     { expected: { timings: expect.objectContaining({ download: null }) } },
   ),
   'A broken body after a status that fails': sends('HTTP/1.1 503 Away\r\nContent-Length: 100\r\n\r\nneedle', {
-    expected: { statusCode: 503, errorReason: 'HTTP_503' },
+    expected: { statusCode: 503, errorReason: 'HTTP_503', transportFailure: null },
   }),
   'A `Content-Length` with `HEAD`, 204 or 304': sends('HTTP/1.1 304 Same\r\nContent-Length: 100\r\n\r\n'),
   'A gzip body that is cut off, without an assertion on it': gzipped(GZIP.subarray(0, -8)),
   'A gzip body that is cut off, with `bodyContains`': gzipped(GZIP.subarray(0, -8), {
     changes: READS,
-    expected: BROKEN,
+    expected: INVALID,
     detail: 'gzip body is not valid or not complete',
   }),
   'A gzip body of more than 1 MiB, with `bodyContains`': gzipped(
@@ -293,7 +291,7 @@ const CASES: Readonly<Record<string, Case>> = {
         response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('needle'));
       }),
     changes: READS,
-    expected: BROKEN,
+    expected: INVALID,
     detail: 'body has content coding “br”, which checks cannot read',
   },
 
@@ -325,7 +323,7 @@ const CASES: Readonly<Record<string, Case>> = {
       targets.http((request, response) => {
         response.writeHead(302, { location: `${request.url}x` }).end();
       }),
-    expected: { statusCode: 302, errorReason: 'UNKNOWN_ERROR' },
+    expected: { statusCode: 302, errorReason: 'UNKNOWN_ERROR', transportFailure: null },
     detail: 'more than 5 redirects',
   },
   'A redirect without a `Location`': sends('HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n', {

@@ -58,16 +58,8 @@ describe('a cookie that a redirect sets', () => {
   test.each([
     ['for its host', 'a=1', 'www.shop.test/next', 'a=1'],
     ['for its host alone', 'a=1', 'shop.test/', undefined],
-    ['for its host, not for those below', 'a=1', 'api.www.shop.test/', undefined],
     ['for its domain', 'a=1; Domain=shop.test', 'api.shop.test/', 'a=1'],
-    ['for a domain with a dot before it', 'a=1; Domain=.shop.test', 'shop.test/', 'a=1'],
-    ['for a domain that is not its own', 'a=1; Domain=other.test', 'other.test/', undefined],
-    ['for a path', 'a=1; Path=/in', 'www.shop.test/in/side', 'a=1'],
-    ['for another path', 'a=1; Path=/in', 'www.shop.test/inside', undefined],
-    ['that has expired', 'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'www.shop.test/next', undefined],
-    ['to be deleted', 'a=1; Max-Age=0', 'www.shop.test/next', undefined],
     ['that is secure, over http', 'a=1; Secure', 'www.shop.test/next', undefined],
-    ['that is for the server alone', 'a=1; HttpOnly; SameSite=Strict', 'www.shop.test/next', 'a=1'],
     ['that is none', '=; ;', 'www.shop.test/next', undefined],
   ])('%s', async (_name, cookie, next, sent) => {
     const { result, seen } = await follow([{ at: 'www.shop.test/', sets: [cookie] }, last(next)]);
@@ -78,12 +70,8 @@ describe('a cookie that a redirect sets', () => {
     ]);
   });
 
-  test.each([
-    ['shop.co.uk', 'co.uk', 'other.co.uk'],
-    ['shop.github.io', 'github.io', 'other.github.io'],
-  ])('on %s for the public suffix %s is not kept', async (host, domain, other) => {
-    const sets = [`a=1; Domain=${domain}`];
-    const { seen } = await follow([{ at: `${host}/`, sets }, last(`${other}/`)]);
+  test('for a public suffix is not kept', async () => {
+    const { seen } = await follow([{ at: 'shop.co.uk/', sets: ['a=1; Domain=co.uk'] }, last('other.co.uk/')]);
     expect(seen[1]?.cookie).toBeUndefined();
   });
 
@@ -112,17 +100,11 @@ describe('a cookie that a redirect sets', () => {
   });
 });
 
-describe('the cookies of a check are limited', () => {
-  test('50 cookies', async () => {
-    const sets = Array.from({ length: 200 }, (_, index) => `c${index}=1`);
-    const { result, seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);
-    expect(result.status).toBe('UP');
-    expect(seen[1]?.cookie?.split('; ')).toHaveLength(50);
-  });
-
-  test('4 KiB each', async () => {
-    const sets = [`long=${'x'.repeat(4_096)}`, 'short=1'];
-    const { seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);
-    expect(seen[1]?.cookie).toBe('short=1');
-  });
+test('a check keeps at most 50 cookies of 4 KiB each', async () => {
+  const sets = [`long=${'x'.repeat(4_096)}`, ...Array.from({ length: 200 }, (_, index) => `c${index}=1`)];
+  const { result, seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);
+  expect(result.status).toBe('UP');
+  const sent = seen[1]?.cookie?.split('; ');
+  expect(sent).toHaveLength(50);
+  expect(sent?.[0]).toBe('c0=1');
 });

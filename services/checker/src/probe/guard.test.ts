@@ -1,88 +1,128 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createEgress } from '@tocsin/egress/create-egress';
-import { check, createLocalTargets, type LocalTarget } from '../testing/local-targets.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import { AttackGround } from '@tocsin/egress/testing/attack-ground';
+import { vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
+import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { check } from '../testing/local-targets.ts';
 
-const targets = createLocalTargets();
-let canary: LocalTarget;
+const STATUSES = [301, 302, 303, 307, 308];
+const GUARDED = /; allow it with EGRESS_ALLOW_CIDRS$/;
+/** One vector of each kind that is blocked, and fits into a header line. With two slashes it is never a path on the same server. */
+const VECTORS = vectorsByKind().flatMap(([, , vectors]) =>
+  vectors
+    .filter(({ url, outcome }) => outcome === 'blocked' && /^http:\/\/\P{Cc}+$/u.test(url))
+    .slice(0, 1)
+    .map(({ url }) => url),
+);
 
-beforeEach(async () => {
-  canary = await targets.http((_request, response) => response.end('secret'));
+let ground: AttackGround;
+let egress: Egress;
+/** Where the public server redirects each path; null: it responds with 200. */
+let location: (path: string) => { status: number; to: string } | null;
+let requests = 0;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+  egress = createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup });
+  ground.respond = (request, response) => {
+    requests += 1;
+    request.resume();
+    const next = location(request.url ?? '/');
+    // A header is bytes: what is not ASCII is sent as UTF-8.
+    const headers = next === null ? {} : { location: Buffer.from(next.to).toString('latin1') };
+    response.writeHead(next?.status ?? 200, { ...headers, connection: 'close' }).end();
+  };
 });
-afterEach(() => targets.closeAll());
+afterAll(() => ground.close());
+beforeEach(() => {
+  requests = 0;
+  location = () => null;
+});
+afterEach(() => {
+  expect(ground.canaryConnections).toBe(0);
+  expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
+});
 
-const HOSTS = [
-  '127.0.0.1',
-  '127.1',
-  '2130706433',
-  '0x7f.1',
-  '0177.0.0.1',
-  'localhost',
-  '[::ffff:127.0.0.1]',
-  '0',
-];
+const origin = (scheme = 'http'): string => `${scheme}://public.attack.test:${ground.port}`;
+const canary = (): string => `//127.0.0.1:${ground.port}/`;
 
-describe('a blocked target is a result', () => {
-  const guarded = createEgress({ allowCidrs: [] });
-
-  test.each(HOSTS)('http://%s', async (host) => {
-    const result = await check(`http://${host}:${canary.port}/`, guarded);
-    expect(result).toMatchObject({
-      status: 'DOWN',
-      latencyMs: 0,
-      statusCode: null,
-      errorReason: 'UNKNOWN_ERROR',
-    });
-    expect(result.errorDetail).toMatch(/^address .+; allow it with EGRESS_ALLOW_CIDRS$/);
-    expect(canary.connections()).toBe(0);
-  });
-
-  test('https', async () => {
-    const result = await check(`https://127.0.0.1:${canary.port}/`, guarded);
-    expect(result.errorDetail).toBe(
-      'address 127.0.0.1 is in a loopback range; allow it with EGRESS_ALLOW_CIDRS',
-    );
-    expect(canary.connections()).toBe(0);
-  });
+test('a blocked target of each kind is a result', async () => {
+  for (const url of VECTORS.flatMap((one) => [ground.url(one), ground.secureUrl(one)])) {
+    expect([url, await check(url, egress)]).toMatchObject([
+      url,
+      {
+        status: 'DOWN',
+        latencyMs: 0,
+        statusCode: null,
+        errorReason: 'UNKNOWN_ERROR',
+        errorDetail: expect.stringMatching(GUARDED),
+      },
+    ]);
+  }
 });
 
 describe('each hop of a redirect is guarded', () => {
-  // Only the redirecting server's own address is open.
-  const guarded = createEgress({ allowCidrs: ['127.0.0.2/32'] });
-  const cases = HOSTS.flatMap((host) => [301, 302, 303, 307, 308].map((status) => [status, host] as const));
-
-  test.each(cases)('%d to http://%s', async (status, host) => {
-    const target = await targets.http((_request, response) => {
-      response.writeHead(status, { location: `http://${host}:${canary.port}/` }).end();
-    }, '127.0.0.2');
-    const result = await check(target.origin, guarded, { method: 'POST', body: 'x' });
-    expect(result).toMatchObject({ status: 'DOWN', statusCode: null, errorReason: 'UNKNOWN_ERROR' });
-    expect(result.errorDetail).toContain('allow it with EGRESS_ALLOW_CIDRS');
-    expect(target.connections()).toBe(1);
-    expect(canary.connections()).toBe(0);
+  test('to a blocked target of each kind', async () => {
+    for (const [index, vector] of VECTORS.entries()) {
+      const status = STATUSES[index % STATUSES.length] ?? 302;
+      location = () => ({ status, to: ground.url(vector) });
+      const scheme = index % 2 === 0 ? 'http' : 'https';
+      const result = await check(origin(scheme), egress, { method: 'POST', body: 'x' });
+      expect([vector, result]).toMatchObject([
+        vector,
+        { status: 'DOWN', statusCode: null, errorDetail: expect.stringMatching(GUARDED) },
+      ]);
+    }
+    expect(requests).toBe(VECTORS.length);
   });
 
-  test('including the fifth', async () => {
-    const target = await targets.http((request, response) => {
-      const step = Number(request.url?.slice(1));
-      const location = step < 4 ? `/${step + 1}` : `http://127.0.0.1:${canary.port}/`;
-      response.writeHead(302, { location }).end();
-    }, '127.0.0.2');
-    expect((await check(`${target.origin}/0`, guarded)).errorDetail).toContain('127.0.0.1');
-    expect(target.connections()).toBe(5);
-    expect(canary.connections()).toBe(0);
+  test('to another scheme, without a scheme, and over a path', async () => {
+    const { port } = ground;
+    const blocked = [`HTTPS:${canary()}`, canary(), `\\\\127.0.0.1:${port}/`, `/\\[::1]:${port}/`];
+    for (const to of blocked) {
+      location = () => ({ status: 302, to });
+      for (const scheme of ['http', 'https']) {
+        const { errorDetail } = await check(origin(scheme), egress);
+        expect([to, errorDetail]).toEqual([to, expect.stringMatching(GUARDED)]);
+      }
+    }
+    location = (path) => (path === '/' ? { status: 302, to: `/..${canary()}` } : null);
+    expect(await check(origin(), egress)).toMatchObject({ status: 'UP', statusCode: 200 });
   });
 
-  test('a name that changes to loopback between two hops (DNS rebinding)', async () => {
-    const addresses = ['127.0.0.2', '127.0.0.1'];
-    const rebinding = createEgress({
-      allowCidrs: ['127.0.0.2/32'],
-      lookup: (_host, _options, done) => done(null, [{ address: addresses.shift() ?? '', family: 4 }]),
-    });
-    const target = await targets.http((_request, response) => {
-      response.writeHead(302, { location: `http://rebinding.test:${canary.port}/` }).end();
-    }, '127.0.0.2');
-    const result = await check(`http://rebinding.test:${target.port}/`, rebinding);
-    expect(result.errorDetail).toContain('address 127.0.0.1 of rebinding.test is in a loopback range');
-    expect(canary.connections()).toBe(0);
+  test('of a chain that changes scheme and host at every step', async () => {
+    const hops = [
+      'https://public.attack.test',
+      'http://mixed-canary-first.attack.test',
+      `https://${PUBLIC_ADDRESS}`,
+    ];
+    location = (path) => {
+      const step = Number(path.slice(1));
+      const next = hops[step];
+      const to = next === undefined ? `http:${canary()}` : `${next}:${ground.port}/${step + 1}`;
+      return { status: 307, to };
+    };
+    expect((await check(`${origin()}/0`, egress)).errorDetail).toMatch(GUARDED);
+    expect(requests).toBe(4);
   });
+
+  test('by a name that is public for the first hop and the canary for the next', async () => {
+    ground.dns.zone.set('hop.attack.test', (question) => (question === 1 ? [PUBLIC_ADDRESS] : ['127.0.0.1']));
+    location = () => ({ status: 302, to: '/next' });
+    expect((await check(`http://hop.attack.test:${ground.port}/`, egress)).errorDetail).toMatch(GUARDED);
+    expect(requests).toBe(1);
+  });
+});
+
+test('headers that redirect only browsers and proxies are ignored', async () => {
+  const { respond } = ground;
+  ground.respond = (request, response) => {
+    response.setHeader('refresh', `0; url=http:${canary()}`);
+    response.setHeader('content-location', `http:${canary()}`);
+    response.setHeader('alt-svc', `h2="127.0.0.1:${ground.port}"`);
+    response.setHeader('link', `<http:${canary()}>; rel=preconnect`);
+    respond(request, response);
+  };
+  expect(await check(origin(), egress)).toMatchObject({ status: 'UP' });
+  expect(await check(origin('https'), egress)).toMatchObject({ status: 'UP' });
+  ground.respond = respond;
 });

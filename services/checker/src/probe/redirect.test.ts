@@ -7,6 +7,7 @@ import {
   createLocalTargets,
   holdProbeClock,
   loopbackEgress,
+  responding,
   withBody,
 } from '../testing/local-targets.ts';
 
@@ -33,15 +34,6 @@ function redirecting(statusCode: number, location: () => string, seen: Seen[]): 
       if (request.url === '/') response.writeHead(statusCode, { location: location() }).end('moved');
       else response.end('arrived');
     });
-  };
-}
-
-/** Redirects `/0` to `/1` and so on, this many times. */
-function counting(redirects: number): RequestListener {
-  return (request, response) => {
-    const step = Number(request.url?.slice(1));
-    if (step < redirects) response.writeHead(302, { location: `/${step + 1}` }).end();
-    else response.end('arrived');
   };
 }
 
@@ -79,7 +71,7 @@ describe('within an origin', () => {
     await target.allClosed();
   });
 
-  test.each([300, 304, 305, 399])('%d is a response, not a redirect', async (statusCode) => {
+  test.each([300, 399])('%d is a response, not a redirect', async (statusCode) => {
     const target = await targets.http((_request, response) => {
       response.writeHead(statusCode, { location: '/next' }).end();
     });
@@ -89,7 +81,7 @@ describe('within an origin', () => {
 });
 
 describe('across origins', () => {
-  test.each([302, 307, 308])('%d drops custom headers and body', async (statusCode) => {
+  test.each([302, 308])('%d drops custom headers and body', async (statusCode) => {
     const [first, second]: [Seen[], Seen[]] = [[], []];
     const other = await targets.http(redirecting(200, () => '', second));
     const target = await targets.http(redirecting(statusCode, () => `${other.origin}/away`, first));
@@ -105,12 +97,7 @@ describe('across origins', () => {
       response.writeHead(307, { location: `${target.origin}/chosen-by-other` }).end();
     });
     expect(await check(target.origin, egress, { ...CUSTOM, method: 'POST' })).toMatchObject({ status: 'UP' });
-    expect(seen[1]).toEqual({
-      line: 'POST /chosen-by-other',
-      body: '',
-      token: undefined,
-      contentType: undefined,
-    });
+    expect(seen[1]).toMatchObject({ line: 'POST /chosen-by-other', body: '', token: undefined });
   });
 
   test('another host name of the same server is another origin', async () => {
@@ -121,41 +108,27 @@ describe('across origins', () => {
   });
 });
 
-describe('if the redirect itself is asserted', () => {
-  test('it is the response', async () => {
-    const target = await targets.http((_request, response) => {
-      response.writeHead(302, { location: 'http://10.0.0.1/' }).end('moved');
-    });
-    const assertions = { statusCode: 302, bodyContains: 'moved' };
-    expect(await check(target.origin, egress, { assertions })).toMatchObject({
-      status: 'UP',
-      statusCode: 302,
-    });
-    expect(await check(target.origin, egress, { assertions: { statusCode: 301 } })).toMatchObject({
-      status: 'DOWN',
-      errorReason: 'HTTP_302',
-    });
-    expect(target.connections()).toBe(2);
+test('a redirect that is asserted itself is the response', async () => {
+  const target = await targets.http((_request, response) => {
+    response.writeHead(302, { location: 'http://10.0.0.1/' }).end('moved');
   });
+  const assertions = { statusCode: 302, bodyContains: 'moved' };
+  expect(await check(target.origin, egress, { assertions })).toMatchObject({ status: 'UP', statusCode: 302 });
+  const other = await check(target.origin, egress, { assertions: { statusCode: 301 } });
+  expect(other).toMatchObject({ status: 'DOWN', errorReason: 'HTTP_302' });
 });
 
 describe('the chain', () => {
-  test('of five redirects is followed', async () => {
-    const target = await targets.http(counting(5));
-    expect(await check(`${target.origin}/0`, egress)).toMatchObject({ status: 'UP', statusCode: 200 });
-    expect(target.connections()).toBe(6);
-  });
-
-  test('of six redirects is not followed', async () => {
-    const target = await targets.http(counting(6));
-    const result = await check(`${target.origin}/0`, egress);
-    expect(result).toMatchObject({
-      status: 'DOWN',
-      statusCode: 302,
-      errorReason: 'UNKNOWN_ERROR',
-      errorDetail: 'more than 5 redirects',
+  test.each([
+    [5, { status: 'UP', statusCode: 200 }],
+    [6, { status: 'DOWN', statusCode: 302, errorDetail: 'more than 5 redirects' }],
+  ])('of %i redirects makes at most six requests', async (redirects, expected) => {
+    const target = await targets.http((request, response) => {
+      const step = Number(request.url?.slice(1));
+      if (step < redirects) response.writeHead(302, { location: `/${step + 1}` });
+      response.end();
     });
-    expect(result.latencyMs).toBeGreaterThanOrEqual(1);
+    expect(await check(`${target.origin}/0`, egress)).toMatchObject(expected);
     expect(target.connections()).toBe(6);
   });
 
@@ -166,12 +139,7 @@ describe('the chain', () => {
       response.writeHead(302, { location: `${request.url}x` }).end();
     });
     const result = await check(target.origin, egress, { timeoutMs: 120 });
-    expect(result).toMatchObject({
-      status: 'DOWN',
-      latencyMs: 150,
-      errorReason: 'TIMEOUT',
-      statusCode: null,
-    });
+    expect(result).toMatchObject({ errorReason: 'TIMEOUT', latencyMs: 150, statusCode: null });
     expect(target.connections()).toBe(3);
   });
 
@@ -189,16 +157,6 @@ describe('the chain', () => {
     expect((await check(entry.origin, trusting)).certificateExpiresAt).toEqual(expect.any(Date));
     expect((await check(moved.origin, trusting)).certificateExpiresAt).toBeNull();
   });
-
-  test('that ends at a closed port is a failure to connect', async () => {
-    const port = await targets.closedPort();
-    const target = await targets.http(redirecting(302, () => `http://127.0.0.1:${port}`, []));
-    expect(await check(target.origin, egress)).toMatchObject({
-      latencyMs: 0,
-      statusCode: null,
-      errorReason: 'CONNECTION_REFUSED',
-    });
-  });
 });
 
 describe('a Location', () => {
@@ -206,21 +164,26 @@ describe('a Location', () => {
     [undefined, 'status 302 without a Location to follow'],
     ['', 'status 302 without a Location to follow'],
     ['http://[bad', 'redirect to “http://[bad” is not a valid URL'],
-    ['http://', 'redirect to “http://” is not a valid URL'],
-    ['ftp://127.0.0.1/', 'redirect to “ftp://127.0.0.1/” leaves http and https'],
     ['file:///etc/passwd', 'redirect to “file:///etc/passwd” leaves http and https'],
-    ['javascript:alert(1)', 'redirect to “javascript:alert(1)” leaves http and https'],
+    ['java\tscript:alert(1)', 'redirect to “java script:alert(1)” leaves http and https'],
+    // Old servers fold long headers.
+    ['ftp:\r\n //x', 'redirect to “ftp: //x” is not a valid URL'],
   ])('%j cannot be followed', async (location, errorDetail) => {
-    const target = await targets.http((_request, response) => {
-      response.writeHead(302, location === undefined ? {} : { location }).end();
-    });
-    const result = await check(target.origin, egress);
-    expect(result).toMatchObject({
+    const header = location === undefined ? '' : `Location: ${location}\r\n`;
+    const target = await responding(targets, Buffer.from(`HTTP/1.1 302 Found\r\n${header}\r\n`));
+    expect(await check(target.origin, egress)).toMatchObject({
       status: 'DOWN',
       statusCode: 302,
       errorReason: 'UNKNOWN_ERROR',
       errorDetail,
     });
+    expect(target.connections()).toBe(1);
+  });
+
+  test('of 60 KB cannot be followed', async () => {
+    const bytes = Buffer.from(`HTTP/1.1 302 Found\r\nLocation: x:${'é'.repeat(30_000)}\r\n\r\n`);
+    const { errorDetail } = await check((await responding(targets, bytes)).origin, egress);
+    expect(errorDetail).toBe('redirect to a text of 30002 characters leaves http and https');
   });
 
   test.each([

@@ -1,11 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { until } from '@tocsin/embedded/testing/until';
-import { createSilentLogger } from '@tocsin/runtime/logger';
-import { acceptAll, check, recorded, recorderOn, sqlError } from '../testing/test-recorder.ts';
-import { Recorder, RecorderClosedError } from './recorder.ts';
-
-const logger = createSilentLogger();
+import {
+  acceptAll,
+  MISSING_PARTITION,
+  recorded,
+  recorderOn,
+  sqlError,
+  urgentCheck,
+} from '../testing/test-recorder.ts';
+import { RecorderClosedError } from './recorder.ts';
 
 /** A check that counts how often its monitor is read. A loop that never leaves its turn ends with an error. */
 function countedCheck(monitorId: string): { check: CheckRecord; looks: () => number } {
@@ -26,11 +30,12 @@ describe('Recorder', () => {
       ids.includes('bad') ? sqlError('22021') : acceptAll(ids),
     );
     const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
-    const results = await Promise.allSettled(ids.map((id) => recorder.record(check(id))));
+    const results = await Promise.allSettled(ids.map((id) => recorder.record(urgentCheck(id))));
     expect(results.map((result) => result.status)).toEqual(
       ids.map((id) => (id === 'bad' ? 'rejected' : 'fulfilled')),
     );
     expect(batches.length).toBeLessThanOrEqual(7);
+    expect(recorder.stalled).toBe(false);
   });
 
   test.each(['P0001', 'XX001', '42P10'])(
@@ -39,18 +44,17 @@ describe('Recorder', () => {
       const refused: string[] = [];
       const { recorder, batches } = recorderOn(
         (ids) => (ids.includes('bad') ? sqlError(code) : acceptAll(ids)),
-        async () => undefined,
-        () => refused.push('bad'),
+        { onRefused: () => refused.push('bad') },
       );
       const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
-      const bad = recorder.record(check('bad'));
+      const bad = recorder.record(urgentCheck('bad'));
       bad.catch(() => undefined);
       const others = ids.filter((id) => id !== 'bad');
-      await Promise.all(others.map((id) => recorder.record(check(id))));
+      await Promise.all(others.map((id) => recorder.record(urgentCheck(id))));
       expect(refused).toEqual([]);
       // From now on it is written alone, so that others are recorded at the first try.
       const before = batches.length;
-      await recorder.record(check('a'));
+      await recorder.record(urgentCheck('a'));
       expect(batches.slice(before).filter((batch) => batch.includes('a'))).toEqual([['a']]);
       await expect(bad).rejects.toThrow('refused');
       expect([refused, recorder.stalled]).toEqual([['bad'], false]);
@@ -66,11 +70,11 @@ describe('Recorder', () => {
         if (ids.includes('bad') && ids.length === 1) alone += 1;
         return isRefused && ids.includes('bad') ? sqlError(code) : acceptAll(ids);
       });
-      const bad = recorder.record(check('bad'));
+      const bad = recorder.record(urgentCheck('bad'));
       bad.catch(() => undefined);
-      for (let index = 0; index < 7; index += 1) await recorder.record(check(`other-${index}`));
+      for (let index = 0; index < 7; index += 1) await recorder.record(urgentCheck(`other-${index}`));
       await until('it was tried often', () => alone > 7);
-      await recorder.record(check('other'));
+      await recorder.record(urgentCheck('other'));
       isRefused = false;
       expect(await bad).toEqual(recorded);
     },
@@ -81,11 +85,11 @@ describe('Recorder', () => {
       if (!ids.includes('slow')) return acceptAll(ids);
       return ids.length === 1 ? new Promise(() => undefined) : sqlError('57014');
     });
-    const others = ['a', 'b', 'c'].map((id) => recorder.record(check(id)));
-    const slow = recorder.record(check('slow'));
+    const others = ['a', 'b', 'c'].map((id) => recorder.record(urgentCheck(id)));
+    const slow = recorder.record(urgentCheck('slow'));
     await until('the slow result is tried alone', () => batches.some((ids) => ids.join() === 'slow'));
     await Promise.all(others);
-    await Promise.all(['d', 'e', 'f'].map((id) => recorder.record(check(id))));
+    await Promise.all(['d', 'e', 'f'].map((id) => recorder.record(urgentCheck(id))));
     expect(recorder.stalled).toBe(false);
     const limitsOf = batches.map((ids, index) => [ids.join(), limits[index]]);
     expect(limitsOf).toEqual(
@@ -108,7 +112,7 @@ describe('Recorder', () => {
     const { recorder } = recorderOn((batch) =>
       batch.some((id) => id.startsWith('bad')) ? sqlError('P0001') : acceptAll(batch),
     );
-    const results = ids.map((id) => recorder.record(check(id)));
+    const results = ids.map((id) => recorder.record(urgentCheck(id)));
     for (const result of results) result.catch(() => undefined);
     const good = results.filter((__, index) => !isBad(index));
     expect(new Set(await Promise.all(good))).toEqual(new Set([recorded]));
@@ -116,28 +120,16 @@ describe('Recorder', () => {
     await recorder.close();
   });
 
-  test('a single result that Postgres cannot store leaves the recorder ready', async () => {
-    const { recorder } = recorderOn(() => sqlError('22003'));
-    await expect(recorder.record(check('bad'))).rejects.toThrow('refused');
-    expect(recorder.stalled).toBe(false);
-  });
-
   test('a later result of a monitor waits for the refused one', async () => {
     const seen: (number | null)[] = [];
     let isRefused = true;
-    const recorder = new Recorder({
-      record: async (checks) => {
-        if (isRefused && checks.some(({ monitorId }) => monitorId === 'a')) throw sqlError('40001');
-        seen.push(...checks.filter(({ monitorId }) => monitorId === 'a').map(({ slot }) => slot));
-        return checks.map(() => recorded);
-      },
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
-      refusedWaitMs: 1,
+    const { recorder } = recorderOn((ids, _call, checks) => {
+      if (isRefused && ids.includes('a')) return sqlError('40001');
+      seen.push(...checks.filter(({ monitorId }) => monitorId === 'a').map(({ slot }) => slot));
+      return acceptAll(ids);
     });
-    const of = (slot: number): CheckRecord => ({ ...check('a'), slot });
-    const results = [recorder.record(of(1)), recorder.record(check('b')), recorder.record(of(2))];
+    const of = (slot: number): CheckRecord => ({ ...urgentCheck('a'), slot });
+    const results = [recorder.record(of(1)), recorder.record(urgentCheck('b')), recorder.record(of(2))];
     await results[1];
     results.push(recorder.record(of(3)));
     isRefused = false;
@@ -146,29 +138,21 @@ describe('Recorder', () => {
   });
 
   test('results that wait for the quarantine are not polled continuously', async () => {
-    let tries = 0;
-    const recorder = new Recorder({
-      record: async (checks) => {
-        tries += 1;
-        if (tries <= 2) throw sqlError(tries === 1 ? '57014' : '55P03');
-        return checks.map(() => recorded);
-      },
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
-      refusedWaitMs: 200,
-    });
-    const first = recorder.record(check('a'));
+    const { recorder, batches } = recorderOn(
+      (ids, call) => (call <= 2 ? sqlError(call === 1 ? '57014' : '55P03') : acceptAll(ids)),
+      { refusedWaitMs: 100 },
+    );
+    const first = recorder.record(urgentCheck('a'));
     const later = countedCheck('a');
     await Promise.all([first, recorder.record(later.check)]);
-    expect(tries).toBe(4);
+    expect(batches).toHaveLength(4);
     expect(later.looks()).toBeLessThan(30);
   });
 
   test('if Postgres refuses every result, none is dropped', async () => {
     let isRefused = true;
     const { recorder, batches } = recorderOn((ids) => (isRefused ? sqlError('42P01') : acceptAll(ids)));
-    const results = Array.from({ length: 40 }, (_, index) => recorder.record(check(String(index))));
+    const results = Array.from({ length: 40 }, (_, index) => recorder.record(urgentCheck(String(index))));
     await until('every result was tried more than once', () => batches.length > 30);
     expect(recorder.stalled).toBe(true);
     isRefused = false;
@@ -180,10 +164,10 @@ describe('Recorder', () => {
     const { recorder, batches } = recorderOn((ids) =>
       ids.includes('bad') ? sqlError('P0001') : acceptAll(ids),
     );
-    const bad = recorder.record(check('bad'));
+    const bad = recorder.record(urgentCheck('bad'));
     bad.catch(() => undefined);
     await until('it was tried often', () => batches.length > 10);
-    await recorder.record(check('a'));
+    await recorder.record(urgentCheck('a'));
     await expect(bad).rejects.toThrow('refused');
   });
 
@@ -192,27 +176,24 @@ describe('Recorder', () => {
     const { recorder, batches } = recorderOn((ids) =>
       isRefused && ids.includes('a') ? sqlError('P0001') : acceptAll(ids),
     );
-    const results = ['a', 'b'].map((id) => recorder.record(check(id)));
+    const results = ['a', 'b'].map((id) => recorder.record(urgentCheck(id)));
     await results[1];
     isRefused = false;
     await Promise.all(results);
-    await Promise.all(['a', 'b'].map((id) => recorder.record(check(id))));
+    await Promise.all(['a', 'b'].map((id) => recorder.record(urgentCheck(id))));
     expect(batches.at(-1)).toEqual(['a', 'b']);
   });
 
   test('a missing partition during the search for a refused result drops no other result', async () => {
     let made = 0;
-    const missing = sqlError('23514', 'no partition of relation "events" found for row');
     const { recorder } = recorderOn(
       (ids) => {
         if (ids.includes('bad')) return sqlError('22021');
-        return made === 0 && ids.includes('new') ? missing : acceptAll(ids);
+        return made === 0 && ids.includes('new') ? MISSING_PARTITION : acceptAll(ids);
       },
-      async () => {
-        made += 1;
-      },
+      { ensurePartitions: async () => void (made += 1) },
     );
-    const results = ['bad', 'new'].map((id) => recorder.record(check(id)));
+    const results = ['bad', 'new'].map((id) => recorder.record(urgentCheck(id)));
     expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual([
       'rejected',
       'fulfilled',
@@ -222,17 +203,10 @@ describe('Recorder', () => {
 
   test('closing rejects a result that waits for the quarantine, while a partition is created', async () => {
     let finish: (() => void) | undefined;
-    const { recorder } = recorderOn(
-      (ids) =>
-        ids.length > 1
-          ? sqlError('57014')
-          : sqlError('23514', 'no partition of relation "events" found for row'),
-      () =>
-        new Promise((resolve) => {
-          finish = resolve;
-        }),
-    );
-    const isolated = ['a', 'b'].map((id) => recorder.record(check(id)));
+    const { recorder } = recorderOn((ids) => (ids.length > 1 ? sqlError('57014') : MISSING_PARTITION), {
+      ensurePartitions: () => new Promise((resolve) => (finish = resolve)),
+    });
+    const isolated = ['a', 'b'].map((id) => recorder.record(urgentCheck(id)));
     await until('a partition is made', () => finish !== undefined);
     const pending = [...isolated, recorder.record(countedCheck('a').check)].map((result) =>
       expect(result).rejects.toThrow(RecorderClosedError),

@@ -1,10 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import { createSilentLogger } from '@tocsin/runtime/logger';
-import { acceptAll, check, recorded, recorderOn, sqlError } from '../testing/test-recorder.ts';
-import { Recorder, RecorderClosedError } from './recorder.ts';
-
-const logger = createSilentLogger();
+import {
+  acceptAll,
+  check,
+  createGate,
+  MISSING_PARTITION,
+  recorded,
+  recorderOn,
+  urgentCheck,
+} from '../testing/test-recorder.ts';
+import { RecorderClosedError } from './recorder.ts';
 
 describe('Recorder', () => {
   test('results of one moment share a batch, at most 500 of them', async () => {
@@ -15,55 +20,27 @@ describe('Recorder', () => {
     expect(batches.flat()).toEqual(ids);
   });
 
-  test('a result settles only after its batch was committed', async () => {
-    let commit: (() => void) | undefined;
-    const committed = new Promise<void>((resolve) => {
-      commit = resolve;
-    });
-    let settled = false;
-    const recorder = new Recorder({
-      record: async (checks) => {
-        await committed;
-        return checks.map(() => recorded);
-      },
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
-    });
-    const result = recorder.record(check('a')).then(() => {
-      settled = true;
-    });
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    expect(settled).toBe(false);
-    commit?.();
-    await result;
-    expect(settled).toBe(true);
-  });
-
-  test('a slow batch delays only later results of its own monitors', async () => {
-    let respond: (() => void) | undefined;
-    const slow = new Promise<void>((resolve) => (respond = resolve));
+  test('a result settles only after its batch was committed, and a slow batch delays only later results of its own monitors', async () => {
+    let isSettled = false;
+    const { opened, open } = createGate();
     const { recorder, batches } = recorderOn(async (ids, call) => {
-      if (call === 1) await slow;
+      if (call === 1) await opened;
       return acceptAll(ids);
     });
-    const first = recorder.record(check('slow'));
+    const first = recorder.record(check('slow')).then(() => (isSettled = true));
     await until('the first batch', () => batches.length === 1);
     const later = recorder.record(check('slow'));
     await recorder.record(check('other'));
-    expect(batches).toEqual([['slow'], ['other']]);
-    respond?.();
+    expect([batches, isSettled]).toEqual([[['slow'], ['other']], false]);
+    open();
     await Promise.all([first, later]);
     expect(batches).toEqual([['slow'], ['other'], ['slow']]);
   });
 
   test('at most four batches are written at a time, and all of them end before the recorder closes', async () => {
-    let respond: (() => void) | undefined;
-    const slow = new Promise<void>((resolve) => (respond = resolve));
+    const { opened, open } = createGate();
     const { recorder, batches } = recorderOn(async (ids) => {
-      await slow;
+      await opened;
       return acceptAll(ids);
     });
     const ids = Array.from({ length: 3_000 }, (_, index) => String(index));
@@ -71,18 +48,10 @@ describe('Recorder', () => {
     await until('four batches', () => batches.length === 4);
     const closing = recorder.close();
     expect(batches).toHaveLength(4);
-    respond?.();
+    open();
     await closing;
     expect(await Promise.all(results)).toHaveLength(3_000);
     expect(batches).toHaveLength(6);
-  });
-
-  test('the result of a busy monitor is retried before newer ones', async () => {
-    const { recorder, batches } = recorderOn((ids, call) =>
-      ids.map((id) => (id === 'busy' && call <= 2 ? { kind: 'busy' } : recorded)),
-    );
-    await Promise.all([recorder.record(check('busy')), recorder.record(check('other'))]);
-    expect(batches).toEqual([['busy', 'other'], ['busy'], ['busy']]);
   });
 
   test('results of busy monitors do not delay those of others', async () => {
@@ -99,20 +68,13 @@ describe('Recorder', () => {
 
   test('results of one monitor are recorded in order, also while it is busy', async () => {
     const seen: string[] = [];
-    const busyFirst = [true, true, false];
-    const recorder = new Recorder({
-      record: async (checks) => {
-        const busy = busyFirst.shift() ?? false;
-        expect(new Set(checks.map((one) => one.monitorId)).size).toBe(checks.length);
-        return checks.map((one) => {
-          if (busy && one.monitorId === 'a') return { kind: 'busy' };
-          seen.push(`${one.monitorId}${String(one.slot)}`);
-          return recorded;
-        });
-      },
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
+    const { recorder } = recorderOn((ids, call, checks) => {
+      expect(new Set(ids).size).toBe(ids.length);
+      return checks.map(({ monitorId, slot }) => {
+        if (call <= 2 && monitorId === 'a') return { kind: 'busy' };
+        seen.push(`${monitorId}${slot}`);
+        return recorded;
+      });
     });
     const results = [1, 2, 3].flatMap((slot) => ['a', 'b'].map((id) => ({ ...check(id), slot })));
     await Promise.all(results.map((one) => recorder.record(one)));
@@ -131,32 +93,15 @@ describe('Recorder', () => {
 
   test('a missing partition is created, and the batch recorded', async () => {
     let made = 0;
-    const missing = sqlError('23514', 'no partition of relation "events" found for row');
-    const { recorder } = recorderOn(
-      (ids) => (made === 0 ? missing : acceptAll(ids)),
-      async () => {
-        made += 1;
-      },
-    );
+    const { recorder } = recorderOn((ids) => (made === 0 ? MISSING_PARTITION : acceptAll(ids)), {
+      ensurePartitions: async () => void (made += 1),
+    });
     expect(await recorder.record(check('a'))).toEqual(recorded);
     expect(made).toBe(1);
   });
 
-  test('closing records what is pending', async () => {
-    const { recorder, batches } = recorderOn(acceptAll);
-    const pending = recorder.record(check('a'));
-    await recorder.close();
-    expect(await pending).toEqual(recorded);
-    expect(batches).toEqual([['a']]);
-  });
-
   test('closing abandons a query that hangs and a monitor that stays busy', async () => {
-    const hanging = new Recorder({
-      record: () => new Promise(() => undefined),
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
-    });
+    const { recorder: hanging } = recorderOn(() => new Promise(() => undefined));
     const { recorder: busy } = recorderOn((ids) => ids.map(() => ({ kind: 'busy' })));
     const pending = [hanging, busy].map((recorder) =>
       expect(recorder.record(check('a'))).rejects.toThrow(RecorderClosedError),
@@ -168,23 +113,17 @@ describe('Recorder', () => {
 
   test('a result that comes in the turn in which another settled is recorded too', async () => {
     const { recorder } = recorderOn(acceptAll);
-    let last = recorder.record(check('a'));
+    let last = recorder.record(urgentCheck('a'));
     for (let hops = 0; hops < 20; hops += 1) {
       await last;
       for (let hop = 0; hop < hops; hop += 1) await Promise.resolve();
-      last = recorder.record(check('b'));
+      last = recorder.record(urgentCheck('b'));
     }
     expect(await last).toEqual(recorded);
   });
 
   test('closing abandons an unavailable database, so that the jobs return to the queue', async () => {
-    const recorder = new Recorder({
-      record: () => Promise.reject(new Error('connection refused')),
-      ensurePartitions: async () => undefined,
-      logger,
-      onBatch: () => undefined,
-      closePatienceMs: 50,
-    });
+    const { recorder } = recorderOn(() => new Error('connection refused'), { closePatienceMs: 50 });
     const pending = expect(recorder.record(check('a'))).rejects.toThrow(RecorderClosedError);
     await recorder.close();
     await pending;

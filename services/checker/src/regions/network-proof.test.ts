@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { ProbeAbortedError } from '../probe/probe.ts';
 import { responding } from '../testing/local-targets.ts';
 import { advanceUntil, monitor, settled, TestRegion } from '../testing/test-region.ts';
+import type { ProbedCheck } from './network-proof.ts';
 
 let region: TestRegion;
 beforeEach(() => {
@@ -31,7 +34,7 @@ describe('a check that failed below HTTP', () => {
     await region.addCanary('canary');
     const check = await region.brokenCheck();
     // The clock only starts the round, and never ends a probe.
-    expect(await settled(region.proof.prove(check), 1)).toBeNull();
+    expect(await settled(region.proof.prove(check), 10)).toBeNull();
   });
 
   test('counts if a canary responds with a redirect to a target that does not', async () => {
@@ -113,19 +116,9 @@ describe('rounds', () => {
     expect([canary.connections(), await region.rounds()]).toEqual([1, {}]);
     // A response to another monitor, or to another URL, proves nothing.
     const later = { ...check, startedAt: passed.startedAt };
-    region.proof.noteResult({
-      ...check,
-      startedAt: performance.now() + 1,
-      endedAt: performance.now() + 1,
-      result,
-    });
-    region.proof.noteResult({
-      ...passed,
-      startedAt: performance.now() + 1,
-      endedAt: performance.now() + 1,
-      urlOverride: canary.origin,
-      result,
-    });
+    const now = { startedAt: performance.now() + 1, endedAt: performance.now() + 1, result };
+    region.proof.noteResult({ ...check, ...now });
+    region.proof.noteResult({ ...passed, ...now, urlOverride: canary.origin });
     jest.advanceTimersByTime(2);
     expect(await settled(region.proof.prove(later))).toBeNull();
     expect(await region.rounds()).toEqual({ connected: 2 });
@@ -140,7 +133,7 @@ describe('rounds', () => {
     const hostile = await region.failedCheck(monitor('hostile', down.origin, { accountId: 'hostile' }));
     const stuck = Array.from({ length: 1_000 }, () => region.proof.prove(hostile).catch(() => null));
     await advanceUntil('the canaries hang', () => hanging.connections() === 10, 1);
-    expect(await settled(region.proof.prove(await region.brokenCheck()), 1)).toBeNull();
+    expect(await settled(region.proof.prove(await region.brokenCheck()), 10)).toBeNull();
     // One round at a time, however many results wait: the first has ended by now.
     expect(hanging.connections()).toBeLessThanOrEqual(20);
     region.network.connections = 'break';
@@ -181,5 +174,155 @@ describe('while no name resolves', () => {
     const check = await region.failedCheck(monitor('site', 'http://site.test:1'), 10_000);
     expect(check.result.transportFailure).toBe('lookup');
     expect(await settled(region.proof.prove(check), 200)).toBe('isolated');
+  });
+});
+
+describe('a check that the network may have failed until shortly before the proof', () => {
+  /** A check that timed out after ten seconds, in which a hanging network may have come back. */
+  async function timedOutCheck(): Promise<ProbedCheck> {
+    const server = await region.serve(() => region.targetWorks);
+    region.network.connections = 'hang';
+    return region.failedCheck(monitor('site', server.origin), 10_000);
+  }
+
+  test('does not count if it failed at once and its target responds now', async () => {
+    await region.addCanary('canary');
+    const check = await region.brokenCheck();
+    region.targetWorks = true;
+    expect(await settled(region.proof.prove(check), 10)).toBe('isolated');
+  });
+
+  test('does not count if a canary responded only after its packets were repeated', async () => {
+    const named = await region.addCanary('named');
+    region.canaries = [monitor('named', `http://canary.test:${named.port}`)];
+    region.network.lookupMs = 1_500;
+    const check = await region.brokenCheck();
+    region.targetWorks = true;
+    expect(await settled(region.proof.prove(check))).toBe('isolated');
+  });
+
+  test('does not count because a canary responded early in the check', async () => {
+    await region.addCanary('canary');
+    const earlier = await region.brokenCheck('earlier');
+    expect(await settled(region.proof.prove(earlier), 10)).toBeNull();
+    region.targetWorks = true;
+    const check = await timedOutCheck();
+    region.network.connections = 'work';
+    expect(await settled(region.proof.prove({ ...check, startedAt: earlier.startedAt }), 10)).toBe(
+      'isolated',
+    );
+  });
+
+  test('counts if its target fails again', async () => {
+    await region.addCanary('canary');
+    const check = await timedOutCheck();
+    region.network.connections = 'work';
+    region.targetWorks = false;
+    expect(await settled(region.proof.prove(check))).toBeNull();
+  });
+
+  test('does not count if the network is lost while its target is probed again', async () => {
+    const canary = await region.addCanary('canary');
+    const check = await timedOutCheck();
+    region.network.connections = 'work';
+    const { origin } = await region.servers.tcp((socket) => {
+      region.network.connections = 'break';
+      socket.destroy();
+    });
+    const again = { ...check, target: { ...check.target, url: origin } };
+    expect(await settled(region.proof.prove(again), 50)).toBe('isolated');
+    expect(canary.connections()).toBe(2);
+  });
+
+  test('does not count if an isolation began and ended while its target was probed again', async () => {
+    await region.addCanary('canary');
+    const check = await timedOutCheck();
+    region.network.connections = 'work';
+    let second: Socket | undefined;
+    const { origin } = await region.servers.tcp((socket) => (second = socket));
+    const proving = region.proof.prove({ ...check, target: { ...check.target, url: origin } });
+    await advanceUntil('the target is probed again', () => second !== undefined);
+    await region.isolate();
+    region.network.connections = 'work';
+    await region.isolationEnded();
+    second?.destroy();
+    expect(await settled(proving)).toBe('isolated');
+  });
+
+  test('does not count if it began in an isolation that has ended, and its target responds now', async () => {
+    const canary = await region.addCanary('canary');
+    await region.isolate();
+    // The next round comes within a second after the check.
+    jest.advanceTimersByTime(1_500);
+    const check = await region.failedCheck(monitor('site', canary.origin));
+    const { startedAt } = check;
+    region.network.connections = 'work';
+    await region.isolationEnded();
+    expect(await settled(region.proof.networkOf(check))).toBe('isolated');
+    region.targetWorks = false;
+    const down = await region.serve(() => region.targetWorks);
+    expect(
+      await settled(region.proof.networkOf({ ...check, target: monitor('down', down.origin), startedAt })),
+    ).toBeNull();
+  });
+});
+
+describe('an isolation', () => {
+  test('makes failures inconclusive at once, is reported every five seconds, and ends when a canary responds', async () => {
+    const canary = await region.addCanary('canary');
+    await region.isolate();
+    const during = await region.failedCheck(monitor('site', canary.origin));
+    expect(await region.proof.networkOf(during)).toBe('isolated');
+    await advanceUntil('a second report', () => region.reports.length === 2);
+    region.network.connections = 'work';
+    await region.isolationEnded();
+    expect((await region.rounds())['connected']).toBe(1);
+    // Nothing is probed any more.
+    const probes = canary.connections();
+    jest.advanceTimersByTime(10_000);
+    await delay(1);
+    expect(canary.connections()).toBe(probes);
+  });
+
+  test('is reported later if Postgres is unavailable, even if it has ended, and goes on with the last list of canaries', async () => {
+    await region.addCanary('canary');
+    expect(await region.proof.networkOf(await region.brokenCheck())).toBe('unproven');
+    region.targetWorks = true;
+    region.postgres = 'unavailable';
+    await region.isolate();
+    jest.advanceTimersByTime(6_000);
+    region.network.connections = 'work';
+    await advanceUntil('a canary responds', async () => (await region.rounds())['connected'] === 1);
+    expect(region.reports).toEqual([]);
+    region.postgres = 'available';
+    await advanceUntil('the report', () => region.reports.length > 0);
+    expect(region.reports).toEqual(['shop ended']);
+  });
+
+  test('ends when the account has no canaries any more', async () => {
+    await region.addCanary('canary');
+    await region.isolate();
+    region.canaries = [];
+    await region.isolationEnded();
+    expect(await region.proof.networkOf(await region.brokenCheck())).toBeNull();
+  });
+
+  test('ends with a canary that was added meanwhile', async () => {
+    await region.addCanary('down', { url: 'http://127.0.0.1:1' });
+    await region.isolate();
+    region.network.connections = 'work';
+    await region.addCanary('up');
+    await region.isolationEnded();
+  });
+
+  test('of one account is none of another', async () => {
+    await region.addCanary('canary');
+    await region.addCanary('other canary', { accountId: 'bank' });
+    await region.isolate();
+    region.network.connections = 'work';
+    const check = await region.brokenCheck('bank site', { accountId: 'bank' });
+    expect(await region.proof.networkOf(check)).toBe('unproven');
+    expect(await settled(region.proof.prove(check))).toBeNull();
+    expect(region.reports.filter((one) => one.startsWith('bank'))).toEqual([]);
   });
 });

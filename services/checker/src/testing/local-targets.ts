@@ -95,6 +95,28 @@ export function responding(targets: LocalTargets, bytes: string | Buffer): Promi
   return targets.tcp((socket) => socket.once('data', () => socket.end(bytes)));
 }
 
+/** Sends `head` in response to any request, then `more` for as long as the client takes it. @param onSent gets the bytes sent */
+export function pouring(
+  targets: LocalTargets,
+  head: string,
+  more: string | Buffer,
+  onSent: (bytes: number) => void = () => undefined,
+): Promise<LocalTarget> {
+  return targets.tcp((socket) => {
+    const pour = (): void => {
+      while (!socket.destroyed) {
+        onSent(more.length);
+        if (!socket.write(more)) return;
+      }
+    };
+    socket.on('drain', pour);
+    socket.once('data', () => {
+      socket.write(head);
+      pour();
+    });
+  });
+}
+
 /** What becomes of new connections: one that hangs stays open without a response. */
 export type ConnectionState = 'work' | 'break' | 'hang';
 
@@ -134,23 +156,16 @@ export const NO_TIMEOUT_MS = 600_000;
  * a known moment, however busy the machine is. `jest.useRealTimers` ends this.
  */
 export function holdProbeClock(): void {
-  jest.useFakeTimers({
-    // Everything but `setTimeout`, `clearTimeout` and `performance`.
-    doNotFake: [
-      'Date',
-      'hrtime',
-      'nextTick',
-      'queueMicrotask',
-      'setImmediate',
-      'clearImmediate',
-      'setInterval',
-      'clearInterval',
-      'requestAnimationFrame',
-      'cancelAnimationFrame',
-      'requestIdleCallback',
-      'cancelIdleCallback',
-    ],
-  });
+  // Everything but `setTimeout`, `clearTimeout` and `performance`.
+  const doNotFake = [
+    'Date',
+    'hrtime',
+    'nextTick',
+    'queueMicrotask',
+    'setImmediate',
+    'clearImmediate',
+  ] as const;
+  jest.useFakeTimers({ doNotFake: [...doNotFake, 'setInterval', 'clearInterval'] });
 }
 
 /** Probes a URL with a plain GET, changed by `changes`. */

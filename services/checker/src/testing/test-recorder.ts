@@ -1,10 +1,15 @@
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { DatabaseError } from 'pg';
-import { Recorder } from '../record/recorder.ts';
+import { Recorder, type RecorderOptions } from '../record/recorder.ts';
 
 export function check(monitorId: string): CheckRecord {
   return { monitorId } as CheckRecord;
+}
+
+/** A check whose result is recorded soon. */
+export function urgentCheck(monitorId: string): CheckRecord {
+  return { monitorId, status: 'DOWN' } as CheckRecord;
 }
 
 export const recorded: CheckOutcome = {
@@ -22,11 +27,18 @@ export function sqlError(code: string, message = 'refused'): DatabaseError {
   return error;
 }
 
-/** A recorder with a fake database; `batches` are the ids of each call. */
+export const MISSING_PARTITION = sqlError('23514', 'no partition of relation "events" found for row');
+
+type Respond = (
+  ids: string[],
+  call: number,
+  checks: readonly CheckRecord[],
+) => CheckOutcome[] | Error | Promise<CheckOutcome[]>;
+
+/** A recorder with a fake database; `batches` are the ids of each call, and `limits` the time limits of its statements. */
 export function recorderOn(
-  respond: (ids: string[], call: number) => CheckOutcome[] | Error | Promise<CheckOutcome[]>,
-  ensurePartitions = async (): Promise<void> => undefined,
-  onRefused = (): void => undefined,
+  respond: Respond,
+  changes: Partial<RecorderOptions> = {},
 ): { recorder: Recorder; batches: string[][]; limits: (number | undefined)[] } {
   const batches: string[][] = [];
   const limits: (number | undefined)[] = [];
@@ -35,17 +47,24 @@ export function recorderOn(
       const ids = checks.map((one) => one.monitorId);
       batches.push(ids);
       limits.push(options?.statementTimeoutMs);
-      const result = respond(ids, batches.length);
+      const result = respond(ids, batches.length, checks);
       if (result instanceof Error) throw result;
       return result;
     },
-    ensurePartitions,
+    ensurePartitions: async () => undefined,
     logger: createSilentLogger(),
     onBatch: () => undefined,
-    onRefused,
     refusedWaitMs: 1,
+    ...changes,
   });
   return { recorder, batches, limits };
 }
 
 export const acceptAll = (ids: string[]): CheckOutcome[] => ids.map(() => recorded);
+
+/** A promise that resolves when the test opens it. */
+export function createGate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}

@@ -26,11 +26,19 @@ export function vectors(
   return urls.map((url) => ({ kind, url, outcome, accepted }));
 }
 
-/** `http` URLs of the hosts in a text, at the canary's port. */
-export function atHosts(hosts: string): string[] {
-  return words(hosts).map((host) => `http://${host}:PORT/`);
+/** Vectors of several classes with one outcome, without white space. @param classes the words that `toUrl` makes URLs of, by class */
+export function vectorsOf(
+  outcome: Outcome,
+  toUrl: (word: string) => string,
+  classes: Readonly<Record<string, string>>,
+  accepted?: boolean,
+): AttackVector[] {
+  return Object.entries(classes).flatMap(([kind, words]) =>
+    vectors(kind, outcome, words.trim().split(/\s+/).map(toUrl), accepted),
+  );
 }
 
-export function words(text: string): string[] {
-  return text.trim().split(/\s+/);
-}
+/** At the canary's port. */
+export const atHost = (host: string): string => `http://${host}:PORT/`;
+
+export const asWritten = (url: string): string => url;

@@ -1,89 +1,28 @@
-import { vectors, words, type AttackVector } from './attack-vector.ts';
+import { asWritten, vectorsOf, type AttackVector } from './attack-vector.ts';
 
-const loopbackPorts = (ports: string): string[] => words(ports).map((port) => `http://127.0.0.1:${port}/`);
+const atLoopbackPort = (port: string): string => `http://127.0.0.1:${port}/`;
 
 /** Ports of services that speak other protocols, invalid ports, and schemes that are not http. */
 export const PORTS_AND_SCHEMES: readonly AttackVector[] = [
-  ...vectors(
-    'ports',
-    'blocked',
-    loopbackPorts('0 1 22 25 80 443 3128 5432 6379 9200 11211 65535 00000000080 0000443'),
-  ),
-  ...vectors('ports', 'blocked', [
-    'http://127.0.0.1:/',
-    'http://127.0.0.1',
-    'http://[::1]:/',
-    'http://[::]:25/',
-  ]),
-  ...vectors(
-    'ports',
-    'no URL',
-    loopbackPorts('65536 99999 4295032832 -1 -80 +80 80aaa 0x50 1e3 80:80 %38%30 ８０ 80. 8,0 * $80'),
-  ),
-  ...vectors('ports', 'no URL', ['http://localhost:+11211aaa/', 'http://localhost:00011211aaaa/']),
-  ...vectors('other schemes', 'no URL', [
-    'file:///etc/passwd',
-    'file://127.0.0.1/etc/passwd',
-    'file://\\/\\/etc/passwd',
-    'gopher://127.0.0.1:PORT/_GET%20/%20HTTP/1.1%0d%0a',
-    'gopher://127.0.0.1:6379/_config%20set%20dir%20/tmp',
-    'ftp://127.0.0.1:PORT/',
-    'ftps://127.0.0.1:PORT/',
-    'sftp://127.0.0.1:PORT/',
-    'tftp://127.0.0.1:PORT/packet',
-    'dict://127.0.0.1:6379/CONFIG%20SET%20dir%20/tmp',
-    'dict://user;auth@127.0.0.1:PORT/d:word:database:1',
-    'ldap://127.0.0.1:PORT/%0astats%0aquit',
-    'ldaps://127.0.0.1:PORT/',
-    'smtp://127.0.0.1:25/',
-    'imap://127.0.0.1:143/',
-    'telnet://127.0.0.1:PORT/',
-    'ssh://127.0.0.1:22/',
-    'rtsp://127.0.0.1:PORT/',
-    'smb://127.0.0.1/share',
-    'redis://127.0.0.1:6379/',
-    'ws://127.0.0.1:PORT/',
-    'wss://127.0.0.1:PORT/',
-    'netdoc:///etc/passwd',
-    'jar:http://127.0.0.1:PORT!/',
-    'jar:file:///etc/passwd!/',
-    'php://filter/resource=/etc/passwd',
-    'phar://archive.phar',
-    'expect://id',
-    'unix:/var/run/docker.sock:/containers/json',
-    'http+unix://%2Fvar%2Frun%2Fdocker.sock/containers/json',
-    'data:text/html,secret',
-    'data:text/html;base64,c2VjcmV0',
-    'javascript:fetch("http://127.0.0.1:PORT/")',
-    'blob:http://127.0.0.1:PORT/0f0e0d0c',
-    'view-source:http://127.0.0.1:PORT/',
-    'feed:http://127.0.0.1:PORT/',
-    'url:http://127.0.0.1:PORT/',
-    'about:blank',
-    'mailto:root@127.0.0.1',
-    '0://127.0.0.1:80;http://public.attack.test:80/',
-    'httpx://127.0.0.1:PORT/',
-  ]),
-  ...vectors('no scheme or host', 'no URL', [
-    '127.0.0.1',
-    '127.0.0.1:PORT',
-    'localhost:PORT/',
-    '//127.0.0.1:PORT/',
-    '///127.0.0.1/',
-    '/etc/passwd',
-    '@127.0.0.1:PORT',
-    '?url=http://127.0.0.1:PORT/',
-    '#@127.0.0.1',
-    'http',
-    'http:',
-    'http://',
-    'https://',
-    'http://:PORT/',
-    'http://?',
-    'http://#',
-    'http://@/',
-    'http://..%2f',
-    '://127.0.0.1:PORT/',
-    '[::1]:PORT',
-  ]),
+  ...vectorsOf('blocked', atLoopbackPort, { ports: '0 1 25 80 443 6379 65535 00000000080' }),
+  ...vectorsOf('blocked', asWritten, { ports: 'http://127.0.0.1:/ http://127.0.0.1 http://[::1]:/' }),
+  ...vectorsOf('no URL', atLoopbackPort, {
+    ports: '65536 4295032832 -1 +80 80aaa 0x50 1e3 80:80 %38%30 ８０ 80. 8,0 $80',
+  }),
+  ...vectorsOf('no URL', asWritten, {
+    'other schemes': `
+      file:///etc/passwd file://\\/\\/etc/passwd gopher://127.0.0.1:6379/_config%20set%20dir%20/tmp
+      ftp://127.0.0.1:PORT/ dict://user;auth@127.0.0.1:PORT/d:word:database:1 ldap://127.0.0.1:PORT/%0astats
+      smb://127.0.0.1/share ws://127.0.0.1:PORT/ wss://127.0.0.1:PORT/ jar:http://127.0.0.1:PORT!/
+      unix:/var/run/docker.sock:/containers/json http+unix://%2Fvar%2Frun%2Fdocker.sock/containers/json
+      data:text/html,secret javascript:fetch("http://127.0.0.1:PORT/") blob:http://127.0.0.1:PORT/0f0e0d0c
+      view-source:http://127.0.0.1:PORT/ url:http://127.0.0.1:PORT/ about:blank mailto:root@127.0.0.1
+      0://127.0.0.1:80;http://public.attack.test:80/ httpx://127.0.0.1:PORT/
+    `,
+    'no scheme or host': `
+      127.0.0.1 127.0.0.1:PORT localhost:PORT/ //127.0.0.1:PORT/ /etc/passwd @127.0.0.1:PORT
+      ?url=http://127.0.0.1:PORT/ http http: https:// http://:PORT/ http://? http://# http://@/ http://..%2f
+      ://127.0.0.1:PORT/ [::1]:PORT
+    `,
+  }),
 ];

@@ -1,15 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { systemActor } from '@tocsin/db/audit-log/actor';
-import { openDatabase } from '@tocsin/db/database/open';
-import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { createTrigger } from '@tocsin/db/triggers/triggers';
-import { ensureAccount } from '@tocsin/db/users/users';
-import { createEgress } from '@tocsin/egress/create-egress';
-import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
@@ -17,29 +9,18 @@ import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { Prober } from '../probe/probe.ts';
-import { Recorder } from '../record/recorder.ts';
-import { type TargetSource, TargetCache } from '../targets/target-cache.ts';
-import { testNetworkProof } from '../testing/test-network-proof.ts';
+import type { TargetSource } from '../targets/target-cache.ts';
+import { checkContext, type CheckerDatabase, openCheckerDatabase, REGION } from '../testing/test-checker.ts';
 import { type RegionWorkers, startRegionWorkers } from './region-workers.ts';
 
-const REGION = 'default';
 const PATIENT_MS = 120_000;
-const logger = createSilentLogger();
 
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let open: ReturnType<typeof openDatabase>;
+let database: CheckerDatabase;
 let stores: QueueStores;
 let producers: Producers;
 let workers: RegionWorkers | undefined;
 beforeEach(async () => {
-  database = await createTestDatabase();
-  open = openDatabase({
-    url: database.url,
-    poolSize: 5,
-    applicationName: 'checker test',
-    onIdleError: () => undefined,
-  });
+  database = await openCheckerDatabase();
   const { url } = await createTestRedis();
   stores = openQueueStores(url, new Map(), () => undefined);
   producers = new Producers(stores, PATIENT_MS);
@@ -54,8 +35,7 @@ afterEach(async () => {
   await workers?.close();
   await producers.close();
   await stores.close();
-  await open.close();
-  await database.drop();
+  await database.close();
 });
 
 function start(load: TargetSource['load'], registry = createMetrics()): void {
@@ -64,23 +44,15 @@ function start(load: TargetSource['load'], registry = createMetrics()): void {
     concurrency: 500,
     stores,
     producers,
-    db: open.db,
+    db: database.db,
     testChecks: { take: () => Promise.resolve(null), record: () => Promise.resolve() },
-    context: {
-      targets: new TargetCache({ load, readRevisions: async (ids) => (await load(ids), new Map()) }),
-      recorder: new Recorder({
-        record: async () => [],
-        ensurePartitions: async () => undefined,
-        logger,
-        onBatch: () => undefined,
-      }),
-      networkProof: testNetworkProof(),
+    context: checkContext(database, {
+      load,
+      readRevisions: async (ids) => (await load(ids), new Map()),
+      record: async () => [],
       metrics: createCheckerMetrics(registry),
-      prober: new Prober({ egress: createEgress({ allowCidrs: [] }) }),
-      announce: () => undefined,
-      retry: async () => undefined,
-    },
-    logger,
+    }),
+    logger: createSilentLogger(),
   });
 }
 
@@ -109,14 +81,14 @@ test('the first checks of a backlog start before all jobs are taken', async () =
 });
 
 test('hanging triggers do not keep further triggers from being taken', async () => {
-  const context = { db: open.db, secrets: new SecretBox([randomBytes(32)]) };
-  const input = createMonitorSchema.parse({ name: 'Slow', url: 'https://slow.test/' });
-  const accountId = (await ensureAccount(open.db)).id;
-  const { monitor } = await createMonitor(context, systemActor(accountId), input, REGION);
-  const row = await findMonitorRow(open.db, accountId, monitor.id);
+  const row = await findMonitorRow(
+    database.db,
+    database.accountId,
+    await database.addMonitor({ url: 'https://slow.test/' }),
+  );
   const queue = producers.queue('trigger', REGION);
   for (let added = 0; added < 300; added += 1) {
-    const { id } = await createTrigger(open.db, row, null, PATIENT_MS);
+    const { id } = await createTrigger(database.db, row, null, PATIENT_MS);
     await producers.addTrigger(REGION, { triggerId: id });
   }
   let release = (): void => undefined;
