@@ -1,81 +1,73 @@
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { changesAsKey, type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteUser } from '@tocsin/db/users/users';
-import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { ACCESS_ROWS, type AccessRow, makeResource, type Resource, SECRET } from '../testing/access-rows.ts';
-import { startFakeChecker } from '../testing/fake-checker.ts';
-import { RESPONSE_AT } from '../testing/monitors.ts';
 import { attempt } from '../testing/fake-notifier.ts';
+import { handleTrigger } from '../testing/handle-trigger.ts';
 import { listRoutes } from '../testing/list-routes.ts';
+import { RESPONSE_AT } from '../testing/monitors.ts';
 import { browser, newSignedInUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
-import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+
+type Callers = Readonly<Record<string, TestAgent>>;
 
 let api: TestApi;
-let queue: TestQueue;
-let checker: JobWorker;
 let owner: TestAgent;
 let member: TestAgent;
+let otherUser: TestAgent;
 /** A key with both scopes that may change only a source that no resource has. */
 let bound: TestAgent;
-let otherUser: TestAgent;
-/** The cookie of an owner. */
-let cookie: string;
+/** A page of another site that sends the cookie of an owner. */
+let otherSite: TestAgent;
 /** Callers without valid credentials, for the CLI and for the dashboard. */
-const nobodies: { cli: Record<string, TestAgent>; dashboard: Record<string, TestAgent> } = {
-  cli: {},
-  dashboard: {},
-};
+let nobodies: { readonly cli: Callers; readonly dashboard: Callers };
+/** Callers whose credentials are no longer valid, or belong to someone else. */
+let rejected: { readonly cli: Callers; readonly dashboard: Callers };
 
 beforeAll(async () => {
-  queue = await openTestQueue();
-  const { producers } = queue;
   api = await openTestApi({
     producers: {
-      addTrigger: async (region, trigger) => {
-        // The checker gets an hour to start the trigger, so that it is never too late on a slow machine.
-        for (const table of ['triggers', 'test_checks'])
-          await api.database.pool.query(`update ${table} set not_after = now() + interval '1 hour'`);
-        await producers.addTrigger(region, trigger);
-      },
-      addStatusChanges: () => Promise.resolve(),
+      addTrigger: (region, { triggerId }) => handleTrigger(api.context, region, triggerId),
       addDeliveries: (ids) => attempt(api, ids, 204),
     },
   });
-  checker = startFakeChecker(queue.stores, api.context, 'default');
-  ({ agent: owner, cookie } = await newSignedInUser(api));
+  const { db } = api.context;
+  const actor = systemActor(api.account.id);
+  const signedIn = await newSignedInUser(api);
+  owner = signedIn.agent;
   member = await signIn(api, { role: 'member' });
   otherUser = await signIn(api, { accountId: api.other.id });
   bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
+  otherSite = browser(api).set({ Cookie: signedIn.cookie, Origin: `${ORIGIN}.evil.example` });
   const expired = await api.newKey('read,write', new Date(Date.now() - 1));
   const deleted = await api.newKey('read,write');
-  await deleteApiKey(api.context.db, systemActor(api.account.id), deleted.id);
+  await deleteApiKey(db, actor, deleted.id);
   const [signedOut, removed] = [await newSignedInUser(api), await newSignedInUser(api)];
   await browser(api).post('/api/auth/sign-out').set('Cookie', signedOut.cookie).send({});
-  await deleteUser(api.context.db, systemActor(api.account.id), removed.id);
-  const keys = { 'an expired key': api.as(expired.key), 'a deleted key': api.as(deleted.key) };
-  nobodies.cli = { ...keys, 'no key': api.as(null), 'a session': owner };
-  nobodies.dashboard = {
-    ...keys,
-    'a read key': api.as(api.account.readKey),
-    'no session': browser(api),
-    'a session signed out': browser(api).set('Cookie', signedOut.cookie),
-    'a removed user': removed.agent,
-    'a page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
+  await deleteUser(db, actor, removed.id);
+  const keys = { 'expired key': api.as(expired.key), 'deleted key': api.as(deleted.key) };
+  nobodies = {
+    cli: { 'no key': api.as(null), session: owner },
+    dashboard: { 'no session': browser(api), 'read key': api.as(api.account.readKey) },
+  };
+  rejected = {
+    cli: keys,
+    dashboard: {
+      ...keys,
+      'session signed out': browser(api).set('Cookie', signedOut.cookie),
+      'removed user': removed.agent,
+      'page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
+    },
   };
 });
-afterAll(async () => {
-  await checker.close();
-  await queue.close();
-  await api.close();
-});
+afterAll(() => api.close());
 
 interface Received {
   readonly status: number;
@@ -117,11 +109,6 @@ async function hashConfiguration(): Promise<unknown> {
   return (await api.database.pool.query(hashes.join(' union all '))).rows;
 }
 
-function expectNoData({ text }: Received, { id, marker }: Resource): void {
-  expect(text).not.toContain(marker);
-  expect(text).not.toContain(id);
-}
-
 const ROUTES = byEndpoint(API_ROUTES);
 
 /** @throws Error if the endpoint has no route in the contracts */
@@ -150,73 +137,84 @@ test('every restricted route has a row, and every row a route', () => {
   expect(ours.filter((route) => !isOpen(route)).sort()).toEqual(Object.keys(ACCESS_ROWS).sort());
 });
 
-const rows = Object.entries(ACCESS_ROWS);
+/** A resource of each kind for the requests that change nothing. */
+const unchanged = new Map<AccessRow['kind'], Promise<Resource>>();
+function unchangedOf(kind: AccessRow['kind']): Promise<Resource> {
+  const resource = unchanged.get(kind) ?? makeResource(api, owner, kind);
+  unchanged.set(kind, resource);
+  return resource;
+}
 
-describe.each(rows)('%s', (route, row) => {
+let turn = 0;
+/** All routes of a root share one guard, so each route is asked by one of the rejected callers in turn. */
+function nextRejected(root: keyof typeof rejected): [who: string, agent: TestAgent] {
+  const callers = Object.entries(rejected[root]);
+  turn += 1;
+  return callers[turn % callers.length] as [string, TestAgent];
+}
+
+test.each(Object.entries(ACCESS_ROWS))('%s', async (route, row) => {
   const isCli = route.includes('/api/cli');
-  const hasParameter = route.includes('/:');
+  const isRead = route.startsWith('GET');
   const declared = routeAt(route);
-  const { access, requiresWriteScope } = declared;
   const ok = statusOf(declared);
-  let resource: Resource;
-  beforeAll(async () => {
-    resource = await makeResource(api, owner, row.kind);
-    expect(resource.id).toMatch(/^[0-9a-f-]{36}$/);
-  });
+  const resource = await unchangedOf(row.kind);
+  const needsWriteScope =
+    declared.access === 'write key' || (declared.requiresWriteScope?.({ ...row.body?.(resource) }) ?? false);
+  const [expected, statuses]: [Record<string, number>, Record<string, number>] = [{}, {}];
+  const outcome = async (
+    who: string,
+    agent: TestAgent,
+    status: number,
+    target = resource,
+  ): Promise<string> => {
+    const received = await ask(agent, route, row, target);
+    expected[who] = status;
+    statuses[who] = received.status;
+    return received.text;
+  };
+  const showsNothing = (text: string): void => {
+    expect(text).not.toContain(resource.marker);
+    expect(text).not.toContain(resource.id);
+  };
 
-  test('without authentication: 401 without data', async () => {
-    for (const [who, agent] of Object.entries(isCli ? nobodies.cli : nobodies.dashboard)) {
-      const response = await ask(agent, route, row, resource);
-      expect([who, response.status]).toEqual([who, 401]);
-      expectNoData(response, resource);
-    }
-  });
+  const root = isCli ? 'cli' : 'dashboard';
+  for (const [who, agent] of [...Object.entries(nobodies[root]), nextRejected(root)])
+    showsNothing(await outcome(who, agent, 401));
 
-  test('for another account: 404 without data', async () => {
-    const statusForOther = row.statusForOther ?? (hasParameter ? 404 : ok);
-    const response = await ask(isCli ? api.as(api.other.key) : otherUser, route, row, resource);
-    expect(response.status).toBe(statusForOther);
-    // The message of an error may repeat the input.
-    if (row.statusForOther === undefined) expectNoData(response, resource);
-    else expect(response.text).not.toContain(resource.marker);
-  });
+  const stranger = isCli ? api.as(api.other.key) : otherUser;
+  const forStranger = row.statusForOther ?? (route.includes('/:') ? 404 : ok);
+  const shown = await outcome('other account', stranger, forStranger);
+  // The message of an error may repeat the id that was sent.
+  if (row.statusForOther === undefined) showsNothing(shown);
+  else expect(shown).not.toContain(resource.marker);
 
-  const writesIn = (given: Resource): boolean =>
-    access === 'write key' || (requiresWriteScope?.({ ...row.body?.(given) }) ?? false);
-
-  test('for a key bound to another source: success if it reads, else 403, and nothing is written', async () => {
-    if (!isCli) return;
+  if (isCli) {
+    const isRefused = needsWriteScope && changesAsKey(declared);
     const before = await hashConfiguration();
-    const response = await ask(bound, route, row, resource);
-    if (!writesIn(resource) || !changesAsKey(declared)) expect(response.status).toBe(ok);
-    else {
-      expect(JSON.parse(response.text)).toMatchObject({ type: 'urn:tocsin:problem:source-not-allowed' });
+    const text = await outcome('key bound to another source', bound, isRefused ? 403 : ok);
+    if (isRefused) {
+      expect(JSON.parse(text)).toMatchObject({ type: 'urn:tocsin:problem:source-not-allowed' });
       expect(await hashConfiguration()).toEqual(before);
     }
-  });
+  } else if (!isRead) await outcome('page of another site', otherSite, 403);
 
-  test('for the account itself: success', async () => {
-    const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
-    if (isCli) expect(lesser.text).not.toContain(SECRET);
-    const allowed = isCli ? !writesIn(resource) : access === 'member' && row.isForAuthor !== true;
-    if (!allowed) {
-      expect(lesser.status).toBe(403);
-      expectNoData(lesser, resource);
-    } else expect(lesser.status).toBe(ok);
-    // The earlier request may have deleted it.
-    const again = allowed ? await makeResource(api, owner, row.kind) : resource;
-    const response = await ask(isCli ? api.as() : owner, route, row, again);
-    expect(response.status).toBe(ok);
-    // So that its absence from a response to another account means something.
-    if (
-      /^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route)
-    )
-      expect(response.text).toContain(again.id);
-  });
+  const isAllowed = isCli ? !needsWriteScope : declared.access === 'member' && row.isForAuthor !== true;
+  const lesser = isCli ? api.as(api.account.readKey) : member;
+  const fresh = () => (isRead ? resource : makeResource(api, owner, row.kind));
+  const seen = await outcome(
+    'read key or member',
+    lesser,
+    isAllowed ? ok : 403,
+    isAllowed ? await fresh() : resource,
+  );
+  if (isCli) expect(seen).not.toContain(SECRET);
+  if (!isAllowed) showsNothing(seen);
 
-  test('from another site with a cookie: 403', async () => {
-    if (isCli || route.startsWith('GET')) return;
-    const agent = browser(api).set({ Cookie: cookie, Origin: `${ORIGIN}.evil.example` });
-    expect((await ask(agent, route, row, resource)).status).toBe(403);
-  });
+  const last = await fresh();
+  const text = await outcome('write key or owner', isCli ? api.as() : owner, ok, last);
+  // Proves that the absence of the id from other responses means something.
+  if (/^GET \/api\/\w+\/(?!me|regions|stream)[a-z-]+(\/:id|\/recent-checks|\/by-external-id.*)?$/.test(route))
+    expect(text).toContain(last.id);
+  expect(statuses).toEqual(expected);
 });

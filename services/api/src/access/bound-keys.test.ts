@@ -5,8 +5,6 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
-const UNKNOWN_ID = '0190b5f0-0000-7000-8000-000000000000';
-
 let api: TestApi;
 /** Its key may change the source `shop`, and those that begin with `shop/`. */
 let shop: TestAgent;
@@ -29,8 +27,6 @@ beforeAll(async () => {
         // The request then ends at once with 503.
         throw new Error('no checker');
       },
-      addStatusChanges: () => Promise.resolve(),
-      addDeliveries: () => Promise.resolve(),
     },
   });
   shop = api.as((await api.newKey('read,write', null, ['shop', 'shop/*'])).key);
@@ -44,7 +40,7 @@ beforeEach(async () => {
   sourceless = await newMonitor(api, { externalId: 'sourceless' });
 });
 
-const newBody = (source: string | null): object => ({ name: 'New', url: 'https://new.example', source });
+const newBody = (source?: string | null): object => ({ name: 'New', url: 'https://new.example', source });
 const setOf = (source: string, fields: object = {}): object => ({
   source,
   monitors: [{ externalId: 'new', name: 'New', url: 'https://new.example' }],
@@ -56,7 +52,7 @@ async function listAll(): Promise<Monitor[]> {
   return ((await api.as().get(MONITORS)).body as { monitors: Monitor[] }).monitors;
 }
 
-/** A refusal that says why, and that nothing was written. */
+/** Expects a 403 that names the source, and that nothing was written. */
 async function expectRefused(response: Response, source: string | null = 'billing'): Promise<void> {
   const what = source === null ? 'resources without a source' : `resources of the source "${source}"`;
   expect(response.body).toMatchObject({
@@ -68,54 +64,31 @@ async function expectRefused(response: Response, source: string | null = 'billin
 }
 
 describe('a key that is bound to sources', () => {
-  test('reads every monitor', async () => {
-    expect((await shop.get(MONITORS)).body).toEqual({ monitors: [sourceless, foreign, own] });
-    expect((await shop.get(`${MONITORS}/${foreign.id}`)).body).toMatchObject({ monitor: foreign });
-    expect((await shop.get(`${MONITORS}/${foreign.id}/events`)).status).toBe(200);
-  });
-
-  test.each(['shop', 'shop/', 'shop/api'])('creates, changes and deletes monitors of %s', async (source) => {
-    const created = await shop.post(MONITORS).send(newBody(source));
+  test('creates, changes and deletes monitors of its sources', async () => {
+    const created = await shop.post(MONITORS).send(newBody('shop/api'));
     expect(created.status).toBe(201);
     const path = `${MONITORS}/${(created.body as { monitor: Monitor }).monitor.id}`;
-    expect((await shop.put(path).send({ interval: 30 })).status).toBe(200);
     expect((await shop.put(path).send({ source: 'shop/moved' })).status).toBe(200);
     expect((await shop.delete(path)).status).toBe(204);
   });
 
-  test.each(['billing', 'shop2', 'sho', 'Shop', null])('creates none of %s', async (source) => {
-    await expectRefused(await shop.post(MONITORS).send(newBody(source)), source);
-  });
-
-  test('creates none without a source', async () => {
-    await expectRefused(await shop.post(MONITORS).send({ name: 'New', url: 'https://new.example' }), null);
-  });
-
-  test('does not change or delete a monitor of another source, or of none', async () => {
+  test('creates, changes, takes, moves and deletes no other monitor', async () => {
     for (const { id, source } of [foreign, sourceless]) {
-      await expectRefused(await shop.put(`${MONITORS}/${id}`).send({ name: 'New' }), source);
-      await expectRefused(await shop.put(`${MONITORS}/${id}`).send({}), source);
-      await expectRefused(await shop.put(`${MONITORS}/${id}`).send({ source: 'shop' }), source);
+      await expectRefused(await shop.post(MONITORS).send(newBody(source)), source);
+      for (const body of [{}, { source: 'shop' }])
+        await expectRefused(await shop.put(`${MONITORS}/${id}`).send(body), source);
       await expectRefused(await shop.delete(`${MONITORS}/${id}`), source);
+      await expectRefused(await shop.put(`${MONITORS}/${own.id}`).send({ source }), source);
     }
   });
 
-  test.each(['billing', null])('does not move a monitor to %s', async (source) => {
-    await expectRefused(await shop.put(`${MONITORS}/${own.id}`).send({ source }), source);
-  });
-
-  test('applies sets of its sources only', async () => {
+  test('applies sets of its sources only, and compares those of others in a dry run', async () => {
     await expectRefused(await shop.put(MONITORS).send(setOf('billing')));
-    await expectRefused(await shop.put(MONITORS).send(setOf('new')), 'new');
+    const planned = await shop.put(MONITORS).send(setOf('billing', { dryRun: true }));
+    expect([planned.status, planned.body]).toMatchObject([200, { deleted: [{ id: foreign.id }] }]);
     const response = await shop.put(MONITORS).send(setOf('shop'));
     expect([response.status, response.body]).toMatchObject([200, { deleted: [{ id: own.id }] }]);
     expect((await listAll()).map(({ externalId }) => externalId)).toEqual(['new', 'sourceless', 'foreign']);
-  });
-
-  test('compares a set of any source in a dry run', async () => {
-    const response = await shop.put(MONITORS).send(setOf('billing', { dryRun: true }));
-    expect([response.status, response.body]).toMatchObject([200, { deleted: [{ id: foreign.id }] }]);
-    expect(await listAll()).toHaveLength(3);
   });
 
   test('does not adopt a monitor of another source with a set', async () => {
@@ -129,7 +102,6 @@ describe('a key that is bound to sources', () => {
     const trigger = (id: string, body: object): Promise<Response> =>
       shop.post(`${MONITORS}/${id}/trigger`).send(body);
     const url = 'https://preview.example';
-    queued.length = 0;
     await expectRefused(await trigger(foreign.id, { url }));
     await expectRefused(await trigger(sourceless.id, { url }), null);
     expect((await trigger(own.id, { url })).status).toBe(503);
@@ -140,14 +112,14 @@ describe('a key that is bound to sources', () => {
 
 describe('the order of errors', () => {
   test('404 comes before 403, and says nothing about the source', async () => {
-    const other = await newMonitor(api, { source: 'billing' }, api.other.key);
-    for (const id of [other.id, UNKNOWN_ID]) {
-      expect((await shop.put(`${MONITORS}/${id}`).send({ name: 'New' })).status).toBe(404);
-      expect((await shop.delete(`${MONITORS}/${id}`)).status).toBe(404);
-      expect((await shop.post(`${MONITORS}/${id}/trigger`).send({ url: 'https://a.example' })).status).toBe(
-        404,
-      );
-    }
+    const { id } = await newMonitor(api, { source: 'billing' }, api.other.key);
+    const url = 'https://a.example';
+    for (const request of [
+      shop.put(`${MONITORS}/${id}`).send({ name: 'New' }),
+      shop.delete(`${MONITORS}/${id}`),
+      shop.post(`${MONITORS}/${id}/trigger`).send({ url }),
+    ])
+      expect((await request).status).toBe(404);
   });
 
   test('403 comes before 412 and 409', async () => {
@@ -155,8 +127,7 @@ describe('the order of errors', () => {
     await expectRefused(await shop.put(`${MONITORS}/${foreign.id}`).set(stale).send({ name: 'New' }));
     await expectRefused(await shop.delete(`${MONITORS}/${foreign.id}`).set(stale));
     await expectRefused(await shop.put(MONITORS).set(stale).send(setOf('billing')));
-    const taken = { ...newBody('billing'), externalId: 'own' };
-    await expectRefused(await shop.post(MONITORS).send(taken));
+    await expectRefused(await shop.post(MONITORS).send({ ...newBody('billing'), externalId: 'own' }));
   });
 
   test('403 comes before the replay of another key’s request', async () => {

@@ -5,9 +5,7 @@ import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
-import { newChannel } from '../testing/channels.ts';
-import { listRoutes } from '../testing/list-routes.ts';
-import { goDown } from '../testing/channels.ts';
+import { goDown, newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
@@ -30,11 +28,8 @@ async function read(query: string | object, agent = owner, path = LOG): Promise<
   return (response.body as { entries: AuditEntry[] }).entries;
 }
 
-/** What happened to a target, without times and ids. */
-async function historyOf(targetId: string): Promise<Partial<AuditEntry>[]> {
-  const entries = await read({ targetId });
-  return entries.map(({ action, actor, changes }) => ({ action, actor, changes }));
-}
+const actionsOf = async (targetId: string): Promise<string[]> =>
+  (await read({ targetId })).map(({ action }) => action);
 
 const user = () => ({ type: 'user', id: ownerId, name: 'Test user' });
 const from = (field: string, before: unknown, after: unknown) => ({ field, from: before, to: after });
@@ -101,89 +96,75 @@ describe('an entry is written', () => {
     await owner.get(`${path}/secret`).expect(200);
     await owner.post(`${path}/rotate-secret`).expect(200);
     await owner.delete(path).expect(204);
-    const history = await historyOf(channel.id);
-    expect(history).toEqual([
-      expect.objectContaining({ action: 'channel.created' }),
-      { action: 'channel.updated', actor: user(), changes: [from('enabled', true, false)] },
-      { action: 'channel.secretRevealed', actor: user(), changes: [] },
-      { action: 'channel.secretRotated', actor: user(), changes: [from('secret', '(secret)', '(secret)')] },
-      expect.objectContaining({ action: 'channel.deleted' }),
+    const entries = await read({ targetId: channel.id });
+    expect(entries).toMatchObject([
+      { action: 'channel.created', actor: user() },
+      { action: 'channel.updated', changes: [from('enabled', true, false)] },
+      { action: 'channel.secretRevealed', changes: [] },
+      { action: 'channel.secretRotated', changes: [from('secret', '(secret)', '(secret)')] },
+      { action: 'channel.deleted', actor: user() },
     ]);
-    expect(JSON.stringify(history)).not.toContain(secret);
+    expect(JSON.stringify(entries)).not.toContain(secret);
   });
 
   test('for each change of a maintenance window', async () => {
     const window = { name: 'Deploy', durationSeconds: 3_600, allMonitors: true };
     const { body } = await api.as().post('/api/cli/maintenance-windows').send(window).expect(201);
     const { id } = (body as { maintenanceWindow: { id: string } }).maintenanceWindow;
-    await owner.patch(`${D}/maintenance-windows/${id}`).send({ name: 'Deployment' }).expect(200);
-    await owner.post(`${D}/maintenance-windows/${id}/end`).expect(200);
-    await owner.delete(`${D}/maintenance-windows/${id}`).expect(204);
-    const history = await historyOf(id);
-    expect(history.map(({ action }) => action)).toEqual([
-      'maintenanceWindow.created',
-      'maintenanceWindow.updated',
-      'maintenanceWindow.ended',
-      'maintenanceWindow.deleted',
+    const path = `${D}/maintenance-windows/${id}`;
+    await owner.patch(path).send({ name: 'Deployment' }).expect(200);
+    await owner.post(`${path}/end`).expect(200);
+    await owner.delete(path).expect(204);
+    expect(await read({ targetId: id })).toMatchObject([
+      { action: 'maintenanceWindow.created', actor: { type: 'apiKey' } },
+      { action: 'maintenanceWindow.updated', changes: [from('name', 'Deploy', 'Deployment')] },
+      { action: 'maintenanceWindow.ended', changes: [{ field: 'endsAt' }] },
+      { action: 'maintenanceWindow.deleted', actor: user() },
     ]);
-    expect(history[1]?.changes).toEqual([from('name', 'Deploy', 'Deployment')]);
-    expect(history[2]?.changes).toEqual([from('endsAt', expect.any(String), expect.any(String))]);
   });
 
   test('for the canaries of a region, if they change', async () => {
     const { id } = await newMonitor(api);
-    const put = (canaryMonitorIds: string[]) =>
-      owner.put(`${D}/regions/default`).send({ canaryMonitorIds }).expect(200);
-    await put([id]);
-    await put([id]);
-    await put([]);
+    for (const canaryMonitorIds of [[id], [id], []])
+      await owner.put(`${D}/regions/default`).send({ canaryMonitorIds }).expect(200);
     const updated = { action: 'region.updated', actor: user() };
-    expect(await historyOf('default')).toEqual([
+    expect(await read({ targetId: 'default' })).toMatchObject([
       { ...updated, changes: [from('canaryMonitorIds', [], [id])] },
       { ...updated, changes: [from('canaryMonitorIds', [id], [])] },
     ]);
   });
 
   test('for an incident that is acknowledged, and no longer', async () => {
-    const { id } = await newMonitor(api, { name: 'Shop' });
-    await goDown(api, id);
-    const { body } = await owner.get(`${D}/incidents`).query({ monitorId: id }).expect(200);
-    const [incident] = (body as { incidents: { id: string }[] }).incidents;
-    const path = `${D}/incidents/${incident?.id ?? ''}/acknowledgement`;
-    for (const method of ['put', 'put', 'delete', 'delete'] as const) await owner[method](path).expect(200);
+    const { id: monitorId } = await newMonitor(api, { name: 'Shop' });
+    await goDown(api, monitorId);
+    const { body } = await owner.get(`${D}/incidents`).query({ monitorId }).expect(200);
+    const { id = '' } = (body as { incidents: { id: string }[] }).incidents[0] ?? {};
+    for (const method of ['put', 'put', 'delete', 'delete'] as const)
+      await owner[method](`${D}/incidents/${id}/acknowledgement`).expect(200);
     const { name } = user();
-    expect(await historyOf(incident?.id ?? '')).toEqual([
-      { action: 'incident.acknowledged', actor: user(), changes: [from('acknowledgedBy', null, name)] },
-      {
-        action: 'incident.acknowledgementRemoved',
-        actor: user(),
-        changes: [from('acknowledgedBy', name, null)],
-      },
+    expect(await read({ targetId: id })).toMatchObject([
+      { action: 'incident.acknowledged', changes: [from('acknowledgedBy', null, name)] },
+      { action: 'incident.acknowledgementRemoved', changes: [from('acknowledgedBy', name, null)] },
     ]);
   });
 
   test('for a key, and for those that are revoked with their creator', async () => {
     const member = await newSignedInUser(api, { role: 'member' });
-    const { body } = await member.agent
-      .post(`${D}/api-keys`)
-      .send({ name: 'CI', scopes: 'read' })
-      .expect(201);
+    const fields = { name: 'CI', scopes: 'read' };
+    const { body } = await member.agent.post(`${D}/api-keys`).send(fields).expect(201);
     const { apiKey, key } = body as { apiKey: { id: string }; key: string };
     await owner.delete(`${D}/users/${member.id}`).expect(204);
-    const history = await historyOf(apiKey.id);
-    expect(history).toEqual([
+    const entries = await read({ targetId: apiKey.id });
+    expect(entries).toMatchObject([
       {
         action: 'apiKey.created',
         actor: { type: 'user', id: member.id, name: 'Test user' },
         changes: [from('name', null, 'CI'), from('key', null, '(secret)'), from('scopes', null, 'read')],
       },
-      expect.objectContaining({ action: 'apiKey.deleted', actor: user() }),
+      { action: 'apiKey.deleted', actor: user() },
     ]);
-    expect(JSON.stringify(history)).not.toContain(key);
-    expect((await historyOf(member.id)).map(({ action }) => action)).toEqual([
-      'user.created',
-      'user.deleted',
-    ]);
+    expect(JSON.stringify(entries)).not.toContain(key);
+    expect(await actionsOf(member.id)).toEqual(['user.created', 'user.deleted']);
   });
 
   test('for users and invitations, without their addresses', async () => {
@@ -193,20 +174,15 @@ describe('an entry is written', () => {
     const person = { token, name: 'Grace', password: PASSWORD };
     const accepted = await browser(api).post(`${D}/invitations/accept`).send(person).expect(201);
     const { id } = (accepted.body as { user: { id: string } }).user;
-    await owner.patch(`${D}/users/${id}`).send({ role: 'owner' }).expect(200);
-    await owner.patch(`${D}/users/${id}`).send({ role: 'owner' }).expect(200);
+    for (const role of ['owner', 'owner']) await owner.patch(`${D}/users/${id}`).send({ role }).expect(200);
     const grace = { type: 'user', id, name: 'Grace' };
     const address = from('email', '(secret)', null);
-    expect(await historyOf(invitation.id)).toEqual([
-      expect.objectContaining({ action: 'invitation.created', actor: user() }),
+    expect(await read({ targetId: invitation.id })).toMatchObject([
+      { action: 'invitation.created', actor: user() },
       { action: 'invitation.accepted', actor: grace, changes: [from('role', 'member', null), address] },
     ]);
-    expect(await historyOf(id)).toEqual([
-      {
-        action: 'user.created',
-        actor: grace,
-        changes: [from('name', null, 'Grace'), from('role', null, 'member')],
-      },
+    expect(await read({ targetId: id })).toMatchObject([
+      { action: 'user.created', actor: grace },
       { action: 'user.updated', actor: user(), changes: [from('role', 'member', 'owner')] },
     ]);
     expect(await read({ actorId: id, action: 'session.created' })).toHaveLength(1);
@@ -214,20 +190,19 @@ describe('an entry is written', () => {
   });
 
   test('for an invitation that is withdrawn, and one that is accepted by single sign-on', async () => {
-    const { body } = await owner.post(`${D}/invitations`).send({ role: 'member' }).expect(201);
-    const { id } = (body as { invitation: { id: string } }).invitation;
+    const invite = async (fields: object = {}): Promise<string> => {
+      const response = await owner.post(`${D}/invitations`).send({ role: 'member', ...fields });
+      return (response.body as { invitation: { id: string } }).invitation.id;
+    };
+    const id = await invite();
     await owner.delete(`${D}/invitations/${id}`).expect(204);
-    expect((await historyOf(id)).map(({ action }) => action)).toEqual([
-      'invitation.created',
-      'invitation.deleted',
-    ]);
+    expect(await actionsOf(id)).toEqual(['invitation.created', 'invitation.deleted']);
     const email = `${randomUUID()}@example.com`;
-    await owner.post(`${D}/invitations`).send({ role: 'member', email }).expect(201);
+    await invite({ email });
     await acceptInvitationOf(api.context.db, email, 'Joan');
-    const entries = await read({ limit: 2 });
-    expect(entries.map(({ action, actor }) => `${action} ${actor.name}`)).toEqual([
-      'invitation.accepted Joan',
-      'user.created Joan',
+    expect(await read({ limit: 2 })).toMatchObject([
+      { action: 'invitation.accepted', actor: { name: 'Joan' } },
+      { action: 'user.created', actor: { name: 'Joan' } },
     ]);
   });
 
@@ -242,30 +217,26 @@ describe('an entry is written', () => {
     const change = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
     await agent.post('/api/auth/change-password').send(change).expect(200);
     const own = { type: 'user', id, name: 'Test user' };
-    expect((await read({ actorId: id })).map(({ action, actor, target }) => [action, actor, target])).toEqual(
-      [
-        ['session.created', own, { type: 'session', id: expect.any(String), name: 'Test user' }],
-        ['user.passwordChanged', own, own],
-      ],
-    );
-    // Written after the response.
-    const failed = (): Promise<AuditEntry[]> => read({ action: 'session.failed' });
-    await until('the failed sign-in to be recorded', async () => (await failed()).length > 0);
-    expect((await failed()).map(({ actor, target }) => [actor, target])).toEqual([
-      [{ type: 'user', id: null, name: 'Unknown' }, own],
+    expect(await read({ actorId: id })).toMatchObject([
+      { action: 'session.created', actor: own, target: { type: 'session', name: 'Test user' } },
+      { action: 'user.passwordChanged', actor: own, target: own },
     ]);
+    // Written after the response.
+    const failed = await until('the failed sign-in to be recorded', async () => {
+      const entries = await read({ action: 'session.failed' });
+      return entries.length > 0 && entries;
+    });
+    expect(failed).toMatchObject([{ actor: { type: 'user', id: null, name: 'Unknown' }, target: own }]);
   });
 });
 
 describe('reading', () => {
   test('tails the log by the timestamp of the last entry, with an API key as well', async () => {
     for (const name of ['one', 'two', 'three']) await newMonitor(api, { name });
-    const latest = await read({ limit: 3 }, api.as(), '/api/cli/audit-log');
+    const latest = await read({ limit: 3 });
     expect(latest.map(({ target }) => target.name)).toEqual(['one', 'two', 'three']);
-    expect(latest[0]?.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
-    const readKey = api.as(api.account.readKey);
-    const next = await read({ since: latest[0]?.timestamp, limit: 1 }, readKey, '/api/cli/audit-log');
-    expect(next).toEqual([latest[1]]);
+    const query = { since: latest[0]?.timestamp, limit: 1 };
+    expect(await read(query, api.as(api.account.readKey), '/api/cli/audit-log')).toEqual([latest[1]]);
     expect(await read({ since: latest[2]?.timestamp })).toEqual([]);
   });
 
@@ -280,28 +251,12 @@ describe('reading', () => {
     expect(await read({ targetId: id, actorId: ownerId })).toEqual([]);
   });
 
-  test.each([
-    ['since=yesterday', 'since'],
-    ['limit=0', 'limit'],
-    ['action=monitor.exploded', 'action'],
-    [`before=${randomUUID()}`, 'before'],
-    ['before=x', 'before'],
-  ])('%s: 400 with the field', async (query, path) => {
-    const response = await owner.get(LOG).query(query);
-    expect([response.status, response.body]).toMatchObject([400, { errors: [{ path }] }]);
-  });
-
   test('shows another account nothing, not even as a cursor', async () => {
     const [entry] = await read({ limit: 1 });
     const other = await signIn(api, { accountId: api.other.id });
     expect(await read({ targetId: entry?.target.id }, other)).toEqual([]);
-    expect((await other.get(LOG).query({ before: entry?.id })).status).toBe(400);
-  });
-
-  test('is open to members, and no route changes an entry', async () => {
-    expect(await read({ limit: 1 }, await signIn(api, { role: 'member' }))).toHaveLength(1);
-    const routes = listRoutes(api.context).filter((route) => route.includes('audit-log'));
-    expect(routes.sort()).toEqual(['GET /api/cli/audit-log', `GET ${LOG}`]);
+    const response = await other.get(LOG).query({ before: entry?.id });
+    expect([response.status, response.body]).toMatchObject([400, { errors: [{ path: 'before' }] }]);
   });
 });
 

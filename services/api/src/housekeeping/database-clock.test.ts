@@ -10,10 +10,13 @@ const START = Date.UTC(2026, 10, 20, 12);
 
 /** One machine: its clock is also that of Postgres. */
 const machine = { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) as Date | null, doubtedMs: 0 };
+/** How far the clock of Postgres is ahead of that of the process. */
+let aheadMs = 0;
 let log = '';
 function open(): DatabaseClock {
   Object.assign(machine, { now: START, upMs: 0, watermark: new Date(START - HOUR_MS), doubtedMs: 0 });
   log = '';
+  aheadMs = 0;
   jest.spyOn(Date, 'now').mockImplementation(() => machine.now);
   jest.spyOn(performance, 'now').mockImplementation(() => machine.upMs);
   return restart();
@@ -21,7 +24,7 @@ function open(): DatabaseClock {
 function restart(): DatabaseClock {
   const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
   return new DatabaseClock({
-    readClock: async () => machine.now,
+    readClock: async () => machine.now + aheadMs,
     readState: async () =>
       machine.watermark && { rolledUntil: machine.watermark, clockDoubtedMs: machine.doubtedMs },
     writeDoubt: async (doubtedMs) => {
@@ -117,4 +120,16 @@ test('an outage of four days, or a system without rollups, causes no doubt', asy
   expect(await agrees(restart())).toBe(false);
   machine.watermark = null;
   expect(await agrees(clock)).toBe(true);
+});
+
+test('clocks that differ by more than a minute do not agree', async () => {
+  const clock = open();
+  for (const [difference, expected] of [
+    [MINUTE_MS, true],
+    [MINUTE_MS + 1, false],
+    [-MINUTE_MS - 1, false],
+  ] as const) {
+    aheadMs = difference;
+    expect([difference, await agrees(clock)]).toEqual([difference, expected]);
+  }
 });

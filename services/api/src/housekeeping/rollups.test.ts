@@ -81,42 +81,31 @@ async function rollUpByClock(aheadMs: number): Promise<number> {
 test('no hour is rolled up while the clock of Postgres and this one differ by more than a minute', async () => {
   await fallBehind();
   // Hours counted by a clock that is ahead have no checks, and are never counted again.
-  for (const aheadMs of [100 * 24 * HOUR_MS, -100 * 24 * HOUR_MS, 65_000, -65_000])
-    expect(await rollUpByClock(aheadMs)).toBe(YESTERDAY);
+  for (const aheadMs of [100 * 24 * HOUR_MS, -65_000]) expect(await rollUpByClock(aheadMs)).toBe(YESTERDAY);
   expect(await rollUpByClock(0)).toBeGreaterThan(YESTERDAY);
 });
 
 describe('metrics of rollups', () => {
   test('export the progress and the gaps of the last hour, and nothing if these are unknown', async () => {
     // A reading is cached, so each scrape is of a process that has just started.
-    const scrape = (): Promise<string> => {
+    const scrape = (readState = () => readRollupState(api.context.db)): Promise<string> => {
       const registry = createMetrics();
-      registerRollupMetrics({ registry, readState: () => readRollupState(api.context.db), logger });
+      registerRollupMetrics({ registry, readState, logger });
       return registry.metrics();
     };
-    expect(await scrape()).not.toMatch(/^tocsin_rollup/m);
+    const failing = await scrape(() => Promise.reject(new Error('unavailable')));
+    expect(failing).toContain('process_cpu_seconds_total');
+    for (const text of [failing, await scrape()]) expect(text).not.toMatch(/^tocsin_rollup/m);
     await api.database.pool.query(
       `insert into check_rollup_state (rolled_until, last_gaps) values ('2026-11-20T12:00:00Z', '{"a": 3, "b": 1}')`,
     );
     // A reading that takes too long is left out.
-    const scrapeShowing = (gaps: string): Promise<string> =>
-      until('a scrape shows the gaps', async () => {
-        const text = await scrape();
-        return text.includes(gaps) && text;
-      });
-    const text = await scrapeShowing('tocsin_rollup_gaps{region="a"} 3');
+    const text = await until('a scrape shows the gaps', async () => {
+      const text = await scrape();
+      return text.includes('tocsin_rollup_gaps') && text;
+    });
     expect(text).toMatch(/^tocsin_rollup_watermark_seconds 1795176000$/m);
     expect(text).toMatch(/^tocsin_rollup_gaps{region="a"} 3$/m);
     expect(text).toMatch(/^tocsin_rollup_gaps{region="b"} 1$/m);
-    await api.database.pool.query(`update check_rollup_state set last_gaps = '{"b": 2}'`);
-    expect(await scrapeShowing('tocsin_rollup_gaps{region="b"} 2')).not.toContain('region="a"');
-  });
-
-  test('never break the scrape', async () => {
-    const registry = createMetrics();
-    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('unavailable')), logger });
-    const text = await registry.metrics();
-    expect(text).toContain('process_cpu_seconds_total');
-    expect(text).not.toMatch(/^tocsin_rollup/m);
   });
 });

@@ -1,9 +1,12 @@
-import type { RequestListener } from 'node:http';
+import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { problemSchema } from '@tocsin/contracts/errors';
 import { until } from '@tocsin/embedded/testing/until';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
 import { type HttpLimits, type HttpServer, startHttpServer } from './http-server.ts';
+import { OpenRequests } from './open-requests.ts';
 
 let server: HttpServer | undefined;
 const sockets: Socket[] = [];
@@ -48,9 +51,9 @@ async function exchange(text: string): Promise<string> {
   return one.received;
 }
 
-function expectProblem(response: string, status: number): void {
+function expectProblem(response: string, status: number, cause = 'request'): void {
   const [head = '', body = ''] = response.split('\r\n\r\n');
-  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(`${cause}: ${head}`).toContain(`${cause}: HTTP/1.1 ${status} `);
   const requestId = /X-Request-Id: (\S+)/.exec(head)?.[1];
   expect(head).toContain('Content-Type: application/problem+json');
   expect(problemSchema.parse(JSON.parse(body))).toMatchObject({ status, instance: requestId });
@@ -60,67 +63,73 @@ const respondWithUrl: RequestListener = (req, res) => {
   res.setHeader('Connection', 'close').end(`url ${req.url} ${req.headers['transfer-encoding'] ?? ''}`);
 };
 
-describe('an invalid request head', () => {
-  test.each([
-    ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 400],
-    ['two Host headers', `${HEAD}Host: b\r\n\r\n`, 400],
-    ['a target that is not a URL', 'GET http://[::1/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-    ['a target of another scheme', 'GET gopher://a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
-    ['too many header lines', `${HEAD}${'A: b\r\n'.repeat(200)}\r\n`, 431],
-    ['a head that is too long', `${HEAD}A: ${'b'.repeat(20_000)}\r\n\r\n`, 431],
-    ['two Content-Length headers', `${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 400],
-    ['Content-Length and chunks', `${HEAD}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
-    ['a folded line', `${HEAD}A: b\r\n c: d\r\n\r\n`, 400],
-    ['lines that end in LF alone', 'GET / HTTP/1.1\nHost: a\n\n', 400],
-    ['a space before the colon', `${HEAD}Transfer-Encoding : chunked\r\n\r\n`, 400],
-    ['an unknown transfer coding', `${HEAD}Transfer-Encoding: xchunked\r\n\r\n`, 400],
-  ])('%s: error response', async (_, text, status) => {
+/** Sends all of these at once, because each closing of a connection takes time. @returns the responses by name */
+async function exchangeAll<Name extends string>(texts: Record<Name, string>): Promise<[Name, string][]> {
+  const named = Object.entries(texts) as [Name, string][];
+  return Promise.all(named.map(async ([name, text]) => [name, await exchange(text)] as [Name, string]));
+}
+
+describe('a request head', () => {
+  test('that is invalid gets an error response', async () => {
     let handled = 0;
     await serve(() => (handled += 1));
-    expectProblem(await exchange(text), status);
+    const responses = await exchangeAll({
+      'bytes that are not HTTP': 'NONSENSE\r\n\r\n',
+      'no Host header': 'GET / HTTP/1.1\r\n\r\n',
+      'two Host headers': `${HEAD}Host: b\r\n\r\n`,
+      'a target that is not a URL': 'GET http://[::1/ HTTP/1.1\r\nHost: a\r\n\r\n',
+      'too many header lines': `${HEAD}${'A: b\r\n'.repeat(200)}\r\n`,
+      'a head that is too long': `${HEAD}A: ${'b'.repeat(20_000)}\r\n\r\n`,
+      'Content-Length and chunks': `${HEAD}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      'a folded line': `${HEAD}A: b\r\n c: d\r\n\r\n`,
+      'lines that end in LF alone': 'GET / HTTP/1.1\nHost: a\n\n',
+      'a space before the colon': `${HEAD}Transfer-Encoding : chunked\r\n\r\n`,
+      'an unknown transfer coding': `${HEAD}Transfer-Encoding: xchunked\r\n\r\n`,
+    });
+    for (const [name, response] of responses)
+      expectProblem(response, name.startsWith('too many') || name.endsWith('too long') ? 431 : 400, name);
     expect(handled).toBe(0);
   });
 
-  test.each([
-    ['a whole URL as the target', 'GET http://b/c?d=e HTTP/1.1\r\nHost: b\r\n\r\n', 'url /c?d=e'],
-    ['no Host in HTTP/1.0', 'GET /c HTTP/1.0\r\n\r\n', 'url /c'],
-    ['an unknown expectation', 'GET /c HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n', 'url /c'],
-  ])('%s: accepted', async (_, text, response) => {
+  test('that is unusual but valid is accepted', async () => {
     await serve(respondWithUrl);
-    expect(await exchange(text)).toContain(response);
+    const responses = await exchangeAll({
+      'a whole URL as the target': 'GET http://b/c?d=e HTTP/1.1\r\nHost: b\r\n\r\n',
+      'no Host in HTTP/1.0': 'GET /c HTTP/1.0\r\n\r\n',
+      'an unknown expectation': 'GET /c HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n',
+    });
+    expect(responses.map(([name, response]) => [name, response.split('\r\n\r\n')[1]?.trim()])).toEqual([
+      ['a whole URL as the target', 'url /c?d=e'],
+      ['no Host in HTTP/1.0', 'url /c'],
+      ['an unknown expectation', 'url /c'],
+    ]);
   });
 
-  test('invalid header lines are found, however many lines come before them', async () => {
+  test('is validated to the end, however many lines it has', async () => {
     await serve(respondWithUrl, { headerLines: 3_000 });
-    expect(
-      await exchange(`${HEAD}${'A:\r\n'.repeat(1_500)}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
-    ).toContain('url / chunked');
+    const many = 'A:\r\n'.repeat(1_500);
+    const response = await exchange(`${HEAD}${many}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
+    expect(response).toContain('url / chunked');
   });
 });
 
 describe('a client that is slow', () => {
-  test.each([
-    ['sends nothing', ''],
-    ['does not finish its head', 'GET / HTTP/1.1\r\nHost'],
-    ['does not finish its body', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na`],
-    [
-      'does not finish its chunks',
-      `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n`,
-    ],
-  ])('and %s gets an error and is disconnected, even if it does not close', async (_, text) => {
+  test('to send a request gets an error and is disconnected, even if it does not close', async () => {
     await serve(() => undefined, { headMs: 100, requestMs: 200 });
-    expectProblem(await exchange(text), 408);
+    const post = 'POST / HTTP/1.1\r\nHost: a\r\n';
+    const responses = await exchangeAll({
+      nothing: '',
+      'half a head': 'GET / HTTP/1.1\r\nHost',
+      'half a body': `${post}Content-Length: 9\r\n\r\na`,
+      'half of the chunks': `${post}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n`,
+    });
+    for (const [name, response] of responses) expectProblem(response, 408, name);
   });
 
-  test('and sends invalid chunks gets an error and is disconnected, even if it does not close', async () => {
+  test('and sends invalid chunks gets an error and is disconnected', async () => {
     await serve(() => undefined);
     const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
     expectProblem(await exchange(`${head}zz\r\n`), 400);
-  });
-
-  test('to send another request is disconnected', async () => {
-    await serve((_req, res) => res.end('done'), { keepAliveMs: 100 });
-    expect(await exchange(`${HEAD}\r\n`)).toContain('done');
   });
 
   /** Shortens only this limit: on a busy machine, the others would end the requests of clients that do read their responses. */
@@ -176,14 +185,6 @@ describe('a client that is slow', () => {
 });
 
 describe('pipelined requests', () => {
-  test('get their responses in order', async () => {
-    await serve((req, res) => res.end(`<${req.url}>`), { keepAliveMs: 100 });
-    const responses = await exchange(
-      Array.from({ length: 20 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''),
-    );
-    expect(responses.match(/<\/\d+>/g)).toEqual(Array.from({ length: 20 }, (_, index) => `</${index}>`));
-  });
-
   test('beyond the limit end the connection, and no more of them begin', async () => {
     let begun = 0;
     await serve(() => (begun += 1), { pipelined: 10 });
@@ -191,17 +192,94 @@ describe('pipelined requests', () => {
     expect(begun).toBe(10);
   });
 
-  test('get no error response to invalid HTTP inside another response', async () => {
-    await serve((_req, res) => res.write('begun'));
-    const one = client(`${HEAD}\r\n`);
+  test('get no error response to invalid HTTP inside another response, or in place of it', async () => {
+    await serve((req, res) => void (req.url === '/begin' && res.write('begun')));
+    const one = client('GET /begin HTTP/1.1\r\nHost: a\r\n\r\n');
     await until('the response has begun', () => one.received.includes('begun'));
     one.socket.write('NONSENSE\r\n\r\n');
     await one.closed;
     expect(one.received.split('HTTP/1.1')).toHaveLength(2);
+    expect(await exchange(`${HEAD}\r\nNONSENSE\r\n\r\n`)).toBe('');
+  });
+});
+
+test('responses that wait behind another are forgotten with their connection', async () => {
+  const open = new OpenRequests();
+  await serve((req, res) => open.add(req, res));
+  const { socket } = client(`${HEAD}\r\n`.repeat(3));
+  await until('the requests are open', () => [...open.responses()].length === 3);
+  expect([...open.lastResponses()]).toEqual([...open.responses()].slice(2));
+  socket.destroy();
+  await until('they are forgotten', () => [...open.responses()].length === 0);
+});
+
+describe('at its start, the server', () => {
+  test('reports in one line that its port is in use, or that its address is not of this machine', async () => {
+    await serve(() => undefined);
+    for (const [address, message] of [
+      [{ port: server?.port ?? 0 }, /^PORT must be a free port, but \d+ is in use/],
+      [{ port: 0, host: '192.0.2.1' }, /^HOST must be an IP address of this machine/],
+    ] as const)
+      await expect(startHttpServer(() => undefined, address)).rejects.toMatchObject({
+        name: 'SettingsError',
+        message: expect.stringMatching(message),
+      });
   });
 
-  test('get no error response to invalid HTTP in place of a request in progress', async () => {
-    await serve(() => undefined);
-    expect(await exchange(`${HEAD}\r\nNONSENSE\r\n\r\n`)).toBe('');
+  // Only Linux has a second loopback address.
+  (process.platform === 'linux' ? test : test.skip)('listens on the address of HOST alone', async () => {
+    server = await startHttpServer(() => undefined, { port: 0, host: '127.0.0.1' });
+    const socket = connect(server.port, '127.0.0.2');
+    const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+  });
+});
+
+describe('when it stops, the server', () => {
+  let pending: ServerResponse | undefined;
+  /** Serves requests that wait for `pending`, except for `/quick`. */
+  const serveSlowly = async (): Promise<void> => {
+    pending = undefined;
+    await serve((req, res) => (req.url === '/quick' ? res.end('done') : (pending = res)));
+  };
+  const untilInProgress = () => until('the request is in progress', () => pending);
+  /** With the clock stopped, the second that idle connections have for another request does not pass. */
+  let clock: StoppedClock;
+  beforeEach(() => {
+    clock = stopClock();
+  });
+  afterEach(() => clock.restore());
+
+  test('finishes requests in progress, and closes connections that never sent one', async () => {
+    await serveSlowly();
+    const unused = client('');
+    await once(unused.socket, 'connect');
+    // Accepted after the other connection.
+    const received = exchange(`${HEAD}\r\n`);
+    await untilInProgress();
+    const stopped = server?.stop();
+    clock.advance(1_001);
+    await unused.closed;
+    pending?.end('done');
+    expect(await received).toMatch(/done$/);
+    await stopped;
+  });
+
+  test('responds on a kept connection, and announces that it closes', async () => {
+    await serveSlowly();
+    const idle = client('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    const busy = client(`${HEAD}\r\n`);
+    await untilInProgress();
+    await until('the other request has its response', () => idle.received.endsWith('done'));
+    expect(idle.received).toContain('Connection: keep-alive');
+    const stopped = server?.stop();
+    idle.socket.write('GET /quick HTTP/1.1\r\nHost: a\r\n\r\n');
+    pending?.end('held');
+    await Promise.all([idle.closed, busy.closed]);
+    const again = idle.received.split('done')[1];
+    for (const text of [again, busy.received])
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);
+    expect(busy.received).toMatch(/held$/);
+    await stopped;
   });
 });

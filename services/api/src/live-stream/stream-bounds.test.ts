@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/users';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
 import { browser, newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
+import { STREAM_LIMITS } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
 let api: TestApi;
@@ -23,20 +23,27 @@ afterAll(() => api.close());
 const open = (user: TestUser, of: TestApi = api): Promise<StreamReader> =>
   StreamReader.open(of, { cookie: user.cookie });
 
+/** Waits until more than this many heartbeats have come. */
+async function beats(reader: StreamReader, count: number): Promise<void> {
+  const { heartbeats } = reader;
+  await until('some heartbeats', () => reader.heartbeats > heartbeats + count);
+}
+
 async function openStreams(of: TestApi = api): Promise<number> {
   const text = await of.context.metrics.metrics();
   return Number(/^tocsin_streams_open (\d+)$/m.exec(text)?.[1]);
 }
 
 describe('a stream ends with the next heartbeat', () => {
-  test('when its user signs out; another user keeps the stream', async () => {
-    const [leaving, staying] = [await newSignedInUser(api), await newSignedInUser(api)];
-    const [ended, kept] = [await open(leaving), await open(staying)];
-    await until('some heartbeats', () => ended.heartbeats > 3);
+  test('when its user signs out or is removed; another user keeps the stream', async () => {
+    const [leaving, staying, removed] = await Promise.all([1, 2, 3].map(() => newSignedInUser(api)));
+    if (!leaving || !staying || !removed) throw new Error('there must be three users');
+    const [left, kept, gone] = [await open(leaving), await open(staying), await open(removed)];
     await leaving.agent.post('/api/auth/sign-out').send({});
-    expect(await ended.over).toBe('ended');
-    const { heartbeats } = kept;
-    await until('some more heartbeats', () => kept.heartbeats > heartbeats + 3);
+    expect(await left.over).toBe('ended');
+    await deleteUser(api.context.db, systemActor(api.account.id), removed.id);
+    expect(await gone.over).toBe('ended');
+    await beats(kept, 3);
     await kept.close();
   });
 
@@ -49,21 +56,13 @@ describe('a stream ends with the next heartbeat', () => {
         interval,
       ]);
     await expireIn('5 days');
-    const { heartbeats } = reader;
-    await until('some more heartbeats', () => reader.heartbeats > heartbeats + 3);
-    const { rows } = await api.database.pool.query(
-      `select expires_at < now() + interval '6 days' as kept from sessions where user_id = $1`,
+    await beats(reader, 3);
+    const { rowCount } = await api.database.pool.query(
+      `select from sessions where user_id = $1 and expires_at < now() + interval '6 days'`,
       [user.id],
     );
-    expect(rows).toEqual([{ kept: true }]);
+    expect(rowCount).toBe(1);
     await expireIn('0');
-    expect(await reader.over).toBe('ended');
-  });
-
-  test('when its user is removed', async () => {
-    const user = await newSignedInUser(api);
-    const reader = await open(user);
-    await deleteUser(api.context.db, systemActor(api.account.id), user.id);
     expect(await reader.over).toBe('ended');
   });
 });
@@ -74,16 +73,15 @@ test('streams are counted, and limited per user and per process', async () => {
   const readers = [await open(user), await open(user)];
   const third = await user.agent.get(STREAM);
   expect([third.status, third.headers['retry-after']]).toEqual([429, '15']);
-  expect(third.body).toMatchObject({ type: 'urn:tocsin:problem:rate-limited' });
   readers.push(await open(other));
   expect(await openStreams()).toBe(3);
-  const fourth = await other.agent.get(STREAM);
-  expect([fourth.status, fourth.body]).toMatchObject([503, { type: 'urn:tocsin:problem:unavailable' }]);
+  expect((await other.agent.get(STREAM)).status).toBe(503);
   await Promise.all(readers.map((reader) => reader.close()));
   await until('the streams are closed', async () => (await openStreams()) === 0);
   await (await open(user)).close();
   const measured = await api.context.metrics.metrics();
   expect(measured).toContain('route="/api/dashboard/stream",status="429"');
+  // A stream that lasts for hours is no slow response.
   expect(measured).not.toContain('route="/api/dashboard/stream",status="200"');
 });
 
@@ -107,11 +105,11 @@ test('an account is polled once for all of its streams, and not without any', as
     const user = await newSignedInUser(calm);
     expect(polls()).toBe(0);
     const readers = [await open(user, calm), await open(user, calm), await open(user, calm)];
+    // One when the first stream begins, and the first of the regular polls.
     await until('the account is read', () => polls() === 2);
     await Promise.all(readers.map((reader) => reader.close()));
     await until('the streams are closed', async () => (await openStreams(calm)) === 0);
     const again = await open(user, calm);
-    // The start and the first poll, by a hub of its own.
     await until('the account is read again', () => polls() === 4);
     await again.close();
   } finally {
@@ -144,112 +142,60 @@ test('a client that does not read is disconnected; one that reads gets everythin
   await reader.close();
 });
 
-/** A proxy to Postgres that can be closed for a while. */
-async function openGate(target: URL): Promise<{ server: Server; port: number; close(): void; open(): void }> {
-  const sockets = new Set<Socket>();
-  let isOpen = true;
-  const server = createServer((near) => {
-    near.on('error', () => undefined);
-    if (!isOpen) {
-      near.destroy();
-      return;
-    }
-    const far = connect(Number(target.port), target.hostname);
-    far.on('error', () => undefined);
-    for (const socket of [near, far]) sockets.add(socket);
-    near.pipe(far).pipe(near);
+describe('without Postgres', () => {
+  let proxy: TcpProxy;
+  let database: OpenDatabase;
+  /** An api on the database of `api`, which it reaches through a proxy. */
+  let behind: TestApi;
+  beforeAll(async () => {
+    proxy = await TcpProxy.start(api.databaseUrl);
+    const url = proxy.through(api.databaseUrl);
+    const onIdleError = (): void => undefined;
+    database = openDatabase({ url, poolSize: 3, applicationName: 'test', onIdleError });
+    behind = await openTestApi({ secretsKey, db: database.db, streamLimits: { heartbeatMs: 50 } });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('not listening');
-  return {
-    server,
-    port: address.port,
-    close: () => {
-      isOpen = false;
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-    },
-    open: () => {
-      isOpen = true;
-    },
-  };
-}
-
-interface Gated {
-  readonly behind: TestApi;
-  /** The database of `behind`, reached through the gate. */
-  readonly database: OpenDatabase;
-  readonly gate: Awaited<ReturnType<typeof openGate>>;
-}
-
-/** An api on the database of `api`, behind a gate. */
-async function throughGate(
-  limits: Partial<StreamLimits>,
-  work: (gated: Gated) => Promise<void>,
-): Promise<void> {
-  const gate = await openGate(new URL(api.databaseUrl));
-  const url = new URL(api.databaseUrl);
-  url.host = `127.0.0.1:${gate.port}`;
-  const database = openDatabase({
-    url: url.href,
-    poolSize: 3,
-    applicationName: 'test',
-    onIdleError: () => undefined,
-  });
-  const behind = await openTestApi({
-    secretsKey,
-    db: database.db,
-    streamLimits: { heartbeatMs: 50, ...limits },
-  });
-  try {
-    await work({ behind, database, gate });
-  } finally {
+  afterAll(async () => {
     await behind.close();
     await database.close();
-    gate.close();
-    gate.server.close();
-  }
-}
+    await proxy.stop();
+  });
 
-test('while Postgres is unavailable, streams stay open and nothing is lost', async () => {
-  await throughGate({}, async ({ behind, gate }) => {
+  /** Closes each connection with its next query. */
+  const cutOff = (): void => void (proxy.failsAt = { text: '', how: 'close' });
+  const heal = (): void => void (proxy.failsAt = null);
+
+  test('streams stay open, and nothing is lost', async () => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);
     await reader.sees(await recordCheck(api, monitor.id));
-    gate.close();
+    cutOff();
     const missed = await recordCheck(api, monitor.id);
     const refused = await browser(behind).get(STREAM).set('Cookie', user.cookie);
     expect(refused.status).toBe(503);
-    const { heartbeats } = reader;
-    await until('heartbeats without Postgres', () => reader.heartbeats > heartbeats + 5);
+    await beats(reader, 5);
     expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
-    gate.open();
+    heal();
     await reader.sees(missed);
     expect(reader.received.map(({ event }) => event)).not.toContain('reset');
     await reader.close();
   });
-});
 
-test('after an outage longer than a replay there is a reset', async () => {
-  await throughGate({}, async ({ behind, database, gate }) => {
+  test('for longer than a replay: there is a reset', async () => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);
     const polls = countPolls(database);
     const clock = stopClock();
     try {
-      gate.close();
+      cutOff();
       const missed = await recordCheck(api, monitor.id);
       clock.advance(STREAM_LIMITS.replayMs + 1);
       const before = polls();
       // The first of the two may have begun before the clock moved.
       await until('a poll after that time', () => polls() >= before + 2);
-      gate.open();
+      heal();
       await until('something comes', () => reader.received.length > 0);
       expect(reader.received[0]?.event).toBe('reset');
-      const live = await recordCheck(api, monitor.id);
-      await reader.sees(live);
+      await reader.sees(await recordCheck(api, monitor.id));
       expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
     } finally {
       clock.restore();

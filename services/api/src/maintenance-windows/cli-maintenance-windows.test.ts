@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
-  listedMaintenanceWindowSchema,
   type MaintenanceWindow,
   maintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { createApiKey } from '@tocsin/db/api-keys/api-keys';
-import { systemActor } from '@tocsin/db/audit-log/actor';
-import { SETTLED_AT_ONCE } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
@@ -23,18 +19,19 @@ let owner: TestAgent;
 /** With a key that may change monitors of the sources `shop` and `shop/…`. */
 let bound: TestAgent;
 let boundKey: string;
+/** The id of a monitor with the externalId `known`. */
+let known: string;
 beforeAll(async () => {
   api = await openTestApi();
   owner = await signIn(api);
-  boundKey = await keyFor(['shop', 'shop/*']);
+  boundKey = (await api.newKey('read,write', null, ['shop', 'shop/*'])).key;
   bound = api.as(boundKey);
+  known = (await newMonitor(api, { externalId: 'known' })).id;
 });
 afterAll(() => api.close());
 
-async function keyFor(sources: string[]): Promise<string> {
-  return (await createApiKey(api.context.db, systemActor(api.account.id), { name: 'bound', sources })).key;
-}
-
+const agentFor = async (source: string): Promise<TestAgent> =>
+  api.as((await api.newKey('read,write', null, [source])).key);
 const inHours = (hours: number): string => new Date(Date.now() + hours * HOUR_MS).toISOString();
 
 function post(fields: object, agent: TestAgent = api.as()): Promise<Response> {
@@ -70,57 +67,25 @@ function newLabel(): { labels: Record<string, string>; selector: object } {
 }
 
 describe('POST', () => {
-  test('without startsAt, runs from now on by the clock of the database', async () => {
+  test('without startsAt, runs from now on', async () => {
     const { id } = await newMonitor(api);
-    const clock = async (): Promise<number> => {
-      const { rows } = await api.database.pool.query<{ now: Date }>(
-        `select date_trunc('milliseconds', clock_timestamp()) as now`,
-      );
-      return Number(rows[0]?.now);
-    };
-    const before = await clock();
     const response = await post({ durationSeconds: 600, monitorIds: [id] });
     expect(response.status).toBe(201);
     const window = maintenanceWindowSchema.parse(windowOf(response));
-    const startsAt = Date.parse(window.startsAt);
-    expect(startsAt).toBeGreaterThanOrEqual(before);
-    expect(startsAt).toBeLessThanOrEqual(await clock());
-    const occurrence = { startsAt: window.startsAt, endsAt: new Date(startsAt + 600_000).toISOString() };
-    expect(response.body).toEqual({
+    const { startsAt } = window;
+    const occurrence = { startsAt, endsAt: new Date(Date.parse(startsAt) + 600_000).toISOString() };
+    expect(response.body).toMatchObject({
       maintenanceWindow: {
-        id: expect.any(String),
-        name: 'Deployment',
         ...occurrence,
-        monitorIds: [id],
-        selector: null,
-        allMonitors: false,
         sources: null,
-        rrule: null,
-        timeZone: 'UTC',
         state: 'running',
         currentOccurrence: occurrence,
         nextOccurrence: null,
-        upcoming: [],
-        createdAt: expect.any(String),
-        updatedAt: expect.any(String),
       },
       monitorCount: 1,
     });
     expect(response.headers['location']).toBe(`${PATH}/${window.id}`);
     expect(await statusOf(id)).toBe('MAINTENANCE');
-  });
-
-  test('plans a later and a recurring window', async () => {
-    const { id } = await newMonitor(api);
-    const later = { startsAt: inHours(1), endsAt: inHours(2), durationSeconds: undefined };
-    expect(await create({ ...later, monitorIds: [id] })).toMatchObject({
-      startsAt: later.startsAt,
-      endsAt: later.endsAt,
-      state: 'scheduled',
-    });
-    const nightly = { startsAt: later.startsAt, rrule: 'FREQ=DAILY', timeZone: 'Europe/Berlin' };
-    expect((await create({ ...nightly, monitorIds: [id] })).upcoming).toHaveLength(5);
-    expect(await statusOf(id)).toBe('PENDING');
   });
 
   test('takes monitors by id, by externalId and by selector, each once', async () => {
@@ -140,65 +105,21 @@ describe('POST', () => {
     expect(windowOf(response).monitorIds).toEqual([byId.id, byExternalId.id, both.id].toSorted());
   });
 
-  test('covers monitors of a large selector at once, before a notifier has settled them', async () => {
-    const { labels, selector } = newLabel();
-    const monitors = Array.from({ length: SETTLED_AT_ONCE + 1 }, (_, index) => ({
-      externalId: `many-${index}`,
-      name: 'Many',
-      url: 'https://shop.example',
-      labels,
-    }));
-    const applied = await api.as().put(MONITORS).send({ source: 'many', monitors });
-    const [{ id } = { id: '' }] = (applied.body as { created: { id: string }[] }).created;
-    await recordCheck(api, id);
-    expect((await post({ selector })).body).toMatchObject({ monitorCount: SETTLED_AT_ONCE + 1 });
-    expect(await statusOf(id)).toBe('UP');
-    await recordCheck(api, id, true);
-    expect(await statusOf(id)).toBe('MAINTENANCE');
-  });
-
-  test('the same request with the same key creates one window', async () => {
+  test('the same request with the same Idempotency-Key creates one window', async () => {
     const { id } = await newMonitor(api);
     const send = (fields: object = {}, key = api.account.key): Promise<Response> =>
       post({ monitorIds: [id], ...fields }, api.as(key).set('Idempotency-Key', 'deploy-1'));
     const first = await send();
     const second = await send();
     expect([second.status, second.body]).toEqual([201, first.body]);
-    expect([first, second].map(({ headers }) => headers['idempotency-replayed'])).toEqual([
-      undefined,
-      'true',
-    ]);
+    expect(second.headers['idempotency-replayed']).toBe('true');
     expect((await send({ durationSeconds: 60 })).status).toBe(422);
     expect((await send({}, boundKey)).status).toBe(422);
-    const { rows } = await api.database.pool.query(
-      'select from maintenance_window_monitors where monitor_id = $1',
-      [id],
-    );
-    expect(rows).toHaveLength(1);
+    const windows = 'select from maintenance_window_monitors where monitor_id = $1';
+    expect((await api.database.pool.query(windows, [id])).rowCount).toBe(1);
   });
 
-  test.each<[string, object, string[]]>([
-    ['neither an end nor a duration', { durationSeconds: undefined }, ['endsAt']],
-    ['both', { endsAt: inHours(1) }, ['endsAt']],
-    ['a duration of 0', { durationSeconds: 0 }, ['durationSeconds']],
-    ['more than 30 days', { durationSeconds: 30 * 86_400 + 1 }, ['durationSeconds']],
-    ['a duration as text', { durationSeconds: '10m' }, ['durationSeconds']],
-    ['an end in the past', { durationSeconds: undefined, endsAt: inHours(-1) }, ['endsAt']],
-    ['a start so early that it is over', { startsAt: inHours(-2) }, ['endsAt']],
-    ['no monitor', { monitorIds: undefined }, ['monitorIds']],
-    ['a bad selector', { selector: { matchLabels: { '-': 'x' } } }, ['selector.matchLabels.-']],
-    ['a bad rule and an unknown zone', { rrule: 'FREQ=X', timeZone: 'x' }, ['timeZone', 'rrule']],
-    ['unknown externalIds', { externalIds: ['known', 'x', 'y'] }, ['externalIds.1', 'externalIds.2']],
-    ['an unknown field', { duration: 10 }, ['duration']],
-  ])('refuses %s', async (_, fields, paths) => {
-    const { id } = await newMonitor(api);
-    const taken = await api.as().get(MONITORS);
-    if (!JSON.stringify(taken.body).includes('"known"')) await newMonitor(api, { externalId: 'known' });
-    const response = await post({ monitorIds: [id], ...fields });
-    expect([response.status, faults(response)]).toEqual([400, paths]);
-  });
-
-  test('reports unknown monitors of every kind, also those of other accounts', async () => {
+  test('reports monitors of other accounts like unknown ones', async () => {
     const { id } = await newMonitor(api, { externalId: 'theirs' }, api.other.key);
     const response = await post({ monitorIds: [id], externalIds: ['theirs'] });
     expect([response.status, faults(response)]).toEqual([400, ['monitorIds.0', 'externalIds.0']]);
@@ -206,51 +127,28 @@ describe('POST', () => {
 });
 
 test('GET lists and returns windows of keys and of users', async () => {
-  const { id } = await newMonitor(api);
-  const created = await create({ monitorIds: [id] });
+  const created = await create({ monitorIds: [known] });
   const planned = await owner
     .post(DASHBOARD)
-    .send({ name: 'Planned', startsAt: inHours(1), endsAt: inHours(2), monitorIds: [id] });
+    .send({ name: 'Planned', startsAt: inHours(1), endsAt: inHours(2), monitorIds: [known] });
   const reader = api.as(api.account.readKey);
   const { body } = await reader.get(`${PATH}?limit=2`);
-  const { maintenanceWindows } = body as { maintenanceWindows: unknown[] };
-  expect(maintenanceWindows.map((one) => listedMaintenanceWindowSchema.parse(one).id)).toEqual([
-    windowOf(planned).id,
-    created.id,
-  ]);
+  const { maintenanceWindows } = body as { maintenanceWindows: MaintenanceWindow[] };
+  expect(maintenanceWindows.map(({ id }) => id)).toEqual([windowOf(planned).id, created.id]);
   expect((await reader.get(`${PATH}/${created.id}`)).body).toEqual({ maintenanceWindow: created });
 });
 
-describe.each([
-  ['POST …/end', (agent: TestAgent, path: string) => agent.post(`${path}/end`), 200],
-  ['DELETE', (agent: TestAgent, path: string) => agent.delete(path), 204],
-])('%s', (_, send, success) => {
-  test.each([
-    ['by key', PATH, () => api.as()],
-    ['in the dashboard', DASHBOARD, () => owner],
-  ])('%s ends the maintenance of matched monitors at once', async (_where, path, agent) => {
-    const { labels, selector } = newLabel();
-    const { id } = await newMonitor(api, { labels });
-    await recordCheck(api, id);
-    const window = await create({ selector });
-    expect(await statusOf(id)).toBe('MAINTENANCE');
-    expect((await send(agent(), `${path}/${window.id}`)).status).toBe(success);
-    expect(await statusOf(id)).toBe('UP');
-    const { rows } = await api.database.pool.query(
-      `select from maintenance_windows where id = $1 and state <> 'ended'`,
-      [window.id],
-    );
-    expect(rows).toEqual([]);
-  });
-});
-
-test('an ended window stays as it is when its end is repeated', async () => {
-  const { id } = await newMonitor(api);
-  const window = await create({ monitorIds: [id] });
-  const ended = await api.as().post(`${PATH}/${window.id}/end`);
-  expect(ended.body).toMatchObject({ maintenanceWindow: { state: 'ended', currentOccurrence: null } });
-  expect(Date.parse(windowOf(ended).endsAt)).toBeLessThan(Date.parse(window.endsAt));
-  expect((await api.as().post(`${PATH}/${window.id}/end`)).body).toEqual(ended.body);
+test.each([
+  ['POST …/end in the dashboard', (id: string) => owner.post(`${DASHBOARD}/${id}/end`), 200],
+  ['DELETE by key', (id: string) => api.as().delete(`${PATH}/${id}`), 204],
+])('%s ends the maintenance of matched monitors at once', async (_, send, success) => {
+  const { labels, selector } = newLabel();
+  const { id } = await newMonitor(api, { labels });
+  await recordCheck(api, id);
+  const window = await create({ selector });
+  expect(await statusOf(id)).toBe('MAINTENANCE');
+  expect((await send(window.id)).status).toBe(success);
+  expect(await statusOf(id)).toBe('UP');
 });
 
 describe('a key that is bound to sources', () => {
@@ -301,7 +199,7 @@ describe('a key that is bound to sources', () => {
     const windows = [
       await create({ monitorIds: [own.id] }, bound),
       await create({ allMonitors: true }, bound),
-      await create({ allMonitors: true }, api.as(await keyFor(['shop/ui']))),
+      await create({ allMonitors: true }, await agentFor('shop/ui')),
       windowOf(await owner.post(DASHBOARD).send(planned)),
     ];
     for (const { id } of windows) {
@@ -320,7 +218,7 @@ describe('a key that is bound to sources', () => {
       await create({ selector }),
       await create({ allMonitors: true }),
       await create({ monitorIds: [own.id] }, bound),
-      await create({ allMonitors: true }, api.as(await keyFor(['shop*']))),
+      await create({ allMonitors: true }, await agentFor('shop*')),
       await create({ monitorIds: [gone.id] }),
     ];
     // A user adds a monitor of another source to a window of the key.

@@ -5,6 +5,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import type { Producers } from '@tocsin/queue/producers';
 import type TestAgent from 'supertest/lib/agent.js';
+import { newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { storedJobs } from '../testing/schedules.ts';
 import { signIn } from '../testing/sign-in.ts';
@@ -55,12 +56,10 @@ const other = (): Promise<Monitor> => newMonitor(api, { name: 'Foreign' }, api.o
 
 describe.each(['labels', 'delete', 'check'])('POST /api/dashboard/monitors/%s', (action) => {
   test.each([
-    [{}, 'is required'],
-    [{ monitorIds: [] }, 'must contain at least one monitor'],
-    [{ monitorIds: Array.from({ length: 501 }, () => randomUUID()) }, 'must contain at most 500 monitors'],
-    [{ monitorIds: 'all' }, 'must be an array of monitor ids'],
-  ])('refuses %#', async (body, message) => {
-    expect(await post(action, body, 400)).toMatchObject({ errors: [{ path: 'monitorIds', message }] });
+    ['no monitor', []],
+    ['501 monitors', Array.from({ length: 501 }, () => randomUUID())],
+  ])('refuses %s', async (_, monitorIds) => {
+    expect(await post(action, { monitorIds }, 400)).toMatchObject({ errors: [{ path: 'monitorIds' }] });
   });
 });
 
@@ -73,17 +72,16 @@ describe('deleting monitors', () => {
     expect((deletedIds as string[]).toSorted()).toEqual(ids(monitors));
     expect(ids(await listAll())).toEqual([kept.id]);
     expect(ids(await listAll(api.other.key))).toEqual([foreign.id]);
-    const entries = await auditOf('monitor.deleted');
-    expect(entries.map(({ target, actor }) => `${target.name} by a ${actor.type}`).toSorted()).toEqual([
-      'One by a user',
-      'Two by a user',
-    ]);
+    const entries = (await auditOf('monitor.deleted')).map(({ target, actor }) => [target.name, actor.type]);
+    expect(new Map(entries as [string, string][])).toEqual(
+      new Map(Object.entries({ One: 'user', Two: 'user' })),
+    );
     expect(await post('delete', { monitorIds })).toEqual({ deletedIds: [] });
   });
 
   test('concurrent requests for the same monitors delete each once', async () => {
     const monitorIds: string[] = [];
-    for (let index = 0; index < 8; index += 1) monitorIds.push((await newMonitor(api)).id);
+    for (let index = 0; index < 4; index += 1) monitorIds.push((await newMonitor(api)).id);
     const results = await Promise.all([
       post('delete', { monitorIds }),
       post('delete', { monitorIds: monitorIds.toReversed() }),
@@ -91,34 +89,29 @@ describe('deleting monitors', () => {
     ]);
     const deleted = results.flatMap(({ deletedIds = [] }) => deletedIds as string[]);
     expect(deleted.toSorted()).toEqual(monitorIds.toSorted());
-    expect(await auditOf('monitor.deleted')).toHaveLength(8);
+    expect(await auditOf('monitor.deleted')).toHaveLength(4);
   });
 });
 
 describe('editing labels', () => {
   test('removes and adds labels, and leaves other fields and monitors alone', async () => {
-    const secret = { headers: { Authorization: 'secret' } };
-    const one = await newMonitor(api, { labels: { team: 'a', tier: 'web' }, ...secret });
+    const headers = { Authorization: 'secret' };
+    const one = await newMonitor(api, { labels: { team: 'a', tier: 'web' }, headers });
     const two = await newMonitor(api, { labels: {} });
     const done = await newMonitor(api, { labels: { team: 'b' } });
     const [kept, foreign] = [await newMonitor(api, { labels: { tier: 'web' } }), await other()];
-    const body = {
-      monitorIds: [one.id, two.id, done.id, foreign.id],
-      set: { team: 'b' },
-      remove: ['tier', 'x'],
-    };
+    const monitorIds = [one, two, done, foreign].map(({ id }) => id);
+    const body = { monitorIds, set: { team: 'b' }, remove: ['tier', 'x'] };
     const { monitors, failures } = await post('labels', body);
     expect(failures).toEqual([]);
     const labels = { team: 'b' };
     const after = new Map((await listAll()).map((monitor) => [monitor.id, monitor]));
-    expect(after.get(one.id)).toEqual({ ...one, labels, updatedAt: expect.any(String) });
-    expect(after.get(two.id)).toEqual({ ...two, labels, updatedAt: expect.any(String) });
-    expect(after.get(done.id)).toEqual(done);
-    expect(after.get(kept.id)).toEqual(kept);
-    expect((await listAll(api.other.key))[0]).toEqual(foreign);
+    for (const monitor of [one, two])
+      expect(after.get(monitor.id)).toEqual({ ...monitor, labels, updatedAt: expect.any(String) });
+    for (const monitor of [done, kept]) expect(after.get(monitor.id)).toEqual(monitor);
+    expect(await listAll(api.other.key)).toEqual([foreign]);
     const shown = [one, two, done].map(({ id }) => ({ id, labels, updatedAt: after.get(id)?.updatedAt }));
-    expect(monitors).toHaveLength(3);
-    expect(monitors).toEqual(expect.arrayContaining(shown));
+    expect(new Set(monitors as object[])).toEqual(new Set(shown));
     const changes = (await auditOf('monitor.updated')).map((entry) => [entry.target.id, entry.changes]);
     expect(new Map(changes as [string, unknown][])).toEqual(
       new Map([
@@ -128,18 +121,6 @@ describe('editing labels', () => {
     );
     expect(await post('labels', body)).toMatchObject({ failures: [] });
     expect(await auditOf('monitor.updated')).toHaveLength(2);
-  });
-
-  test('channels that select the new label get the monitors at once', async () => {
-    const { id } = await newMonitor(api);
-    const channel = { name: 'Team', url: 'https://hooks.invalid/team', monitorIds: [] };
-    const selector = { matchLabels: { team: 'b' } };
-    await member.post('/api/dashboard/channels').send({ ...channel, selector });
-    const assigned = (): Promise<unknown> =>
-      api.database.pool.query('select from channel_monitors').then(({ rowCount }) => rowCount);
-    expect(await assigned()).toBe(0);
-    await post('labels', { monitorIds: [id], set: { team: 'b' } });
-    expect(await assigned()).toBe(1);
   });
 
   test('says which monitors it cannot change, and changes the others', async () => {
@@ -164,49 +145,35 @@ describe('editing labels', () => {
     expect([after.get(crowded.id), after.get(broken.id)]).toEqual([full, {}]);
   });
 
-  test.each([
-    [{ set: { 'not valid': 'a' } }, 'set.not valid'],
-    [{ remove: ['not valid'] }, 'remove.0'],
-  ])('refuses %j', async (edit, path) => {
+  test('refuses invalid labels', async () => {
+    const edit = { set: { 'not valid': 'a' }, remove: ['not valid'] };
     const body = await post('labels', { monitorIds: [randomUUID()], ...edit }, 400);
-    expect(body).toMatchObject({ errors: [{ path }] });
+    expect(body).toMatchObject({ errors: [{ path: 'set.not valid' }, { path: 'remove.0' }] });
   });
 });
 
-describe('adding monitors to a channel', () => {
-  test('keeps those that it lists, also of concurrent requests, and records the change', async () => {
-    const monitors = [await newMonitor(api), await newMonitor(api), await newMonitor(api), await other()];
-    const [listed = '', first = '', second = '', foreign = ''] = monitors.map(({ id }) => id);
-    const fields = { name: 'Team', url: 'https://hooks.invalid/team', monitorIds: [listed] };
-    const created = await member.post('/api/dashboard/channels').send(fields);
-    const { id } = (created.body as { channel: { id: string } }).channel;
-    const add = async (...monitorIds: string[]): Promise<number> => {
-      const response = await member.post(`/api/dashboard/channels/${id}/monitors`).send({ monitorIds });
-      expect(response.status).toBe(200);
-      return (response.body as { added: number }).added;
-    };
-    expect(await Promise.all([add(listed, first, foreign, randomUUID()), add(second)])).toEqual([1, 1]);
-    expect(await add(first, second)).toBe(0);
-    const { body } = await member.get(`/api/dashboard/channels/${id}`);
-    const { monitorIds } = (body as { channel: { monitorIds: string[] } }).channel;
-    expect(monitorIds.toSorted()).toEqual([listed, first, second].toSorted());
-    expect(
-      (await auditOf('channel.updated')).map(({ changes }) => changes.map(({ field }) => field)),
-    ).toEqual([['monitorIds'], ['monitorIds']]);
-  });
+test('adding monitors to a channel keeps those that it lists, also of concurrent requests, and is audited', async () => {
+  const monitors = [await newMonitor(api), await newMonitor(api), await newMonitor(api), await other()];
+  const [listed = '', first = '', second = '', foreign = ''] = monitors.map(({ id }) => id);
+  const { channel } = await newChannel(member, { allMonitors: false, monitorIds: [listed] });
+  const path = `/api/dashboard/channels/${channel.id}`;
+  const add = async (...monitorIds: string[]): Promise<unknown> =>
+    (await member.post(`${path}/monitors`).send({ monitorIds })).body;
+  const results = await Promise.all([add(listed, first, foreign, randomUUID()), add(second)]);
+  expect(results).toEqual([{ added: 1 }, { added: 1 }]);
+  expect(await add(first, second)).toEqual({ added: 0 });
+  const { body } = await member.get(path);
+  const { monitorIds } = (body as { channel: { monitorIds: string[] } }).channel;
+  expect(monitorIds.toSorted()).toEqual([listed, first, second].toSorted());
+  const changed = (await auditOf('channel.updated')).map(({ changes }) => changes.map(({ field }) => field));
+  expect(changed).toEqual([['monitorIds'], ['monitorIds']]);
 });
 
 describe('checking monitors', () => {
-  interface Added {
-    readonly region: string;
-    readonly monitorId: string;
-    readonly slot: number;
-  }
-
-  async function rechecks(region: string): Promise<Added[]> {
+  async function rechecks(region: string): Promise<{ place: string; monitorId: string; slot: number }[]> {
     return (await storedJobs(queue, region)).flatMap((jobId) => {
       const [, monitorId = '', slot = ''] = /^recheck-(.+)-(\d+)$/.exec(jobId) ?? [];
-      return monitorId === '' ? [] : [{ region, monitorId, slot: Number(slot) }];
+      return monitorId === '' ? [] : [{ place: `${region} ${monitorId}`, monitorId, slot: Number(slot) }];
     });
   }
 
@@ -218,7 +185,7 @@ describe('checking monitors', () => {
     const monitorIds = [one.id, two.id, foreign.id, randomUUID()];
     expect(await post('check', { monitorIds })).toEqual({ monitors: 2, withinSeconds: 4 });
     const added = [...(await rechecks('eu')), ...(await rechecks('us'))];
-    expect(added.map(({ region, monitorId }) => `${region} ${monitorId}`).toSorted()).toEqual(
+    expect(added.map(({ place }) => place).toSorted()).toEqual(
       [`eu ${one.id}`, `eu ${two.id}`, `us ${one.id}`].toSorted(),
     );
     for (const { monitorId, slot } of added) expect(slot % 2_000).toBe(phaseMs(monitorId, 2_000));
@@ -226,25 +193,21 @@ describe('checking monitors', () => {
   });
 
   test('spreads the checks of many monitors, and a repetition has the same slots', async () => {
-    const calls: Added[] = [];
-    addExtraChecks = (region, _reason, checks) => {
-      calls.push(...checks.map(({ monitorId, slot }) => ({ region, monitorId, slot })));
-      return Promise.resolve();
-    };
+    const added: { monitorId: string; slot: number }[] = [];
+    addExtraChecks = async (_region, _reason, checks) => void added.push(...checks);
     // Frequent monitors are checked within this time anyway.
     const [slow, frequent] = [await newMonitor(api), await newMonitor(api, { interval: 10 })];
     const unknown = Array.from({ length: 50 }, () => randomUUID());
     const monitorIds = [slow.id, frequent.id, ...unknown];
     expect(await post('check', { monitorIds })).toEqual({ monitors: 2, withinSeconds: 40 });
-    expect(calls).toEqual([{ region: 'default', monitorId: slow.id, slot: expect.any(Number) }]);
-    expect((calls[0]?.slot ?? 0) % 20_000).toBe(phaseMs(slow.id, 20_000));
+    expect(added).toMatchObject([{ monitorId: slow.id }]);
+    expect((added[0]?.slot ?? 0) % 20_000).toBe(phaseMs(slow.id, 20_000));
   });
 
   test('returns 503 if the checks of a region cannot be added', async () => {
     addExtraChecks = (region) =>
       region === 'eu' ? Promise.reject(new Error('no queue')) : Promise.resolve();
     const { id } = await newMonitor(api, { regions: ['eu', 'us'] });
-    const body = await post('check', { monitorIds: [id] }, 503);
-    expect(body).toMatchObject({ detail: expect.stringContaining('Try again') });
+    await post('check', { monitorIds: [id] }, 503);
   });
 });

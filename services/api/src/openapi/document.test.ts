@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { EVENT, MONITOR } from '@tocsin/contracts/routes/examples';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
+import { DocumentValidator, type Exchange } from '../testing/document-validator.ts';
 import { listRoutes } from '../testing/list-routes.ts';
+import { signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { buildDocument } from './document.ts';
 
@@ -16,48 +19,24 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-async function problemsOf(document: object): Promise<string[]> {
-  const config = await createConfig({
-    extends: ['recommended-strict'],
-    rules: {
-      // Some public routes cannot fail, and single sign-on responds with a redirect.
-      'operation-4xx-response': 'off',
-      'operation-2xx-response': 'off',
-      // `by-external-id` takes precedence over an id, which is a UUID.
-      'no-ambiguous-paths': 'off',
-      // The linter does not read the extension with the messages of the live stream.
-      'no-unused-components': 'off',
-    },
-  });
-  const source = JSON.stringify(document);
-  const problems = await lintFromString({ source, absoluteRef: `${PUBLIC_URL}/openapi.json`, config });
-  return problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer}: ${message}`);
-}
-
 describe('the OpenAPI document', () => {
   test('is valid OpenAPI 3.1, including its examples and references', async () => {
-    expect(await problemsOf(DOCUMENT)).toEqual([]);
-  });
-
-  test('fails the linter with an invalid schema or an example that does not match its schema', async () => {
-    const { components, paths, ...document } = DOCUMENT as unknown as {
-      components: { schemas: Record<string, object> };
-      paths: Record<string, object>;
-    };
-    const { Monitor, Me } = components.schemas;
-    const schemas = {
-      ...components.schemas,
-      Monitor: { ...Monitor, type: 'thing' },
-      Me: { ...Me, required: ['nothing'] },
-    };
-    const me = '/api/dashboard/me';
-    const problems = await problemsOf({
-      ...document,
-      paths: { [me]: paths[me] },
-      components: { ...components, schemas },
+    const config = await createConfig({
+      extends: ['recommended-strict'],
+      rules: {
+        // Some public routes cannot fail, and single sign-on responds with a redirect.
+        'operation-4xx-response': 'off',
+        'operation-2xx-response': 'off',
+        // `by-external-id` takes precedence over an id, which is a UUID.
+        'no-ambiguous-paths': 'off',
+        // The linter does not read the extension with the messages of the live stream.
+        'no-unused-components': 'off',
+      },
     });
-    expect(problems.join('\n')).toMatch(/^struct #\/components\/schemas\/Monitor\/type/m);
-    expect(problems.join('\n')).toMatch(/^no-invalid-media-type-examples #\/paths\/~1api~1dashboard~1me/m);
+    const source = JSON.stringify(DOCUMENT);
+    const problems = await lintFromString({ source, absoluteRef: `${PUBLIC_URL}/openapi.json`, config });
+    const lines = problems.map(({ ruleId, message, location }) => [ruleId, location[0]?.pointer, message]);
+    expect(lines).toEqual([]);
   });
 
   test('gives a type to every field and list entry (zod writes {} for unsupported schemas)', () => {
@@ -89,30 +68,72 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('GET /api/cli/openapi.json', () => {
-  test('needs no authentication, and supports If-None-Match', async () => {
-    const response = await api.as(null).get(PATH);
-    expect([response.status, response.type]).toEqual([200, 'application/json']);
-    expect(response.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-encoding': 'gzip' });
-    expect(response.body).toEqual({ ...DOCUMENT, servers: [{ url: ORIGIN }] });
-    const plain = await api.as(null).get(PATH).set('Accept-Encoding', 'identity');
-    expect([plain.headers['content-encoding'], plain.body]).toEqual([undefined, response.body]);
-    const { etag = '' } = response.headers as { etag?: string };
-    const again = await api.as(null).get(PATH).set('If-None-Match', etag);
-    expect([again.status, again.text, again.headers['etag']]).toEqual([304, '', etag]);
-    expect((await api.as(null).get(PATH).set('If-None-Match', 'W/"other"')).status).toBe(200);
-  });
-
-  test('refuses other methods', async () => {
-    const response = await api.as(null).post(PATH).send({});
-    expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);
-  });
+test('GET /api/cli/openapi.json needs no authentication, and supports If-None-Match', async () => {
+  const response = await api.as(null).get(PATH);
+  expect([response.status, response.type]).toEqual([200, 'application/json']);
+  expect(response.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-encoding': 'gzip' });
+  expect(response.body).toEqual({ ...DOCUMENT, servers: [{ url: ORIGIN }] });
+  const plain = await api.as(null).get(PATH).set('Accept-Encoding', 'identity');
+  expect([plain.headers['content-encoding'], plain.body]).toEqual([undefined, response.body]);
+  const { etag = '' } = response.headers as { etag?: string };
+  const again = await api.as(null).get(PATH).set('If-None-Match', etag);
+  expect([again.status, again.text, again.headers['etag']]).toEqual([304, '', etag]);
+  expect((await api.as(null).get(PATH).set('If-None-Match', 'W/"other"')).status).toBe(200);
 });
 
 test('GET /schemas/tocsin.json returns the schema of a monitor file without authentication', async () => {
   const response = await api.as(null).get('/schemas/tocsin.json');
   expect([response.status, response.type]).toEqual([200, 'application/json']);
   expect(response.body).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));
-  const { etag = '' } = response.headers as { etag?: string };
-  expect((await api.as(null).get('/schemas/tocsin.json').set('If-None-Match', etag)).status).toBe(304);
+});
+
+describe('the validator of tests finds a contradiction between the document and', () => {
+  const MONITORS = '/api/cli/monitors';
+  const good: Exchange = {
+    method: 'GET',
+    path: `${MONITORS}/${MONITOR.id}?a=b`,
+    status: 200,
+    headers: { 'x-request-id': 'r', etag: '"v"', 'content-type': 'application/json; charset=utf-8' },
+    text: JSON.stringify({ monitor: MONITOR, events: [EVENT] }),
+  };
+  const validator = new DocumentValidator(DOCUMENT);
+  const withBody = (value: object): Pick<Exchange, 'text'> => ({ text: JSON.stringify(value) });
+  const changed = (fields: object): Pick<Exchange, 'text'> =>
+    withBody({ monitor: { ...MONITOR, ...fields }, events: [] });
+  const created = {
+    method: 'POST',
+    path: MONITORS,
+    status: 201,
+    headers: { ...good.headers, location: '/a' },
+    sent: { name: 'a', url: 'https://a.example' },
+    ...withBody({ monitor: MONITOR }),
+  };
+
+  test('no valid exchange', () => {
+    for (const valid of [{}, { method: 'HEAD', text: '' }, created, { path: '/page', status: 299 }])
+      validator.validate({ ...good, ...valid });
+  });
+
+  test.each<[what: string, exchange: Partial<Exchange>, message: string]>([
+    ['a status', { status: 418 }, 'does not declare that status'],
+    ['a timestamp', changed({ createdAt: '2026-11-20T12:00:00Z' }), 'must match format "date-time"'],
+    ['a header', { headers: { 'content-type': 'application/json' } }, 'requires X-Request-Id'],
+    ['a body', { method: 'DELETE', status: 204 }, 'has no body there'],
+    ['a request', { ...created, sent: { name: 'a' } }, "must have required property 'url'"],
+    [
+      'a parameter',
+      { path: `${MONITORS}/${MONITOR.id}/events?limit=0`, ...withBody({ events: [] }) },
+      'does not allow limit',
+    ],
+  ])('%s', (_, exchange, message) => {
+    expect(() => validator.validate({ ...good, ...exchange })).toThrow(message);
+  });
+
+  test('the response to a test, which fails', async () => {
+    const load = { workers: -1, waiting: 0, lagMs: 0 };
+    const read = jest.spyOn(api.context.regionLoads, 'read').mockResolvedValue(new Map([['default', load]]));
+    const owner = await signIn(api);
+    await expect(owner.get('/api/dashboard/regions')).rejects.toThrow('/regions/0/workers must be >= 0');
+    read.mockRestore();
+  });
 });

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Invitation } from '@tocsin/contracts/people/user';
-import { createInvitation } from '@tocsin/db/users/invitations';
-import { systemActor } from '@tocsin/db/audit-log/actor';
+import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
@@ -32,6 +31,8 @@ async function invite(body: object = { role: 'member' }, agent: TestAgent = owne
 }
 
 const newEmail = (): string => `${randomUUID()}@example.com`;
+const accept = async (token: string, fields: object = {}, agent = browser(api)): Promise<Response> =>
+  agent.post(ACCEPT).send({ ...PERSON, token, email: newEmail(), ...fields });
 
 describe('inviting', () => {
   test('returns token and link once, and stores only a hash', async () => {
@@ -55,16 +56,11 @@ describe('inviting', () => {
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 
-  test.each([
-    [{}, ['role']],
-    [{ role: 'admin' }, ['role']],
-    [{ role: 'member', email: 'no address' }, ['email']],
-    [{ role: 'member', email: 5, extra: 1 }, ['email', 'extra']],
-  ])('%j: 400 with the fields', async (body, paths) => {
-    const response = await owner.post(INVITATIONS).send(body);
+  test('with invalid fields: 400', async () => {
+    const response = await owner.post(INVITATIONS).send({ role: 'admin', email: 5, extra: 1 });
     expect(response.status).toBe(400);
     const { errors } = response.body as { errors: { path: string }[] };
-    expect(errors.map(({ path }) => path)).toEqual(paths);
+    expect(errors.map(({ path }) => path)).toEqual(['email', 'role', 'extra']);
   });
 
   test('a user of the account: 409; of another account: not revealed', async () => {
@@ -78,36 +74,24 @@ describe('inviting', () => {
 });
 
 describe('checking', () => {
-  const check = (token: string): ReturnType<TestAgent['post']> =>
-    browser(api).post(`${INVITATIONS}/check`).send({ token });
+  const check = async (token: string, on = api): Promise<Response> =>
+    browser(on).post(`${INVITATIONS}/check`).send({ token });
 
-  test('tells whether an invitation can be accepted, and whose it is', async () => {
+  test('tells whether an invitation can be accepted, and whose it is, without using it up', async () => {
     const { token, invitation } = await invite({ role: 'member', email: newEmail() });
     const { email, expiresAt } = invitation;
-    // Checking does not use it up.
     for (const response of [await check(token), await check(token)])
       expect([response.status, response.body]).toEqual([200, { invitation: { email, expiresAt } }]);
-    await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token });
+    await accept(token);
     expect((await check(token)).status).toBe(410);
     expect((await check('unknown')).status).toBe(404);
-  });
-
-  test('a setup link is gone once there is a user', async () => {
-    const { token } = await createInvitation(api.database.db, systemActor(api.account.id), {
-      role: 'owner',
-      email: null,
-    });
-    expect((await check(token)).status).toBe(410);
   });
 
   test('has a rate limit for each address', async () => {
     const limited = await openTestApi({ settings: { rateLimitPerMinute: 3 } });
     try {
       const statuses = [];
-      for (let index = 0; index < 4; index += 1)
-        statuses.push((await browser(limited).post(`${INVITATIONS}/check`).send({ token: 'guess' })).status);
+      for (let index = 0; index < 4; index += 1) statuses.push((await check('guess', limited)).status);
       expect(statuses).toEqual([404, 404, 404, 429]);
     } finally {
       await limited.close();
@@ -119,49 +103,20 @@ describe('accepting', () => {
   test('creates a user of the account with the role, and signs in', async () => {
     const { token, invitation } = await invite({ role: 'member', email: newEmail() });
     const agent = browser(api);
-    const response = await agent.post(ACCEPT).send({ ...PERSON, token, email: 'other@example.com' });
-    expect(response.status).toBe(201);
-    expect(response.body).toEqual({
-      user: {
-        id: expect.any(String),
-        name: 'Ada',
-        email: invitation.email,
-        role: 'member',
-        createdAt: expect.any(String),
-      },
-    });
+    const response = await accept(token, { email: 'other@example.com' }, agent);
+    const user = { name: 'Ada', email: invitation.email, role: 'member' };
+    expect([response.status, response.body]).toMatchObject([201, { user }]);
     expect((await agent.get('/api/dashboard/me')).body).toMatchObject({
       ...(response.body as object),
       account: { id: api.account.id },
     });
-    const again = browser(api);
-    const credentials = { email: invitation.email, password: PERSON.password };
-    expect((await again.post('/api/auth/sign-in/email').send(credentials)).status).toBe(200);
-  });
-
-  test('requires an address if the invitation has none', async () => {
-    const { token } = await invite();
-    const without = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token });
-    expect([without.status, without.body]).toEqual([
-      400,
-      expect.objectContaining({ errors: [{ path: 'email', message: 'is required' }] }),
-    ]);
-    const email = newEmail();
-    const response = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token, email });
-    expect(response.body).toMatchObject({ user: { email } });
   });
 
   test('creates the user even if no session can be started', async () => {
     const { token } = await invite();
     jest.spyOn(api.context.identity, 'signIn').mockRejectedValueOnce(new Error('connection terminated'));
     const email = newEmail();
-    const response = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token, email });
+    const response = await accept(token, { email });
     expect([response.status, response.body]).toMatchObject([201, { user: { email } }]);
     expect(response.headers).not.toHaveProperty('set-cookie');
     const credentials = { email, password: PERSON.password };
@@ -170,86 +125,50 @@ describe('accepting', () => {
 
   test('works once, for one of many at the same time', async () => {
     const { token } = await invite();
-    const responses = await Promise.all(
-      Array.from({ length: 4 }, () =>
-        browser(api)
-          .post(ACCEPT)
-          .send({ ...PERSON, token, email: newEmail() }),
-      ),
-    );
-    const statuses = responses.map(({ status }) => status).toSorted((a, b) => a - b);
-    expect(statuses).toEqual([201, 410, 410, 410]);
+    const responses = await Promise.all(Array.from({ length: 3 }, () => accept(token)));
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 410, 410]);
     expect(responses.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
   });
 
-  test('an unknown token: 404; a used or expired one: 410; one of a deleted invitation: 404', async () => {
-    const accept = async (token: string): Promise<number> =>
-      (
-        await browser(api)
-          .post(ACCEPT)
-          .send({ ...PERSON, token, email: newEmail() })
-      ).status;
-    expect(await accept('unknown')).toBe(404);
-    const used = await invite();
-    expect([await accept(used.token), await accept(used.token)]).toEqual([201, 410]);
+  test('an unknown token: 404; an expired one: 410; one of a deleted invitation: 404', async () => {
+    expect((await accept('unknown')).status).toBe(404);
     const expired = await invite();
     await api.database.pool.query('update invitations set expires_at = now() where id = $1', [
       expired.invitation.id,
     ]);
-    expect(await accept(expired.token)).toBe(410);
+    expect((await accept(expired.token)).status).toBe(410);
     const deleted = await invite();
     expect((await owner.delete(`${INVITATIONS}/${deleted.invitation.id}`)).status).toBe(204);
-    expect(await accept(deleted.token)).toBe(404);
+    expect((await accept(deleted.token)).status).toBe(404);
   });
 
   test('an existing address, in any case: 409, and the invitation stays open', async () => {
     const { email } = await newUser(api, { accountId: api.other.id });
     const { token } = await invite();
-    const taken = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token, email: email.toUpperCase() });
+    const taken = await accept(token, { email: email.toUpperCase() });
     expect(taken.status).toBe(409);
     expect(taken.headers).not.toHaveProperty('set-cookie');
-    const other = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token, email: newEmail() });
-    expect(other.status).toBe(201);
+    expect((await accept(token)).status).toBe(201);
   });
 
   test.each([
     [{ password: 'short' }, 'password'],
-    [{ password: 'x'.repeat(129) }, 'password'],
-    [{ password: 'pass\0word' }, 'password'],
-    [{ password: 'pass\ud800word' }, 'password'],
-    [{ name: ' ' }, 'name'],
-    [{ token: undefined }, 'token'],
     [{ role: 'owner' }, 'role'],
+    // The invitation has no address.
+    [{ email: undefined }, 'email'],
   ])('%j: 400 with the field', async (fields, path) => {
     const { token } = await invite();
-    const response = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token, email: newEmail(), ...fields });
-    expect(response.status).toBe(400);
-    expect(response.body).toMatchObject({ errors: [{ path }] });
-  });
-
-  test('other methods: 405', async () => {
-    const response = await browser(api).get(ACCEPT);
-    expect([response.status, response.headers['allow']]).toEqual([405, 'POST']);
+    const response = await accept(token, fields);
+    expect([response.status, response.body]).toMatchObject([400, { errors: [{ path }] }]);
   });
 });
 
-describe('a user who is no longer an owner', () => {
-  test.each(['removed', 'made a member'])('%s: open links of this user stop working', async (how) => {
-    const { agent, id } = await newSignedInUser(api);
-    const { token } = await invite({ role: 'owner' }, agent);
-    const path = `/api/dashboard/users/${id}`;
-    const response =
-      how === 'removed' ? await owner.delete(path) : await owner.patch(path).send({ role: 'member' });
-    expect(response.status).toBeLessThan(300);
-    const accepted = await browser(api)
-      .post(ACCEPT)
-      .send({ ...PERSON, token, email: newEmail() });
-    expect(accepted.status).toBe(404);
-  });
+test.each(['removed', 'made a member'])('links of an owner who is %s stop working', async (how) => {
+  const { agent, id } = await newSignedInUser(api);
+  const { token } = await invite({ role: 'owner' }, agent);
+  const path = `/api/dashboard/users/${id}`;
+  const response =
+    how === 'removed' ? await owner.delete(path) : await owner.patch(path).send({ role: 'member' });
+  expect(response.status).toBeLessThan(300);
+  expect((await accept(token)).status).toBe(404);
 });

@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
+import { endIsolation } from '@tocsin/db/regions/isolations';
 import { Producers } from '@tocsin/queue/producers';
-import { createSilentLogger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
 import { newMonitor } from '../testing/monitors.ts';
-import { checkOnce, storedJobs } from '../testing/schedules.ts';
+import { checkOnce, reconcilerOptions, storedJobs } from '../testing/schedules.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
-import { Reconciler } from './reconciler.ts';
-import { createScheduleMetrics } from './schedule-metrics.ts';
-
-/** Longer than any test takes. */
-const LONG_MS = 600_000;
+import { Reconciler, type ReconcilerOptions } from './reconciler.ts';
 
 let api: TestApi;
 let queue: TestQueue;
@@ -29,26 +23,18 @@ afterEach(async () => {
   await queue.redis.flushdb();
 });
 
-async function reconcile(producers: Producers = queue.producers): Promise<void> {
-  const reconciler = new Reconciler({
-    db: api.context.db,
-    producers,
-    defaultRegion: 'default',
-    regions: ['default'],
-    metrics: createScheduleMetrics(createMetrics()),
-    logger: createSilentLogger(),
-    regionTimeoutMs: LONG_MS,
-  });
+async function reconcile(options: Partial<ReconcilerOptions> = {}): Promise<void> {
+  const reconciler = new Reconciler({ ...reconcilerOptions(api, queue), ...options });
   await reconciler.run(new AbortController().signal);
 }
 
 type AddExtraChecks = Producers['addExtraChecks'];
+const addExtraChecks: AddExtraChecks = (...given) => queue.producers.addExtraChecks(...given);
 
 /** The real producers, with something in place of `addExtraChecks`. */
-function producersWith(addExtraChecks: AddExtraChecks): Producers {
-  return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { addExtraChecks });
-}
-const addExtraChecks: AddExtraChecks = (...given) => queue.producers.addExtraChecks(...given);
+const addingBy = (add: AddExtraChecks): { producers: Producers } => ({
+  producers: Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { addExtraChecks: add }),
+});
 
 async function makeMonitor(fields: Record<string, unknown> = {}): Promise<string> {
   const { id } = await newMonitor(api, { regions: ['eu'], ...fields });
@@ -106,21 +92,10 @@ test('after an isolation, each monitor of the account in the region is checked w
   expect(await countIsolations()).toBe(0);
 });
 
-test('nothing is added while another checker of the region is isolated, until it is dead', async () => {
-  const id = await makeMonitor();
-  await endIsolation(api.context.db, isolationOf());
-  await renewIsolation(api.context.db, isolationOf());
-  await reconcile();
-  expect([await recheckedMonitors(), await countIsolations()]).toEqual([[], 2]);
-  await api.database.pool.query("update region_isolations set renewed_at = now() - interval '20 s'");
-  await reconcile();
-  expect([await recheckedMonitors(), await countIsolations()]).toEqual([[id], 0]);
-});
-
 test('an api that crashes after it added the checks adds none twice', async () => {
   const id = await makeMonitor();
   await endIsolation(api.context.db, isolationOf());
-  const crashing = producersWith(async (...given) => {
+  const crashing = addingBy(async (...given) => {
     await addExtraChecks(...given);
     throw new Error('the response is lost');
   });
@@ -146,7 +121,7 @@ test('a region, or an account, whose checks cannot be added does not stop the ot
   ]) {
     await endIsolation(api.context.db, isolation);
   }
-  const producers = producersWith(async (region, reason, checks) => {
+  const producers = addingBy(async (region, reason, checks) => {
     if (region === 'dead' || checks.some(({ monitorId }) => monitorId === failing))
       throw new Error('refused');
     await addExtraChecks(region, reason, checks);

@@ -1,35 +1,45 @@
 import { PassThrough } from 'node:stream';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
-import { Producers } from '@tocsin/queue/producers';
-import { createLogger, type Logger } from '@tocsin/runtime/logger';
+import { until } from '@tocsin/embedded/testing/until';
+import type { Producers } from '@tocsin/queue/producers';
+import { RegionSchedules } from '@tocsin/queue/schedules';
+import { createLogger } from '@tocsin/runtime/logger';
 import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
 import {
+  checkOnce,
   commitMonitor,
   commitWave,
+  producersWith,
+  reconcilerOptions,
   scheduledRevision,
   storedJobs,
   storedSchedules,
+  storedWaves,
 } from '../testing/schedules.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
-import { Reconciler } from './reconciler.ts';
-import { createScheduleMetrics } from './schedule-metrics.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import {
+  AUDIT_EVERY_MS,
+  EVERY_MS,
+  Reconciler,
+  type ReconcilerOptions,
+  REGION_TIMEOUT_MS,
+  TAKE_OVER_EVERY_MS,
+} from './reconciler.ts';
+import { createScheduleMetrics, type ScheduleMetrics } from './schedule-metrics.ts';
+import { syncSchedules } from './sync-schedules.ts';
 
+const PREFIX = 'tocsin:{checks.default}';
 let api: TestApi;
 let queue: TestQueue;
-let log: string;
-let logger: Logger;
-let metrics: Metrics;
-const never = new AbortController().signal;
-/** Longer than any test takes. */
-const LONG_MS = 600_000;
-
+let registry: Metrics;
+let metrics: ScheduleMetrics;
 beforeAll(async () => {
   queue = await openTestQueue();
   api = await openTestApi();
@@ -39,45 +49,23 @@ afterAll(async () => {
   await api.close();
 });
 beforeEach(() => {
-  log = '';
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
-  logger = createLogger({ service: 'test', format: 'json', stream });
-  metrics = createMetrics();
+  registry = createMetrics();
+  metrics = createScheduleMetrics(registry);
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await api.database.pool.query('delete from monitors');
   await queue.redis.flushdb();
 });
 
-function reconcilerWith(
-  producers: Producers = queue.producers,
-  patience: { readonly ms: number } = { ms: LONG_MS },
-): Reconciler {
-  return new Reconciler({
-    db: api.context.db,
-    producers,
-    defaultRegion: 'default',
-    regions: ['default'],
-    metrics: createScheduleMetrics(metrics),
-    logger,
-    auditEveryMs: 0,
-    // The reconciler reads this option at each wait, so a test can change it.
-    get regionTimeoutMs() {
-      return patience.ms;
-    },
-  });
-}
+const reconcilerWith = (options: Partial<ReconcilerOptions> = {}): Reconciler =>
+  new Reconciler({ ...reconcilerOptions(api, queue), metrics, ...options });
+const run = (reconciler: Reconciler): Promise<void> => reconciler.run(new AbortController().signal);
 
-/** The real producers, except that the store of one region responds to every request with `respond`. */
-function withStoreOf(region: string, respond: () => Promise<never>): Producers {
-  const queueOf: Producers['queue'] = (kind, of) =>
-    of === region ? (broken as unknown as ReturnType<Producers['queue']>) : queue.producers.queue(kind, of);
-  const broken = { getJobScheduler: respond, backend: { getJobSchedulersRange: respond } };
-  return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { queue: queueOf });
-}
-
-const ids = async (region: string): Promise<string[]> =>
-  (await storedSchedules(queue, region)).map((schedule) => schedule.id);
+const update = (id: string, fields: object): Promise<unknown> =>
+  updateMonitor(api.context, systemActor(api.account.id), id, fields, 'default');
+const remove = (id: string): Promise<unknown> =>
+  deleteMonitor(api.context.db, systemActor(api.account.id), id);
 
 /** Monitors that are only in Postgres. */
 async function insertUnscheduled(regions: string, region: string, count: number): Promise<void> {
@@ -93,78 +81,99 @@ async function insertUnscheduled(regions: string, region: string, count: number)
   await alignSpans(api.context.db);
 }
 
+/** A monitor that was checked once and whose wave is in the store, without a waiting first check. */
+async function scheduledMonitor(
+  reconciler: Reconciler,
+  fields: object = {},
+): Promise<{ id: string; wave: string; next: number }> {
+  const { id } = await commitMonitor(api, { ...fields });
+  await checkOnce(api, id);
+  await run(reconciler);
+  const [schedule] = await storedSchedules(queue, 'default');
+  return { id, wave: schedule?.id ?? '', next: schedule?.next ?? NaN };
+}
+
 describe('a crash between commit and enqueue', () => {
   test('of a create: the monitor is scheduled and checked at once', async () => {
     const monitor = await commitMonitor(api, { interval: 86_400 });
-    await reconcilerWith().run(never);
-    expect(await storedSchedules(queue, 'default')).toMatchObject([
-      { id: waveId(waveOf(monitor.id, 86_400)), every: 86_400_000 },
-    ]);
-    expect(await storedJobs(queue, 'default')).toContain(
-      `first-${monitor.id}-${Date.parse(monitor.createdAt)}`,
-    );
+    await run(reconcilerWith());
+    const schedule = { id: waveId(waveOf(monitor.id, 86_400)), every: 86_400_000 };
+    expect(await storedSchedules(queue, 'default')).toMatchObject([schedule]);
+    const first = `first-${monitor.id}-${Date.parse(monitor.createdAt)}`;
+    expect(await storedJobs(queue, 'default')).toContain(first);
     expect(await scheduledRevision(api, monitor.id, 'default')).toBe(1);
   });
 
   test('of an update: the new interval and the new regions are scheduled', async () => {
     const { id } = await commitMonitor(api, { regions: ['a', 'b'] });
     const reconciler = reconcilerWith();
-    await reconciler.run(never);
-    await updateMonitor(
-      api.context,
-      systemActor(api.account.id),
-      id,
-      { interval: 30, regions: ['b', 'c'] },
-      'default',
-    );
-    await reconciler.run(never);
-    expect(await ids('a')).toEqual([]);
-    for (const region of ['b', 'c']) {
-      expect(await ids(region)).toEqual([waveId(waveOf(id, 30))]);
-      expect(await scheduledRevision(api, id, region)).toBe(2);
-    }
+    await run(reconciler);
+    await update(id, { interval: 30, regions: ['b', 'c'] });
+    const isApplied = async (region: string): Promise<boolean> =>
+      (await scheduledRevision(api, id, region)) === 2;
+    // Both regions lock the monitor to record this, so one of them may have to wait for the next run.
+    await until('the update is applied in both regions', async () => {
+      await run(reconciler);
+      return (await isApplied('b')) && isApplied('c');
+    });
+    expect(await storedWaves(queue, 'a')).toEqual([]);
+    for (const region of ['b', 'c'])
+      expect(await storedWaves(queue, region)).toEqual([waveId(waveOf(id, 30))]);
   });
 
-  test('of a delete: the wave ends with its last monitor', async () => {
-    const [one = '', other = ''] = await commitWave(api, 2);
-    const wave = waveId(waveOf(one, 5));
+  test('of an update or a delete: the wave ends with its last monitor, and does not change before', async () => {
+    const [stays = '', moves = ''] = await commitWave(api, 2);
     const reconciler = reconcilerWith();
-    await reconciler.run(never);
-    await deleteMonitor(api.context.db, systemActor(api.account.id), one);
-    await reconciler.run(never);
-    expect(await ids('default')).toEqual([wave]);
-    await deleteMonitor(api.context.db, systemActor(api.account.id), other);
-    await reconciler.run(never);
-    expect(await ids('default')).toEqual([]);
-    expect((await storedJobs(queue, 'default')).filter((job) => job.startsWith('repeat'))).toEqual([]);
+    await run(reconciler);
+    const [before] = await storedSchedules(queue, 'default');
+    await update(moves, { interval: 3_600 });
+    await run(reconciler);
+    const after = await storedSchedules(queue, 'default');
+    const wave = waveId(waveOf(moves, 3_600));
+    expect(after.map(({ id }) => id)).toEqual([wave, waveId(waveOf(stays, 5))]);
+    expect(after).toContainEqual(before);
+    await remove(stays);
+    await run(reconciler);
+    expect(await storedWaves(queue)).toEqual([wave]);
+    const repeated = (await storedJobs(queue, 'default')).filter((job) => job.startsWith('repeat'));
+    expect(repeated).toEqual([expect.stringContaining(wave)]);
   });
 
   test('more schedules than fit one chunk are applied in one run', async () => {
     await insertUnscheduled('{}', 'default', 1_100);
-    await reconcilerWith().run(never);
+    await run(reconcilerWith());
     const wanted = (await listWaves(api.context.db)).get('default') ?? [];
     expect(wanted.length).toBeGreaterThan(500);
-    expect(await ids('default')).toEqual(
-      wanted.map(waveId).toSorted((one, other) => one.localeCompare(other)),
+    const ids = wanted.map(waveId).toSorted((one, other) => one.localeCompare(other));
+    expect(await storedWaves(queue)).toEqual(ids);
+    const { rowCount } = await api.database.pool.query(
+      'select from monitor_regions where scheduled_revision is null',
     );
-    const { rows } = await api.database.pool.query(
-      'select count(*)::int as open from monitor_regions where scheduled_revision is null',
-    );
-    expect(rows).toEqual([{ open: 0 }]);
+    expect(rowCount).toBe(0);
   });
 });
 
 describe('regions', () => {
+  /** The store of one region responds to every request with `respond`. */
+  const withStoreOf = (region: string, respond: () => Promise<never>): Producers =>
+    producersWith(queue, region, () => ({
+      getJobScheduler: respond,
+      backend: { getJobSchedulersRange: respond },
+    }));
+
   test('a region whose store is unavailable blocks no other, is logged once, and catches up', async () => {
     await insertUnscheduled('{broken}', 'broken', 1_100);
     const { id } = await commitMonitor(api, { regions: ['near'] });
-    const reconciler = reconcilerWith(
-      withStoreOf('broken', () => Promise.reject(new Error('the store is unavailable'))),
-    );
-    for (let run = 0; run < 3; run += 1) await reconciler.run(never);
-    expect(await ids('near')).toEqual([waveId(waveOf(id, 60))]);
+    let log = '';
+    const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+    const reconciler = reconcilerWith({
+      producers: withStoreOf('broken', () => Promise.reject(new Error('the store is unavailable'))),
+      logger: createLogger({ service: 'test', format: 'json', stream }),
+    });
+    for (let times = 0; times < 3; times += 1) await run(reconciler);
+    expect(await storedWaves(queue, 'near')).toEqual([waveId(waveOf(id, 60))]);
     expect(log.match(/Reconciling schedules fails in a region/g)).toHaveLength(1);
-    expect(await metrics.getSingleMetricAsString('tocsin_schedules_unapplied')).toMatch(/ [1-9]\d*$/m);
+    expect(await registry.getSingleMetricAsString('tocsin_schedules_unapplied')).toMatch(/ [1-9]\d*$/m);
     await reconciler.settle();
   });
 
@@ -173,34 +182,132 @@ describe('regions', () => {
     let release: ((error: Error) => void) | undefined;
     const gate = new Promise<never>((_, reject) => (release = reject));
     gate.catch(() => undefined);
-    const patience = { ms: 10 };
-    const reconciler = reconcilerWith(
-      withStoreOf('hung', () => gate),
-      patience,
-    );
+    let patienceMs = 10;
+    const reconciler = new Reconciler({
+      ...reconcilerOptions(api, queue),
+      producers: withStoreOf('hung', () => gate),
+      // The reconciler reads this option at each wait.
+      get regionTimeoutMs() {
+        return patienceMs;
+      },
+    });
     // The hung store does not respond before the end of the test: a run that waited for it would not end.
-    await reconciler.run(never);
+    await run(reconciler);
     const { id } = await commitMonitor(api, { regions: ['near'] });
-    patience.ms = LONG_MS;
-    await reconciler.run(never);
-    expect(await ids('near')).toEqual([waveId(waveOf(id, 60))]);
+    patienceMs = 600_000;
+    await run(reconciler);
+    expect(await storedWaves(queue, 'near')).toEqual([waveId(waveOf(id, 60))]);
     release?.(new Error('the store responds at last'));
     await reconciler.settle();
   });
 
   test('monitors without regions move to a new default region', async () => {
-    const { id } = await commitMonitor(api);
-    await reconcilerWith().run(never);
-    const moved = new Reconciler({
-      db: api.context.db,
-      producers: queue.producers,
-      defaultRegion: 'eu-west-1',
-      regions: ['eu-west-1', 'default'],
-      metrics: createScheduleMetrics(createMetrics()),
-      logger,
-      regionTimeoutMs: LONG_MS,
-    });
-    await moved.run(never);
-    expect([await ids('default'), await ids('eu-west-1')]).toEqual([[], [waveId(waveOf(id, 60))]]);
+    const { wave } = await scheduledMonitor(reconcilerWith());
+    await run(reconcilerWith({ defaultRegion: 'eu-west-1', regions: ['eu-west-1', 'default'] }));
+    expect([await storedWaves(queue), await storedWaves(queue, 'eu-west-1')]).toEqual([[], [wave]]);
   });
+});
+
+describe('an audit', () => {
+  const synced = (): Promise<string> => registry.getSingleMetricAsString('tocsin_schedules_synced_total');
+
+  test('restores a flushed store, and the next run of a wave whose delayed job is lost, with its phase', async () => {
+    const reconciler = reconcilerWith();
+    const { id, wave, next } = await scheduledMonitor(reconciler);
+    const restored = async (): Promise<void> => {
+      await run(reconciler);
+      const schedules = await storedSchedules(queue, 'default');
+      expect(schedules.map((each) => [each.id, (each.next ?? NaN) % 60_000])).toEqual([
+        [wave, waveOf(id, 60).phaseMs],
+      ]);
+      expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${schedules[0]?.next}`]);
+    };
+    await queue.redis.del(`${PREFIX}:repeat:${wave}:${next}`);
+    await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${next}`);
+    await queue.redis.zadd(`${PREFIX}:repeat`, next - 120_000, wave);
+    await restored();
+    expect(await synced()).toContain('region="default",cause="lost",action="applied"} 1');
+    await queue.redis.flushdb();
+    await restored();
+    expect(await synced()).toContain('region="default",cause="missing",action="applied"} 1');
+  });
+
+  test('removes stray schedulers only, also in regions without monitors', async () => {
+    const reconciler = reconcilerWith({ regions: ['default', 'empty'] });
+    const { wave, next } = await scheduledMonitor(reconciler);
+    const before = await storedSchedules(queue, 'default');
+    for (const region of ['default', 'empty'])
+      await new RegionSchedules(queue.producers, region).apply([{ intervalSeconds: 61, phaseMs: 51 }]);
+    for (const name of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000'])
+      await queue.producers.queue('check', 'default').upsertJobScheduler(name, { every: 60_000, offset: 1 });
+    await run(reconciler);
+    expect(await storedSchedules(queue, 'default')).toEqual(before);
+    expect(await storedWaves(queue, 'empty')).toEqual([]);
+    expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${next}`]);
+    expect(await synced()).toContain('region="default",cause="stray",action="removed"} 4');
+  });
+
+  test.each(['before', 'after'] as const)(
+    'schedules a monitor that another api creates just %s its wave is removed as stray',
+    async (when) => {
+      const { pool } = api.database;
+      const [last = '', created = ''] = await commitWave(api, 2);
+      const wave = waveId(waveOf(last, 5));
+      await run(reconcilerWith());
+      // Its rows are restored in the middle of the removal.
+      const { rows } = await pool.query('delete from schedule_spans where monitor_id = $1 returning *', [
+        created,
+      ]);
+      await remove(last);
+      const createByOther = async (): Promise<void> => {
+        await pool.query(
+          'insert into schedule_spans select * from json_populate_recordset(null::schedule_spans, $1)',
+          [JSON.stringify(rows)],
+        );
+        const stores = { db: api.context.db, producers: queue.producers };
+        // Before the removal, the other api finds the wave in the store and adds nothing.
+        expect(await syncSchedules(stores, 'default', [created])).toBe(when === 'before' ? 0 : 1);
+      };
+      const producers = producersWith(queue, 'default', (real) => ({
+        removeJobScheduler: async (id: string) => {
+          if (when === 'before') await createByOther();
+          const removed = await real.removeJobScheduler(id);
+          if (when === 'after') await createByOther();
+          return removed;
+        },
+      }));
+      await run(reconcilerWith({ producers }));
+      const [schedule] = await storedSchedules(queue, 'default');
+      expect(schedule?.id).toBe(wave);
+      expect(await storedJobs(queue, 'default')).toContain(`repeat:${wave}:${schedule?.next}`);
+    },
+  );
+
+  test('restarts a wave planned by an api with a fast clock on its phase, but not in that api', async () => {
+    const reconciler = reconcilerWith();
+    const right = Date.now.bind(Date);
+    const plannedAt = right();
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => right() + 3_600_000);
+    const planned = await scheduledMonitor(reconciler, { interval: 5 });
+    await run(reconciler);
+    expect(await storedSchedules(queue, 'default')).toMatchObject([{ next: planned.next }]);
+    clock.mockRestore();
+    expect(planned.next).toBeGreaterThan(plannedAt + 3_600_000);
+    await run(reconciler);
+    const [schedule] = await storedSchedules(queue, 'default');
+    expect(schedule?.next).toBeLessThanOrEqual(Date.now() + 5_000);
+    expect((schedule?.next ?? 0) % 5_000).toBe(waveOf(planned.id, 5).phaseMs);
+    // To an api with a slow clock, the run seems to be planned too far ahead.
+    jest.spyOn(Date, 'now').mockImplementation(() => right() - 3_600_000);
+    await run(reconciler);
+    expect(await storedJobs(queue, 'default')).toEqual([`repeat:${planned.wave}:${schedule?.next}`]);
+    expect(await synced()).toContain('region="default",cause="ahead",action="applied"} 1');
+  });
+});
+
+test('a flushed store is restored within 15 s, however the leadership ends', () => {
+  // The store is flushed right after an audit, and the leader ends right before the next one. The first run of the next leader audits.
+  const untilNextAudit = AUDIT_EVERY_MS + EVERY_MS + REGION_TIMEOUT_MS;
+  const untilNextLeader = TAKE_OVER_EVERY_MS;
+  expect(untilNextAudit + untilNextLeader).toBeLessThanOrEqual(15_000);
 });

@@ -78,12 +78,10 @@ describe('the applier', () => {
   });
 
   test('applies regions in parallel', async () => {
-    applier.touch('a', ['hung', 'eu', 'us']);
-    await call(2);
-    expect(store.calls.map(({ region }) => region)).toEqual(['hung', 'eu', 'us']);
-    store.calls[1]?.end();
+    applier.touch('a', ['hung', 'eu']);
+    (await call(1)).end();
     applier.touch('b', ['hung', 'eu']);
-    expect(await call(3)).toMatchObject({ region: 'eu', ids: ['b'] });
+    expect(await call(2)).toMatchObject({ region: 'eu', ids: ['b'] });
   });
 
   test('sends batches of at most 500', async () => {
@@ -96,7 +94,7 @@ describe('the applier', () => {
 
   test('keeps the trace of the request with each monitor, and drops it with a failed batch', async () => {
     const stopTracing = await startTracingWithoutExport();
-    const [firstRequest, secondRequest, lostRequest, setRequest] = [1, 2, 3, 4].map(
+    const [firstRequest, secondRequest, lostRequest] = [1, 2, 3].map(
       (request) => `00-4bf92f3577b34da6a3ce929d0e0e4736-000000000000000${request}-01`,
     );
     continueTrace(firstRequest, () => applier.touch('a', ['eu']));
@@ -108,20 +106,8 @@ describe('the applier', () => {
     ]);
     continueTrace(lostRequest, () => applier.touch('c', ['eu']));
     first.end(new Error('the store is unavailable'));
-    await until('the failure is logged', () => log.includes('the store is unavailable'));
     const next = await touchUntilCalled(1);
-    expect([...next.touched.values()]).toEqual([undefined]);
-    expect(next.ids).not.toContain('c');
-    next.end();
-    continueTrace(setRequest, () => {
-      for (let index = 0; index < 700; index += 1) applier.touch(`m${index}`, ['eu']);
-    });
-    const sizes: number[] = [];
-    for (let index = 2; sizes.reduce((sum, size) => sum + size, 0) < 700; index += 1) {
-      const batch = await call(index);
-      sizes.push([...batch.touched.values()].filter((traceparent) => traceparent === setRequest).length);
-      batch.end();
-    }
+    expect([...next.touched]).toEqual([['m1', undefined]]);
     await stopTracing();
   });
 

@@ -149,8 +149,7 @@ export class DocumentValidator {
 
 type Demand = (holds: boolean, fault: string) => void;
 
-/** Whether this is a timestamp as the API returns it: UTC, with milliseconds. */
-/** With milliseconds, or with microseconds in the audit log. */
+/** Whether this is a timestamp as the API returns it: UTC, with milliseconds or, in the audit log, microseconds. */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text.replace(/(\.\d{3})\d{3}Z$/, '$1Z');

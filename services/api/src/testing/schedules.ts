@@ -5,9 +5,14 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { Producers } from '@tocsin/queue/producers';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import type { ReconcilerOptions } from '../schedule/reconciler.ts';
+import { createScheduleMetrics } from '../schedule/schedule-metrics.ts';
 import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
-import type { TestQueue } from './test-queue.ts';
+import { ENQUEUE_WITHIN_MS, type TestQueue } from './test-queue.ts';
 
 /** One job scheduler as the store has it. */
 export interface StoredSchedule {
@@ -22,6 +27,11 @@ export async function storedSchedules(queue: TestQueue, region: string): Promise
   return schedulers
     .map(({ key, every, next }) => ({ id: key, every, next }))
     .toSorted((one, other) => one.id.localeCompare(other.id));
+}
+
+/** The ids of the waves in the store, in their order. */
+export async function storedWaves(queue: TestQueue, region: string = 'default'): Promise<string[]> {
+  return (await storedSchedules(queue, region)).map(({ id }) => id);
 }
 
 /** The ids of a region's jobs that are waiting, prioritized or delayed. */
@@ -73,4 +83,33 @@ export async function scheduledRevision(api: TestApi, id: string, region: string
     [id, region],
   );
   return rows[0]?.scheduled_revision ?? null;
+}
+
+/** Options of a reconciler that audits in each run, and that waits for each region, however slow the machine. */
+export function reconcilerOptions(api: TestApi, { producers }: TestQueue): ReconcilerOptions {
+  return {
+    db: api.context.db,
+    producers,
+    defaultRegion: 'default',
+    regions: ['default'],
+    metrics: createScheduleMetrics(createMetrics()),
+    logger: createSilentLogger(),
+    auditEveryMs: 0,
+    regionTimeoutMs: 600_000,
+  };
+}
+
+type CheckQueue = ReturnType<Producers['queue']>;
+
+/** The real producers, with some methods of the queue of checks of one region replaced. */
+export function producersWith(
+  queue: TestQueue,
+  region: string,
+  replace: (real: CheckQueue) => object,
+): Producers {
+  const real = queue.producers.queue('check', region);
+  const replaced = Object.assign(Object.create(real) as CheckQueue, replace(real));
+  const queueOf: Producers['queue'] = (kind, of) =>
+    of === region ? replaced : queue.producers.queue(kind, of);
+  return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { queue: queueOf });
 }

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseMetrics } from '@tocsin/embedded/testing/metrics-text';
+import { until } from '@tocsin/embedded/testing/until';
+import { FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+
+const METRICS = '/api/cli/metrics';
+/** Several pages or chunks, and more bytes than the kernel buffers for a client that does not read. */
+const COUNT = 5_000;
+const URL_CHARACTERS = 2_000;
+
+let api: TestApi;
+let headers: Record<string, string>;
+beforeAll(async () => {
+  api = await openTestApi();
+  headers = { Authorization: `Bearer ${api.account.key}` };
+  await newMonitor(api, { ...FULL_MONITOR, labels: { 'example.com/team': 'a' } });
+  await api.database.pool.query(
+    `with added as (
+       insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions,
+         created_at, last_checked_at, status, error_detail, assertions, runbook_url)
+       select gen_random_uuid(), $1, 'Größe "' || n || '"', rpad('https://a.example/', $3::int, md5(n::text)), 'HTTP', 60, 10, 'GET',
+         1, '{}', '2026-01-01'::timestamptz + (n / 3) * interval '1 ms', case when n % 2 = 0 then now() end,
+         case when n % 3 = 0 then 'DOWN' else 'UP' end, 'refused', case when n % 5 = 0 then '{"bodyContains": "\\u2028\\""}'::jsonb end,
+         rpad('https://b.example/', $3::int, md5(n::text))
+       from generate_series(1, $2::int) as n returning id)
+     insert into monitor_regions (monitor_id, region) select id, 'default' from added`,
+    [api.account.id, COUNT, URL_CHARACTERS],
+  );
+});
+afterAll(() => api.close());
+
+/** Sends a request and reads only the head of its response. */
+async function openSlowly(path: string): Promise<{ sent: ClientRequest; response: IncomingMessage }> {
+  const sent = request({ port: api.port, path, headers }).end();
+  sent.on('error', () => undefined);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.pause();
+  return { sent, response };
+}
+
+test.each([MONITORS, METRICS])(
+  '%s is complete and compressed, and the same when it is not compressed',
+  async (path) => {
+    const [gzip, identity] = await Promise.all(
+      ['gzip', 'identity'].map((encoding) => api.as().get(path).set('Accept-Encoding', encoding)),
+    );
+    expect(gzip?.headers['content-encoding']).toBe('gzip');
+    expect(identity?.headers['content-encoding']).toBeUndefined();
+    expect(gzip?.headers['etag']).toBe(identity?.headers['etag']);
+    expect(gzip?.text === identity?.text).toBe(true);
+    if (path === METRICS) {
+      const ids = parseMetrics(gzip?.text ?? '').map(({ labels }) => labels['monitor_id']);
+      expect(new Set(ids).size).toBe(COUNT + 1);
+    }
+  },
+);
+
+describe('a long list', () => {
+  const PER_ACCOUNT = 4;
+
+  test('waits for a slow client without a connection to Postgres, and ends once the client reads', async () => {
+    const { response } = await openSlowly(MONITORS);
+    const { pool } = api.database;
+    await until('every connection is idle', () => pool.idleCount === pool.totalCount);
+    expect((await api.as().get(`${MONITORS}/by-external-id/shop-prod`)).status).toBe(200);
+    let text = '';
+    for await (const chunk of response.setEncoding('utf8')) text += String(chunk);
+    expect((JSON.parse(text) as { monitors: unknown[] }).monitors).toHaveLength(COUNT + 1);
+  });
+
+  test('waits for others of the account, and begins when one of their clients disconnects', async () => {
+    const slow = await Promise.all(Array.from({ length: PER_ACCOUNT }, () => openSlowly(MONITORS)));
+    let responded = false;
+    const waiting = api
+      .as()
+      .get(MONITORS)
+      .then((response) => {
+        responded = true;
+        return response.status;
+      });
+    expect((await api.as(api.other.key).get(MONITORS)).status).toBe(200);
+    expect((await api.as().head(MONITORS)).status).toBe(200);
+    expect(responded).toBe(false);
+    slow[0]?.sent.destroy();
+    expect(await waiting).toBe(200);
+    for (const { sent } of slow) sent.destroy();
+  });
+
+  test('is never cut off unnoticed: an error breaks the connection', async () => {
+    const { response } = await openSlowly(MONITORS);
+    await api.database.pool.query('alter table monitors rename to hidden_monitors');
+    try {
+      await expect(response.resume().toArray()).rejects.toThrow('aborted');
+      const failed = await api.as().get(MONITORS);
+      expect([failed.status, failed.headers['etag']]).toEqual([500, undefined]);
+      expect(failed.body).toMatchObject({ type: 'urn:tocsin:problem:internal' });
+    } finally {
+      await api.database.pool.query('alter table hidden_monitors rename to monitors');
+    }
+    expect((await api.as().get(MONITORS)).status).toBe(200);
+  });
+});
+
+describe('the metrics of many monitors', () => {
+  test('leave other requests alone while clients do not read; more of them are refused until one disconnects', async () => {
+    const clients = [await openSlowly(METRICS), await openSlowly(METRICS)];
+    expect((await api.as().get(`${MONITORS}/by-external-id/shop-prod`)).status).toBe(200);
+    expect((await api.as(api.other.key).get(METRICS)).status).toBe(200);
+    const refused = await api.as().get(METRICS);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    clients[0]?.sent.destroy();
+    await until('a place is free', async () => (await api.as().get(METRICS)).status === 200);
+    clients[1]?.sent.destroy();
+  });
+
+  test('a client that disconnects while its request waits behind another one frees its place', async () => {
+    const head = `GET ${METRICS} HTTP/1.1\r\nHost: a\r\nAuthorization: ${headers['Authorization']}\r\n\r\n`;
+    const socket = connect(api.port);
+    await once(socket, 'connect');
+    socket.write(head.repeat(2));
+    await once(socket, 'data');
+    socket.pause();
+    socket.destroy();
+    await until('both places are free', async () => {
+      const responses = await Promise.all([api.as().get(METRICS), api.as().get(METRICS)]);
+      return responses.every(({ status }) => status === 200);
+    });
+  });
+});
