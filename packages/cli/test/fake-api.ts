@@ -4,52 +4,41 @@ import type { AddressInfo } from 'node:net';
 import { afterEach } from '@jest/globals';
 import { ApiClient } from '@tocsin-monitor/cli/http/api-client';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { EVENT, MONITOR } from '@tocsin/contracts/routes/examples';
 
 export const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
 
-const INPUT = createMonitorSchema.parse({ name: 'a', url: 'https://x.example', externalId: 'a' });
-
-export function monitorOf(id: string, lastCheckedAt: string | null): Monitor {
-  const input = { ...INPUT, name: id, externalId: id };
-  const stamps = { statusSince: at(0), createdAt: at(0), updatedAt: at(0) };
-  return { id, ...input, status: 'UP', errorDetail: null, lastCheckedAt, ...stamps };
+export function monitorOf(id: string, lastCheckedAt: string | null = null): Monitor {
+  const own = { id, name: id, externalId: id, source: null, labels: {}, headers: null, assertions: null };
+  return { ...MONITOR, ...own, lastCheckedAt };
 }
 
 export function eventOf(monitorId: string, second: number, status: 'UP' | 'DOWN' = 'UP'): Event {
-  const timings = { dns: null, tcp: null, tls: null, firstByte: null, download: null };
+  const cause = { errorReason: null, errorDetail: null };
   return {
+    ...EVENT,
+    ...cause,
     id: `${monitorId}-${second}`,
     monitorId,
     monitorName: monitorId,
     status,
-    latency: 1,
-    statusCode: 200,
-    errorReason: null,
-    errorDetail: null,
-    inconclusive: false,
-    hasResponse: false,
-    region: 'default',
     timestamp: at(second),
-    source: 'schedule',
-    url: null,
-    timings,
-    runbookUrl: null,
   };
 }
 
 /** Handles one request. */
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void;
-export const json =
-  (body: unknown, headers: Record<string, string> = {}): Handler =>
+
+export const respond =
+  (status: number, body: string | Buffer = '{}', headers: Record<string, string> = {}): Handler =>
   (_, res) =>
-    res.writeHead(200, headers).end(JSON.stringify(body));
+    res.writeHead(status, headers).end(body);
+
+export const json = (body: unknown, headers?: Record<string, string>): Handler =>
+  respond(200, JSON.stringify(body), headers);
+
 export const lost: Handler = (req) => req.socket.destroy();
-export const badGateway: Handler = (_, res) => res.writeHead(502).end('<html>');
-export const unavailable: Handler = (_, res) => res.writeHead(503).end('{}');
-export const tooMany: Handler = (_, res) => res.writeHead(429).end('{}');
-export const otherVersion: Handler = (_, res) =>
-  res.writeHead(412).end(JSON.stringify({ status: 412, detail: 'The resource has changed.', instance: 'r' }));
 
 const servers: Server[] = [];
 afterEach(() => {

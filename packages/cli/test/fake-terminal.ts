@@ -14,31 +14,33 @@ export interface FakeTerminal extends Terminal {
   stop(): void;
 }
 
-/** The answer to every question, or an action before the answer yes; null: not interactive. */
-type Answer = boolean | (() => Promise<void>) | null;
+export interface TerminalOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The answer to every question, or an action before the answer yes; null: not interactive. */
+  readonly answer?: boolean | (() => Promise<void>) | null;
+  readonly stdin?: string;
+}
 
 export function fakeTerminal(
-  cwd: string,
-  env: Record<string, string> = {},
-  answer: Answer = null,
-  stdin = '',
+  cwd = '/',
+  { env = {}, answer = null, stdin = '' }: TerminalOptions = {},
 ): FakeTerminal {
-  const [printed, notes, questions]: string[][] = [[], [], []];
+  const [printed, notes, questions]: [string[], string[], string[]] = [[], [], []];
   const stop = new AbortController();
   return {
-    printed: printed ?? [],
-    notes: notes ?? [],
-    questions: questions ?? [],
+    printed,
+    notes,
+    questions,
     env,
     cwd,
     readStdin: () => Promise.resolve(Buffer.from(stdin)),
     isInteractive: answer !== null,
     colors: picocolors.createColors(false),
-    print: (text) => void printed?.push(...text.split('\n')),
-    note: (text) => void notes?.push(...text.split('\n')),
+    print: (text) => void printed.push(...text.split('\n')),
+    note: (text) => void notes.push(...text.split('\n')),
     progress: () => ({ update: () => undefined, stop: () => undefined }),
     confirm: async (question) => {
-      questions?.push(question);
+      questions.push(question);
       if (typeof answer !== 'function') return answer === true;
       await answer();
       return true;
@@ -59,6 +61,14 @@ export async function folderWith(files: Readonly<Record<string, string>> = {}): 
   return folder;
 }
 
+/** A flow mapping with the required fields of a monitor, and `more` such as `, interval: 30`. */
+export const entry = (key: string, more = ''): string =>
+  `{ externalId: ${key}, name: ${key}, url: "https://${key}.example"${more} }`;
+
+/** The text of a file with these monitors. */
+export const fileOf = (source: string, ...entries: string[]): string =>
+  `source: ${source}\nmonitors:${entries.length === 0 ? ' []' : ''}\n${entries.map((fields) => `  - ${fields}\n`).join('')}`;
+
 export interface Ran {
   readonly code: number;
   readonly out: string;
@@ -67,14 +77,8 @@ export interface Ran {
 }
 
 /** Runs a command in a folder. */
-export async function runIn(
-  cwd: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-  answer: Answer = null,
-  stdin = '',
-): Promise<Ran> {
-  const terminal = fakeTerminal(cwd, env, answer, stdin);
+export async function runIn(cwd: string, args: readonly string[], options?: TerminalOptions): Promise<Ran> {
+  const terminal = fakeTerminal(cwd, options);
   const code = await run(args, terminal);
   const { printed, notes, questions } = terminal;
   return { code, out: printed.join('\n'), err: notes.join('\n'), questions };

@@ -8,36 +8,33 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { at, eventOf, monitorOf } from './fake-api.ts';
 import { fakeTerminal } from './fake-terminal.ts';
 
-/** An API in memory whose events are recorded between polls. */
+/** An API in memory, whose monitors have the label `id`. */
 class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEvents'> {
-  readonly events = new Map<string, Event[]>();
-  /** The events of all monitors in the order of the tail; a cursor is a position in it. */
+  readonly monitors = new Set<string>();
+  /** In the order of the tail, whose cursor is a position in it. */
   readonly #recorded: Event[] = [];
-  /** Requests of the tail. */
+  listRequests = 0;
   polls = 0;
-  requests = 0;
-  onPoll: (poll: number) => void = () => undefined;
+  /** What happens before a poll, by its number from 1. */
+  onPoll: Readonly<Record<number, () => void>> = {};
   onList: () => void = () => undefined;
 
   add(id: string, ...seconds: number[]): void {
-    const events = seconds.map((second) => eventOf(id, second));
-    this.events.set(id, [...(this.events.get(id) ?? []), ...events]);
-    this.#recorded.push(...events);
+    this.monitors.add(id);
+    this.#recorded.push(...seconds.map((second) => eventOf(id, second)));
   }
 
   listMonitors(): Promise<Monitor[]> {
     this.onList();
-    return Promise.resolve(
-      [...this.events].map(([id, events]) => ({
-        ...monitorOf(id, events.at(-1)?.timestamp ?? null),
-        labels: { id },
-      })),
-    );
+    this.onList = () => undefined;
+    const lastCheckOf = (id: string) => this.#eventsOf(id).at(-1)?.timestamp ?? null;
+    const monitors = [...this.monitors].map((id) => ({ ...monitorOf(id, lastCheckOf(id)), labels: { id } }));
+    return Promise.resolve(monitors);
   }
 
   listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
-    this.requests += 1;
-    const events = this.events.get(id) ?? [];
+    this.listRequests += 1;
+    const events = this.#eventsOf(id);
     return Promise.resolve(
       since === undefined
         ? events.slice(-limit)
@@ -45,28 +42,36 @@ class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents' | 'tailEv
     );
   }
 
-  tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
-    if (since === undefined) return Promise.resolve({ events: [], cursor: String(this.#recorded.length) });
+  async tailEvents(limit: number, since?: string): Promise<{ events: Event[]; cursor: string }> {
+    if (since === undefined) return { events: [], cursor: String(this.#recorded.length) };
     this.polls += 1;
-    try {
-      this.onPoll(this.polls);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    this.onPoll[this.polls]?.();
     const events = this.#recorded.slice(Number(since), Number(since) + limit);
-    return Promise.resolve({ events, cursor: String(Number(since) + events.length) });
+    return { events, cursor: String(Number(since) + events.length) };
+  }
+
+  #eventsOf(id: string): Event[] {
+    return this.#recorded.filter(({ monitorId }) => monitorId === id);
   }
 }
 
+/** Each monitor with an event. */
+function apiWith(seconds: Readonly<Record<string, number>>): FakeApi {
+  const api = new FakeApi();
+  for (const [id, second] of Object.entries(seconds)) api.add(id, second);
+  return api;
+}
+
+/** The ids of the printed events. A command that follows is stopped after 40 polls. */
 async function idsOf(api: FakeApi, flags: Partial<TailFlags>, words: string[] = []): Promise<string[]> {
-  const terminal = fakeTerminal('/', {});
-  api.onPoll = ((inner) => (poll: number) => {
-    inner(poll);
-    if (poll > 40) terminal.stop();
-  })(api.onPoll);
+  const terminal = fakeTerminal();
+  const last = api.polls + 40;
+  api.onPoll = { ...api.onPoll, [last]: () => terminal.stop() };
   await tail(api, terminal, words, { limit: 10, every: 0.001, json: true, ...flags });
   return terminal.printed.map((line) => (JSON.parse(line) as Event).id);
 }
+
+const follow = true;
 
 test('tail prints the latest events of all monitors, oldest first', async () => {
   const api = new FakeApi();
@@ -78,114 +83,76 @@ test('tail prints the latest events of all monitors, oldest first', async () => 
 });
 
 test('tail -f prints each event once, through outages, several pages, and created and deleted monitors', async () => {
-  const api = new FakeApi();
-  api.add('a', 1);
-  api.add('b', 2);
-  const down = new ApiError('unavailable.', null);
-  api.onPoll = (poll) => {
-    if (poll === 3) api.add('a', 3);
-    if (poll === 4) api.add('c', 4);
-    if (poll === 6) api.events.delete('b');
-    if (poll >= 8 && poll < 14) {
-      api.add('a', poll);
-      throw poll % 2 === 0 ? down : new ApiError('busy.', 503);
-    }
-    if (poll === 20) api.add('c', ...Array.from({ length: 1_203 }, (_, index) => 20 + index));
+  const api = apiWith({ a: 1, b: 2 });
+  const fail = (second: number, error: ApiError) => () => {
+    api.add('a', second);
+    throw error;
   };
-  const ids = await idsOf(api, { follow: true });
-  expect(ids).toEqual([
-    'a-1',
-    'b-2',
-    'a-3',
-    'c-4',
-    ...[8, 9, 10, 11, 12, 13].map((second) => `a-${second}`),
-    ...Array.from({ length: 1_203 }, (_, index) => `c-${20 + index}`),
-  ]);
+  const later = Array.from({ length: 1_203 }, (_, index) => 20 + index);
+  api.onPoll = {
+    3: () => api.add('a', 3),
+    4: () => api.add('c', 4),
+    6: () => void api.monitors.delete('b'),
+    8: fail(8, new ApiError('unavailable.', null)),
+    9: fail(9, new ApiError('busy.', 503)),
+    20: () => api.add('c', ...later),
+  };
+  const first = ['a-1', 'b-2', 'a-3', 'c-4', 'a-8', 'a-9'];
+  expect(await idsOf(api, { follow })).toEqual([...first, ...later.map((second) => `c-${second}`)]);
 });
 
 test('tail requests events only of monitors that may have one to print', async () => {
   const api = new FakeApi();
-  for (let index = 0; index < 500; index += 1) api.add(`m${index}`, index, index + 0.5);
-  const ids = await idsOf(api, { limit: 3 });
-  expect(ids).toEqual(['m498-498.5', 'm499-499', 'm499-499.5']);
-  expect(api.requests).toBeLessThan(20);
+  for (let index = 0; index < 100; index += 1) api.add(`m${index}`, index, index + 0.5);
+  expect(await idsOf(api, { limit: 3 })).toEqual(['m98-98.5', 'm99-99', 'm99-99.5']);
+  expect(api.listRequests).toBeLessThan(20);
   // Monitors that were not queried are still followed.
-  api.onPoll = (poll) => {
-    if (poll === 4) api.add('m7', 9_000);
-  };
-  expect(await idsOf(api, { limit: 1, follow: true })).toEqual(['m499-499.5', 'm7-9000']);
+  api.onPoll = { 4: () => api.add('m7', 9_000) };
+  expect(await idsOf(api, { limit: 1, follow })).toEqual(['m99-99.5', 'm7-9000']);
 });
 
-test('tail -f prints an event once that is recorded while it reads the first events', async () => {
-  const api = new FakeApi();
-  api.add('a', 1);
-  api.add('b', 2);
+test.each([
+  [0, 'a', ['a-3', 'c-4']],
+  [2, 'b', ['b-3', 'c-4']],
+])('tail -f -n %i prints an event of the first requests once', async (limit, id, ids) => {
+  const api = apiWith({ a: 1, b: 2 });
   api.onList = () => {
-    api.onList = () => undefined;
-    api.add('a', 3);
+    api.add(id, 3);
     api.add('c', 4);
   };
-  expect(await idsOf(api, { follow: true, limit: 0 })).toEqual(['a-3', 'c-4']);
-  api.onList = () => {
-    api.onList = () => undefined;
-    api.add('b', 5);
-  };
-  expect(await idsOf(api, { follow: true, limit: 2 })).toEqual(['c-4', 'b-5']);
+  expect(await idsOf(api, { follow, limit })).toEqual(ids);
 });
 
-test('tail -f with monitors prints no event of others', async () => {
-  const api = new FakeApi();
-  api.add('a', 1);
-  api.add('b', 2);
-  api.onPoll = (poll) => {
-    if (poll === 2) api.add('b', 3);
-    if (poll === 3) api.add('a', 4);
+test('tail -f with a selector also follows monitors that match it later', async () => {
+  const api = apiWith({ a: 1, b: 1, c: 1 });
+  api.onPoll = {
+    1: () => api.add('late'),
+    20: () => ['a', 'b', 'c', 'late', 'other'].forEach((id) => api.add(id, 5)),
   };
-  expect(await idsOf(api, { follow: true }, ['a'])).toEqual(['a-1', 'a-4']);
+  const selector = parseSelector('id in (a,c,late)');
+  expect(await idsOf(api, { follow, selector })).toEqual(['a-1', 'c-1', 'a-5', 'c-5', 'late-5']);
 });
 
-test('tail -f reports deleted monitors and ends with the last one', async () => {
-  const api = new FakeApi();
-  api.add('a', 1);
-  api.add('b', 2);
-  api.onPoll = (poll) => {
-    if (poll === 4) api.events.delete('a');
-    if (poll === 16) api.add('b', 3);
-    if (poll === 26) api.events.delete('b');
+test('tail -f of named monitors prints no others, reports deleted ones and ends with the last one', async () => {
+  const api = apiWith({ a: 1, b: 2, c: 3 });
+  api.onPoll = {
+    4: () => void api.monitors.delete('a'),
+    16: () => ['b', 'c'].forEach((id) => api.add(id, 4)),
+    26: () => void api.monitors.delete('b'),
   };
-  const terminal = fakeTerminal('/');
-  const flags = { limit: 10, every: 0.001, json: true, follow: true };
-  expect(await tail(api, terminal, ['a', 'b'], flags)).toBe(0);
+  const terminal = fakeTerminal();
+  expect(await tail(api, terminal, ['a', 'b'], { limit: 10, every: 0.001, json: true, follow })).toBe(0);
   expect(terminal.notes).toEqual(['The monitor "a" was deleted.', 'The monitor "b" was deleted.']);
-  expect(terminal.printed).toHaveLength(3);
+  const ids = terminal.printed.map((line) => (JSON.parse(line) as Event).id);
+  expect(ids).toEqual(['a-1', 'b-2', 'b-4']);
 });
 
 test('tail -f ends after a permanent error, such as a deleted API key', async () => {
-  const api = new FakeApi();
-  api.add('a', 1);
-  api.onPoll = (poll) => {
-    if (poll === 3) throw new ApiError('This API key is not known.', 401);
+  const api = apiWith({ a: 1 });
+  api.onPoll = {
+    3: () => {
+      throw new ApiError('This API key is not known.', 401);
+    },
   };
-  await expect(idsOf(api, { follow: true })).rejects.toMatchObject({ status: 401 });
-});
-
-test('tail -f follows the monitors that a selector matches', async () => {
-  const api = new FakeApi();
-  for (const id of ['a', 'b', 'c']) api.add(id, 1);
-  api.onPoll = (poll) => {
-    if (poll === 1) for (const id of ['a', 'b', 'c']) api.add(id, 2);
-  };
-  const selector = parseSelector('id in (a,c)');
-  expect(await idsOf(api, { follow: true, selector })).toEqual(['a-1', 'c-1', 'a-2', 'c-2']);
-});
-
-test('tail -f follows a monitor that matches the selector later', async () => {
-  const api = new FakeApi();
-  api.add('a', 1);
-  api.onPoll = (poll) => {
-    if (poll === 1) api.add('late');
-    if (poll === 20) for (const id of ['other', 'late']) api.add(id, 2);
-  };
-  const selector = parseSelector('id in (a,late)');
-  expect(await idsOf(api, { follow: true, selector })).toEqual(['a-1', 'late-2']);
+  await expect(idsOf(api, { follow })).rejects.toMatchObject({ status: 401 });
 });

@@ -1,48 +1,46 @@
 import { expect, test } from '@jest/globals';
-import { CliError } from '../terminal/cli-error.ts';
 import { HiddenValues } from './write-monitors.ts';
 
-function variablesOf(monitor: string): string[] {
+type Field = [externalId: string, path: [string, ...string[]]];
+
+const FIELD: Field = ['shop-front', ['headers', 'X']];
+
+/** The variables of these fields in one file. */
+function variablesOf(...fields: Field[]): string[] {
   const hidden = new HiddenValues('shop');
-  hidden.hide(monitor, ['headers', 'X'], 'secret');
-  return [...hidden.variables.keys()];
+  return fields.map(([externalId, path], index) => hidden.hide(externalId, path, `value ${index}`));
 }
 
-test('another monitor never changes the variable of a monitor', () => {
-  const alone = new HiddenValues('shop').hide('shop-front', ['headers', 'X'], 'secret');
-  const hidden = new HiddenValues('shop');
-  const others = [
-    hidden.hide('shop', ['headers', 'front-X'], 'a'),
-    hidden.hide('shop_front', ['headers', 'X'], 'b'),
-    hidden.hide('shop-front-x', ['body'], 'c'),
-  ];
-  expect(hidden.hide('shop-front', ['headers', 'X'], 'secret')).toBe(alone);
-  expect(new Set([alone, ...others]).size).toBe(4);
-  expect(new HiddenValues('other').hide('shop-front', ['headers', 'X'], 'secret')).not.toBe(alone);
+test.each<Field>([
+  ['shop', ['headers', 'front-X']],
+  ['shop_front', ['headers', 'X']],
+  ['shop-front-x', ['body']],
+  ['SHOP-front', ['headers', 'X']],
+])('the field of %s %j does not share or change the variable of another', (...other) => {
+  const [one, same] = variablesOf(other, FIELD);
+  expect(same).toBe(variablesOf(FIELD)[0]);
+  expect(one).not.toBe(same);
 });
 
-test('monitors whose names differ only in case have variables of their own, also if 32 bits of the hash agree', () => {
+test.each<[string, Field, Field]>([
+  ['a header named like a field', ['a', ['headers', 'body']], ['a', ['body']]],
+  [
+    'names of which 32 bits of the hash agree',
+    ['ShOP-FrOnt-ChecKOUt-page', ['headers', 'X']],
+    ['SHOP-frONt-cHeCKOUt-page', ['headers', 'X']],
+  ],
+])('variables differ for %s', (_, ...fields) => {
+  expect(new Set(variablesOf(...fields)).size).toBe(2);
+});
+
+test('variables differ for two sources', () => {
+  expect(new HiddenValues('other').hide('shop-front', ['headers', 'X'], 'x')).not.toBe(variablesOf(FIELD)[0]);
+});
+
+test('a variable that already stands for another value is an error', () => {
   const hidden = new HiddenValues('shop');
-  const variables = ['ShOP-FrOnt-ChecKOUt-page', 'SHOP-frONt-cHeCKOUt-page'].map((monitor) =>
-    hidden.hide(monitor, ['headers', 'X'], monitor),
+  hidden.hide('shop-front', ['headers', 'X'], 'secret');
+  expect(() => hidden.hide('shop-front', ['headers', 'X'], 'other')).toThrow(
+    /^The variable \w+ already stands for another value, so it cannot stand for headers\.X of monitor shop-front\./,
   );
-  expect(new Set(variables).size).toBe(2);
-  expect([...hidden.variables.values()]).toEqual(['ShOP-FrOnt-ChecKOUt-page', 'SHOP-frONt-cHeCKOUt-page']);
-});
-
-test('a variable that stands for another value already is an error, and keeps its value', () => {
-  const [variable = ''] = variablesOf('shop-front');
-  const hidden = new HiddenValues('shop');
-  hidden.variables.set(variable, 'other');
-  expect(() => hidden.hide('shop-front', ['headers', 'X'], 'secret')).toThrow(
-    new CliError(
-      `The variable ${variable} already stands for another value, so it cannot stand for headers.X of monitor shop-front. Change the externalId of one monitor, or pass --secrets.`,
-    ),
-  );
-  expect(hidden.variables.get(variable)).toBe('other');
-});
-
-test('a header and a field of the same name have two variables', () => {
-  const hidden = new HiddenValues('shop');
-  expect(hidden.hide('a', ['headers', 'body'], 'x')).not.toBe(hidden.hide('a', ['body'], 'x'));
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import ReactMarkdown from 'react-markdown';
@@ -10,19 +10,15 @@ const linked = (url: string): string => `<a href="${url}">${url}</a>`;
 
 test.each([
   ['Expected <title> but got <head>', '<p>Expected &lt;title&gt; but got &lt;head&gt;</p>'],
-  ['<div>only html</div>', '<p>&lt;div&gt;only html&lt;/div&gt;</p>'],
   ['<pre>\none\n\ntwo</pre>', '<p>&lt;pre&gt;<br/>\none<br/>\n<br/>\ntwo&lt;/pre&gt;</p>'],
   ['- <b>\n- <!-- no -->', '<ul>\n<li>&lt;b&gt;</li>\n<li>&lt;!-- no --&gt;</li>\n</ul>'],
-  ['`<head>`', '<p><code>&lt;head&gt;</code></p>'],
 ])('HTML is shown as it was written: %j', (text, html) => {
   expect(render(text)).toBe(html);
 });
 
 test.each([
   '<script>alert(1)</script>',
-  'a <script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
-  'a <img src=x onerror=alert(1)>',
   '![a](https://spy.example/x.png)',
   '<iframe src="javascript:alert(1)"></iframe>',
   '<a href="javascript:alert(1)">a</a>',
@@ -39,32 +35,25 @@ test.each([
   expect(html).not.toMatch(/<[^>]+\son/);
 });
 
-describe('a bare URL is a link', () => {
-  const url = 'https://shop.example/a?b=1';
-  test.each([
-    [url, linked(url)],
-    [`See ${url}.`, `See ${linked(url)}.`],
-    [`${url}, ${url}; really?! ${url}?!`, `${linked(url)}, ${linked(url)}; really?! ${linked(url)}?!`],
-    [`(see ${url})`, `(see ${linked(url)})`],
-    [`(${url}).`, `(${linked(url)}).`],
-    ['https://en.example/Tocsin_(bell)', linked('https://en.example/Tocsin_(bell)')],
-    ['(https://en.example/Tocsin_(bell))', `(${linked('https://en.example/Tocsin_(bell)')})`],
-    [
-      '[https://a.example/?ids[]=1]',
-      '[<a href="https://a.example/?ids%5B%5D=1">https://a.example/?ids[]=1</a>]',
-    ],
-    // The library would encode the brackets.
-    ['http://[::1]:3000/x', 'http://[::1]:3000/x'],
-    [`**${url}**`, `<strong>${linked(url)}</strong>`],
-    [`a\n${url}\nb`, `a<br/>\n${linked(url)}<br/>\nb`],
-    [`[text ${url}](https://other.example/)`, `<a href="https://other.example/">text ${url}</a>`],
-    [`<${url}>`, linked(url)],
-    [`\`${url}\``, `<code>${url}</code>`],
-    ['https:// and https://... and ftp://a.example', 'https:// and https://... and ftp://a.example'],
-    ['<a href="https://a.example/">', `&lt;a href=&quot;${linked('https://a.example/')}&quot;&gt;`],
-  ])('%s', (text, html) => {
-    expect(render(text)).toBe(`<p>${html}</p>`);
-  });
+const url = 'https://shop.example/a?b=1';
+test.each([
+  [`${url}, ${url}; really?! ${url}?!`, `${linked(url)}, ${linked(url)}; really?! ${linked(url)}?!`],
+  [`(${url}).`, `(${linked(url)}).`],
+  ['(https://en.example/Tocsin_(bell))', `(${linked('https://en.example/Tocsin_(bell)')})`],
+  [
+    '[https://a.example/?ids[]=1]',
+    '[<a href="https://a.example/?ids%5B%5D=1">https://a.example/?ids[]=1</a>]',
+  ],
+  // The library would encode the brackets.
+  ['http://[::1]:3000/x', 'http://[::1]:3000/x'],
+  [`**${url}**`, `<strong>${linked(url)}</strong>`],
+  [`a\n${url}\nb`, `a<br/>\n${linked(url)}<br/>\nb`],
+  [`[text ${url}](https://other.example/)`, `<a href="https://other.example/">text ${url}</a>`],
+  [`\`${url}\``, `<code>${url}</code>`],
+  ['https:// and https://... and ftp://a.example', 'https:// and https://... and ftp://a.example'],
+  ['<a href="https://a.example/">', `&lt;a href=&quot;${linked('https://a.example/')}&quot;&gt;`],
+])('a bare URL is a link: %s', (text, html) => {
+  expect(render(text)).toBe(`<p>${html}</p>`);
 });
 
 test('a list in a list has no line breaks of its own', () => {

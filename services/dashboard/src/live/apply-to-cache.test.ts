@@ -18,15 +18,7 @@ afterEach(() => {
 });
 
 /** A list that was cached then, or is not cached, and a stream that the test controls. */
-function newCache(updatedAt: number | null): {
-  queryClient: QueryClient;
-  deliver: (batch: LiveBatch) => void;
-  /** The stream is live, and does not resume. */
-  begin: () => void;
-  /** The positions at which the stream was opened. */
-  positions: (string | undefined)[];
-  isInvalidated: () => boolean | undefined;
-} {
+function newCache(updatedAt: number | null) {
   const queryClient = new QueryClient({ defaultOptions: { queries: { gcTime: Infinity } } });
   if (updatedAt !== null) queryClient.setQueryData(monitorsQuery.queryKey, [monitorOf('a')], { updatedAt });
   const listeners: ((batch: LiveBatch) => void)[] = [];
@@ -50,73 +42,70 @@ function newCache(updatedAt: number | null): {
   stop = applyToCache(stream as unknown as LiveStream, queryClient, () => {});
   return {
     queryClient,
+    /** The positions at which the stream was opened. */
     positions,
-    deliver: (batch) => listeners.forEach((listener) => listener(batch)),
+    deliver: (batch: LiveBatch) => listeners.forEach((listener) => listener(batch)),
+    /** The stream is live, and does not resume. */
     begin: () => openings.forEach((listener) => listener()),
     isInvalidated: () => queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated,
   };
 }
 
-test('an inconclusive check leaves the monitor as it is and reloads the regions', () => {
+const CHECK = { monitorId: 'a', timestamp: LATER };
+const CHANGE = { ...CHECK, previousStatus: 'UP' } as const;
+
+test.each([
+  [
+    'the regions after an inconclusive check',
+    regionsQuery.queryKey,
+    { checks: [CHECK] },
+    { checks: [{ ...CHECK, timestamp: LATEST, inconclusive: true }] },
+  ],
+  [
+    'the maintenance windows after a monitor enters or leaves maintenance',
+    ['maintenance-windows', 'all'],
+    { statusChanges: [{ ...CHANGE, status: 'DOWN' as const }] },
+    { statusChanges: [{ ...CHANGE, status: 'MAINTENANCE' as const }] },
+  ],
+])('reloads %s', (_, queryKey, without, withReload) => {
   jest.useFakeTimers();
   const { queryClient, deliver } = newCache(1_000);
-  const { queryKey } = regionsQuery;
   queryClient.setQueryData(queryKey, []);
-  deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER, inconclusive: false }] }));
-  jest.advanceTimersByTime(10_000);
-  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(false);
-  deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATEST, inconclusive: true }] }));
-  expect(queryClient.getQueryData(monitorsQuery.queryKey)?.[0]?.lastCheckedAt).toBe(LATER);
-  jest.advanceTimersByTime(10_000);
-  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
+  const isReloadedBy = (batch: Parameters<typeof batchOf>[0]): boolean | undefined => {
+    deliver(batchOf(batch));
+    jest.advanceTimersByTime(10_000);
+    return queryClient.getQueryState(queryKey)?.isInvalidated;
+  };
+  expect([isReloadedBy(without), isReloadedBy(withReload)]).toEqual([false, true]);
 });
 
-test('an update of the stream keeps the age of the list', () => {
+test('an inconclusive check leaves the monitor as it is', () => {
   const { queryClient, deliver } = newCache(1_000);
+  deliver(batchOf({ checks: [{ ...CHECK, inconclusive: true }] }));
+  expect(queryClient.getQueryData(monitorsQuery.queryKey)).toEqual([monitorOf('a')]);
+});
+
+test('an update of the stream changes a cached list and a cached monitor, and keeps their age', () => {
+  const { queryClient, deliver } = newCache(1_000);
+  const { queryKey } = monitorQuery('a');
+  const cached = { monitor: { ...monitorWith(), id: 'a' }, events: [] };
+  queryClient.setQueryData(queryKey, cached, { updatedAt: 2_000 });
   deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
-  const state = queryClient.getQueryState(monitorsQuery.queryKey);
-  expect(state?.data?.[0]?.lastCheckedAt).toBe(LATER);
-  expect([state?.dataUpdatedAt, state?.isInvalidated]).toEqual([1_000, false]);
+  const list = queryClient.getQueryState(monitorsQuery.queryKey);
+  expect(list?.data?.[0]?.lastCheckedAt).toBe(LATER);
+  expect([list?.dataUpdatedAt, list?.isInvalidated]).toEqual([1_000, false]);
+  const monitor = queryClient.getQueryState(queryKey);
+  expect([monitor?.data?.monitor.lastCheckedAt, monitor?.dataUpdatedAt]).toEqual([LATER, 2_000]);
 });
 
-test('an update of the stream changes a cached monitor and keeps its age', () => {
-  const { queryClient, deliver } = newCache(1_000);
-  const { queryKey } = monitorQuery('b');
-  queryClient.setQueryData(
-    queryKey,
-    { monitor: { ...monitorWith(), id: 'b' }, events: [] },
-    { updatedAt: 2_000 },
-  );
-  deliver(batchOf({ checks: [{ monitorId: 'b', timestamp: LATER }] }));
-  const state = queryClient.getQueryState(queryKey);
-  expect([state?.data?.monitor.lastCheckedAt, state?.dataUpdatedAt]).toEqual([LATER, 2_000]);
-});
-
-test('a monitor that enters or leaves maintenance reloads the maintenance windows', () => {
-  jest.useFakeTimers();
-  const { queryClient, deliver } = newCache(1_000);
-  const queryKey = ['maintenance-windows', 'all'];
-  queryClient.setQueryData(queryKey, []);
-  const change = { monitorId: 'a', timestamp: LATER, previousStatus: 'UP' } as const;
-  deliver(batchOf({ statusChanges: [{ ...change, status: 'DOWN' }] }));
-  jest.advanceTimersByTime(10_000);
-  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(false);
-  deliver(batchOf({ statusChanges: [{ ...change, status: 'MAINTENANCE' }] }));
-  jest.advanceTimersByTime(10_000);
-  expect(queryClient.getQueryState(queryKey)?.isInvalidated).toBe(true);
-});
-
-test('an update keeps the list invalidated', () => {
+test('a reset or a stream that did not resume reloads the list, and an update keeps it invalidated', () => {
   const { deliver, isInvalidated } = newCache(1_000);
   deliver(batchOf({ reset: true }));
   deliver(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
   expect(isInvalidated()).toBe(true);
-});
-
-test('a stream that did not resume reloads the list', () => {
-  const { begin, isInvalidated } = newCache(1_000);
-  begin();
-  expect(isInvalidated()).toBe(true);
+  const other = newCache(1_000);
+  other.begin();
+  expect(other.isInvalidated()).toBe(true);
 });
 
 test.each([

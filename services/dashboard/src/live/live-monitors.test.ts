@@ -2,59 +2,57 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
+import { INCIDENT } from '@tocsin/contracts/routes/examples';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { updateIncident } from './incidents.ts';
 import { LiveMonitors, updateMonitors } from './live-monitors.ts';
 import { Reloader } from './reloader.ts';
 import { batchOf, EARLY, LATE, LATER, LATEST, monitorOf } from './testing/batches.ts';
 
 const DOWN = { status: 'DOWN', errorDetail: 'connection refused', timestamp: LATER } as const;
 
+/** The monitor a, after a batch. */
+function afterBatch(
+  batch: Parameters<typeof batchOf>[0],
+  monitor = monitorOf('a'),
+): MonitorOverview | undefined {
+  return updateMonitors([monitor], batchOf(batch))[0];
+}
+
 test('updates only the monitors of the batch', () => {
   const monitors = [monitorOf('a'), monitorOf('b'), monitorOf('c')];
-  const [a, b, c] = updateMonitors(
-    monitors,
-    batchOf({
-      checks: [{ monitorId: 'b', timestamp: LATER }],
-      statusChanges: [{ monitorId: 'c', ...DOWN }],
-    }),
-  );
-  expect(a).toBe(monitors[0]);
-  expect(b).toEqual({ ...monitorOf('b'), lastCheckedAt: LATER });
-  expect(c).toEqual({
-    ...monitorOf('c'),
-    status: 'DOWN',
-    statusSince: LATER,
-    errorDetail: 'connection refused',
-  });
+  const checks = [{ monitorId: 'b', timestamp: LATER }];
+  const after = updateMonitors(monitors, batchOf({ checks, statusChanges: [{ monitorId: 'c', ...DOWN }] }));
+  const { timestamp: statusSince, ...down } = DOWN;
+  expect(after).toEqual([
+    monitors[0],
+    { ...monitorOf('b'), lastCheckedAt: LATER },
+    { ...monitorOf('c'), ...down, statusSince },
+  ]);
+  expect(after[0]).toBe(monitors[0]);
 });
 
-test('a recovery removes the cause of the outage', () => {
-  const [down] = updateMonitors([monitorOf('a')], batchOf({ statusChanges: [{ monitorId: 'a', ...DOWN }] }));
-  expect(down?.errorDetail).toBe('connection refused');
-  const up = { monitorId: 'a', status: 'UP', errorDetail: null, timestamp: LATER } as const;
-  const [recovered] = updateMonitors(down ? [down] : [], batchOf({ statusChanges: [up] }));
-  expect(recovered).toMatchObject({ status: 'UP', errorDetail: null });
-});
+test.each([
+  ['UP', null],
+  ['MAINTENANCE', 'i'],
+] as const)(
+  'a change to %s removes the cause of the outage; only a recovery ends the incident',
+  (status, id) => {
+    const incident = { id: 'i', openedAt: LATE, acknowledgedAt: null, acknowledgedBy: null };
+    const down = { ...monitorOf('a'), status: 'DOWN' as const, errorDetail: 'connection refused', incident };
+    const change = { monitorId: 'a', status, errorDetail: null, timestamp: LATER };
+    const after = afterBatch({ statusChanges: [change] }, down);
+    expect([after?.status, after?.errorDetail, after?.incident?.id ?? null]).toEqual([status, null, id]);
+  },
+);
 
-test('ignores replayed records that are older than the list', () => {
-  const old = batchOf({
-    checks: [{ monitorId: 'a', timestamp: EARLY }],
-    statusChanges: [{ monitorId: 'a', ...DOWN, timestamp: EARLY }],
-  });
-  expect(updateMonitors([monitorOf('a')], old)).toEqual([monitorOf('a')]);
-});
-
-test('ignores checks of another URL', () => {
-  const checks = [{ monitorId: 'a', timestamp: LATER, url: 'https://preview.example.com' }];
-  expect(updateMonitors([monitorOf('a')], batchOf({ checks }))).toEqual([monitorOf('a')]);
-});
-
-test('a recovery ends the incident', () => {
-  const incident = { id: 'i', openedAt: LATE, acknowledgedAt: null, acknowledgedBy: null };
-  const down = { ...monitorOf('a'), status: 'DOWN' as const, incident };
-  const changeTo = (status: 'UP' | 'MAINTENANCE') =>
-    updateMonitors([down], batchOf({ statusChanges: [{ monitorId: 'a', status, timestamp: LATER }] }))[0];
-  expect([changeTo('UP')?.incident, changeTo('MAINTENANCE')?.incident]).toEqual([null, incident]);
+test('ignores replayed records that are older than the list, and checks of another URL', () => {
+  const checks = [
+    { monitorId: 'a', timestamp: EARLY },
+    { monitorId: 'a', timestamp: LATER, url: 'https://preview.example.com' },
+  ];
+  const statusChanges = [{ monitorId: 'a', ...DOWN, timestamp: EARLY }];
+  expect(afterBatch({ checks, statusChanges })).toEqual(monitorOf('a'));
 });
 
 /** The list of a server, whose responses the test delivers. */
@@ -105,6 +103,7 @@ class Server {
 }
 
 describe('LiveMonitors', () => {
+  const DOWN_SINCE = { ...monitorOf('a'), status: 'DOWN' as const, statusSince: LATER };
   let server: Server;
   beforeEach(() => {
     jest.useFakeTimers();
@@ -132,14 +131,10 @@ describe('LiveMonitors', () => {
     }
   });
 
-  test('a list that equals the digest is not reloaded', async () => {
+  test('only a list that differs from the digest is reloaded, and the page says so', async () => {
     await server.respond();
     server.compare(LATER);
     expect(server.responses).toEqual([]);
-  });
-
-  test('wrong statuses are reloaded, and the page says so', async () => {
-    await server.respond();
     const incident = { id: 'i', openedAt: LATER, acknowledgedAt: null, acknowledgedBy: null };
     server.monitors = [{ ...monitorOf('a'), ...DOWN, statusSince: LATER, incident }];
     server.compare(LATER);
@@ -153,10 +148,7 @@ describe('LiveMonitors', () => {
     ['deleted', []],
     ['edited', [{ ...monitorOf('a'), updatedAt: LATER }]],
     ['given another certificate', [{ ...monitorOf('a'), certificateExpiresAt: LATER }]],
-    [
-      'edited and down',
-      [{ ...monitorOf('a'), updatedAt: LATER, status: 'DOWN' as const, statusSince: LATER }],
-    ],
+    ['edited and down', [{ ...DOWN_SINCE, updatedAt: LATER }]],
   ])('a monitor that was %s is reloaded silently', async (_, monitors) => {
     await server.respond();
     server.monitors = monitors;
@@ -166,19 +158,45 @@ describe('LiveMonitors', () => {
     expect(server.corrections).toBe(0);
   });
 
-  test('a list that was read after a digest is not compared', async () => {
+  test.each([
+    ['was read after the digest', EARLY, false],
+    ['was read with the digest', LATE, false],
+    ['is being loaded', LATEST, true],
+  ])('a list that %s is not compared', async (_, position, isLoading) => {
     await server.respond();
-    server.monitors = [{ ...monitorOf('a'), status: 'DOWN', statusSince: LATER }];
-    for (const position of [EARLY, LATE]) server.compare(position);
-    expect(server.responses).toEqual([]);
-  });
-
-  test('a list that is being loaded is not compared', async () => {
-    await server.respond();
-    server.monitors = [{ ...monitorOf('a'), status: 'DOWN', statusSince: LATER }];
-    void server.queryClient.invalidateQueries();
-    server.compare(LATEST);
+    server.monitors = [DOWN_SINCE];
+    if (isLoading) void server.queryClient.invalidateQueries();
+    server.compare(position);
+    expect(server.responses).toHaveLength(isLoading ? 1 : 0);
     await server.respond();
     expect([server.responses.length, server.corrections]).toEqual([0, 0]);
+  });
+});
+
+describe('updateIncident', () => {
+  const open = { id: INCIDENT.id, openedAt: INCIDENT.openedAt, acknowledgedAt: null, acknowledgedBy: null };
+  const rows = [
+    { id: INCIDENT.monitorId, incident: open },
+    { id: 'down too', incident: { ...open, id: 'another' } },
+    { id: 'up', incident: null },
+  ];
+  const acknowledgedBy = { id: '019a9f19-7283-7495-86a7-b8c9daebfc0d', name: 'Ada' };
+  const acknowledged = { ...INCIDENT, acknowledgedAt: LATER, acknowledgedBy };
+  const shown = { ...open, acknowledgedAt: LATER, acknowledgedBy: 'Ada' };
+
+  test('shows an acknowledgement in the row of its monitor, also one that has just gone down', () => {
+    const after = updateIncident(rows, acknowledged);
+    expect(after[0]?.incident).toEqual(shown);
+    expect(after.slice(1)).toEqual(rows.slice(1));
+    expect(updateIncident(after, INCIDENT)).toEqual(rows);
+    const [row] = updateIncident([{ id: INCIDENT.monitorId, incident: null }], acknowledged);
+    expect(row?.incident).toEqual(shown);
+  });
+
+  test('does not hide a later incident because of a note about a resolved one', () => {
+    const resolved = { ...acknowledged, resolvedAt: LATEST };
+    expect(updateIncident(rows, resolved)[0]?.incident).toBeNull();
+    const later = [{ id: INCIDENT.monitorId, incident: { ...open, id: 'later' } }];
+    expect(updateIncident(later, resolved)).toEqual(later);
   });
 });

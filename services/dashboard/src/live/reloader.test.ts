@@ -9,7 +9,7 @@ let queryClient: QueryClient;
 let reloader: Reloader;
 /** The server's value, which a request reads at once and returns when the test lets it. */
 let value: string;
-let responses: { succeed(): void; fail(error?: Error): void }[];
+let responses: Record<'succeed' | 'fail', (error?: Error) => void>[];
 let close: () => void;
 
 beforeEach(() => {
@@ -34,8 +34,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-async function respond(how: 'succeed' | 'fail' = 'succeed'): Promise<void> {
-  responses.shift()?.[how]();
+async function respond(how: 'succeed' | 'fail' = 'succeed', error?: Error): Promise<void> {
+  responses.shift()?.[how](error);
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
 }
 
@@ -53,14 +53,6 @@ test.each(['succeed', 'fail'] as const)(
     expect([shown(), responses.length]).toEqual(['new', 0]);
   },
 );
-
-test('what is not being fetched is reloaded at once', async () => {
-  await respond();
-  value = 'new';
-  reloader.reload({ queryKey: KEY });
-  await respond();
-  expect([shown(), responses.length]).toEqual(['new', 0]);
-});
 
 test('many changes during a fetch neither cancel it nor repeat it more than once', async () => {
   for (let change = 0; change < 5; change += 1) reloader.reload();
@@ -94,10 +86,7 @@ test('reloadAfter collects calls, and stop cancels them', async () => {
 });
 
 test('what was not found is not reloaded: its page would show a placeholder again', async () => {
-  responses
-    .shift()
-    ?.fail(new ApiError({ status: 404, title: 'Not found', detail: 'There is no such incident.' }));
-  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  await respond('fail', new ApiError({ status: 404, title: 'Not found', detail: 'There is none.' }));
   reloader.reload();
   expect([responses.length, queryClient.getQueryState(KEY)?.status]).toEqual([0, 'error']);
 });

@@ -1,14 +1,18 @@
-import { describe, expect, test } from '@jest/globals';
-import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import { expect, test } from '@jest/globals';
+import type {
+  ListedMaintenanceWindow,
+  MaintenanceWindow,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { toFormErrors } from '../components/form.ts';
+import { sortWindows } from './queries.ts';
 import {
+  findErrors,
   lengthOf,
   newValues,
   placeOverlap,
   toBody,
   toPreviewBody,
   toUpdate,
-  findErrors,
   valuesOf,
   type WindowValues,
   withDuration,
@@ -22,41 +26,27 @@ const values: WindowValues = {
   ...newValues([MONITOR], 'Europe/Berlin', Date.parse('2026-03-14T10:20:00Z')),
   name: 'Backups',
 };
-const paths = (faulty: Partial<WindowValues>): string[] =>
-  Object.keys(toFormErrors(findErrors({ ...values, ...faulty })));
-
 test('newValues starts at the next full hour and lasts an hour', () => {
-  expect(toBody(values)).toEqual({
-    name: 'Backups',
-    startsAt: '2026-03-14T11:00:00.000Z',
-    endsAt: '2026-03-14T12:00:00.000Z',
-    rrule: null,
-    timeZone: 'Europe/Berlin',
-    monitorIds: [MONITOR],
-    allMonitors: false,
-    selector: null,
-  });
+  const times = { startsAt: '2026-03-14T11:00:00.000Z', endsAt: '2026-03-14T12:00:00.000Z' };
+  const coverage = { monitorIds: [MONITOR], allMonitors: false, selector: null };
+  const timeZone = 'Europe/Berlin';
+  expect(toBody(values)).toEqual({ name: 'Backups', ...times, rrule: null, timeZone, ...coverage });
   expect(findErrors(values)).toEqual([]);
 });
 
-describe('withStart and withLength', () => {
-  test('a new start moves the end by elapsed time', () => {
-    const moved = withStart(values, '2026-03-29T01:30', HOUR_MS);
-    expect(moved.endsAt).toBe('2026-03-29T03:30');
-    expect(lengthOf(moved)).toBe(HOUR_MS);
-    expect(withStart(values, '', HOUR_MS).endsAt).toBe(values.endsAt);
-  });
+test('a new start or length moves the end by elapsed time', () => {
+  const moved = withStart(values, '2026-03-29T01:30', HOUR_MS);
+  expect(moved.endsAt).toBe('2026-03-29T03:30');
+  expect(lengthOf(moved)).toBe(HOUR_MS);
+  expect(withStart(values, '', HOUR_MS).endsAt).toBe(values.endsAt);
+  expect(withLength(values, 26 * HOUR_MS).endsAt).toBe('2026-03-15T14:00');
+});
 
-  test('a typed duration moves the end only if it is valid', () => {
-    expect(withDuration(values, '1:30')).toMatchObject({ endsAt: '2026-03-14T13:30', duration: null });
-    const invalid = withDuration(values, 'banana');
-    expect(invalid).toMatchObject({ endsAt: values.endsAt, duration: 'banana' });
-    expect(withDuration(invalid, '2 h')).toMatchObject({ endsAt: '2026-03-14T14:00', duration: null });
-  });
-
-  test('a new length moves the end', () => {
-    expect(withLength(values, 26 * HOUR_MS).endsAt).toBe('2026-03-15T14:00');
-  });
+test('a typed duration moves the end only if it is valid', () => {
+  expect(withDuration(values, '1:30')).toMatchObject({ endsAt: '2026-03-14T13:30', duration: null });
+  const invalid = withDuration(values, 'banana');
+  expect(invalid).toMatchObject({ endsAt: values.endsAt, duration: 'banana' });
+  expect(withDuration(invalid, '2 h')).toMatchObject({ endsAt: '2026-03-14T14:00', duration: null });
 });
 
 test('toPreviewBody returns null while a time or the duration is invalid', () => {
@@ -69,23 +59,19 @@ test('toPreviewBody returns null while a time or the duration is invalid', () =>
     expect(toPreviewBody(withDuration(values, text), null)).toBeNull();
 });
 
-describe('findErrors reports each error at its field', () => {
-  test.each<[string, Partial<WindowValues>]>([
-    ['name', { name: ' ' }],
-    ['startsAt', { startsAt: '' }],
-    ['startsAt', { startsAt: '2026-03-29T02:30', endsAt: '2026-03-29T04:00' }],
-    ['endsAt', { endsAt: '2026-03-14T11:00' }],
-    ['duration', { duration: 'banana' }],
-    ['monitorIds', { monitorIds: [] }],
-    ['selector', { selector: 'app in shop' }],
-    ['selector', { monitorIds: [], selector: 'app in shop' }],
-    ['rrule', { repeat: 'custom' }],
-    ['every', { repeat: 'daily', every: 0 }],
-    ['until', { repeat: 'daily', ends: 'until' }],
-    ['count', { repeat: 'daily', ends: 'count', count: 400 }],
-  ])('%s for %j', (path, faulty) => {
-    expect(paths(faulty)).toEqual([path]);
-  });
+test.each<[string, Partial<WindowValues>]>([
+  ['name', { name: ' ' }],
+  ['startsAt', { startsAt: '2026-03-29T02:30', endsAt: '2026-03-29T04:00' }],
+  ['endsAt', { endsAt: '2026-03-14T11:00' }],
+  ['duration', { duration: 'banana' }],
+  ['monitorIds', { monitorIds: [] }],
+  ['selector', { monitorIds: [], selector: 'app in shop' }],
+  ['rrule', { repeat: 'custom' }],
+  ['every', { repeat: 'daily', every: 0 }],
+  ['until', { repeat: 'daily', ends: 'until' }],
+  ['count', { repeat: 'daily', ends: 'count', count: 400 }],
+])('findErrors reports an error at %s for %j', (path, faulty) => {
+  expect(Object.keys(toFormErrors(findErrors({ ...values, ...faulty })))).toEqual([path]);
 });
 
 test('placeOverlap shows an overlap at the duration, unless that has an error of its own', () => {
@@ -97,38 +83,49 @@ test('placeOverlap shows an overlap at the duration, unless that has an error of
   expect(placeOverlap({ rrule: 'Must contain FREQ.' })).toEqual({ rrule: 'Must contain FREQ.' });
 });
 
-describe('toUpdate', () => {
-  // The second 02:30 of the night when the clocks go back.
-  const window = {
-    ...toBody(values),
-    id: MONITOR,
-    startsAt: '2026-10-25T01:30:00.000Z',
-    endsAt: '2026-10-25T04:00:00.000Z',
-  } as MaintenanceWindow;
+/** Starts at the second 02:30 of the night when the clocks go back. */
+const WINDOW = {
+  ...toBody(values),
+  id: MONITOR,
+  startsAt: '2026-10-25T01:30:00.000Z',
+  endsAt: '2026-10-25T04:00:00.000Z',
+} as MaintenanceWindow;
 
-  test('contains only changed fields', () => {
-    const before = valuesOf(window);
-    expect(toUpdate(before, before)).toEqual({});
-    expect(toUpdate(before, { ...before, name: 'Other' })).toEqual({ name: 'Other' });
-    expect(Object.keys(toUpdate(before, { ...before, timeZone: 'UTC' }))).toEqual([
-      'startsAt',
-      'endsAt',
-      'timeZone',
-    ]);
-    expect(toUpdate(before, { ...before, repeat: 'daily' })).toEqual({ rrule: 'FREQ=DAILY' });
-    expect(toUpdate(before, { ...before, selector: 'app=shop' })).toEqual({
-      selector: { matchLabels: { app: 'shop' } },
-    });
-  });
+test.each<[Partial<WindowValues>, string[]]>([
+  [{}, []],
+  [{ name: 'Other' }, ['name']],
+  [{ timeZone: 'UTC' }, ['startsAt', 'endsAt', 'timeZone']],
+  [{ repeat: 'daily' }, ['rrule']],
+  [{ selector: 'app=shop' }, ['selector']],
+])('an update of %j contains only the fields %j', (change, fields) => {
+  const before = valuesOf(WINDOW);
+  expect(Object.keys(toUpdate(before, { ...before, ...change }))).toEqual(fields);
+});
 
-  test('replaces a selector that matches every monitor when monitors are selected', () => {
-    const before = valuesOf({ ...window, selector: {} });
-    expect(before.allMonitors).toBe(true);
-    expect(toUpdate(before, before)).toEqual({});
-    expect(toUpdate(before, { ...before, allMonitors: false })).toEqual({
-      monitorIds: [MONITOR],
-      allMonitors: false,
-      selector: null,
-    });
-  });
+test('an update replaces a selector that matches every monitor when monitors are selected', () => {
+  const before = valuesOf({ ...WINDOW, selector: {} });
+  expect([before.allMonitors, toUpdate(before, before)]).toEqual([true, {}]);
+  const body = { monitorIds: [MONITOR], allMonitors: false, selector: null };
+  expect(toUpdate(before, { ...before, allMonitors: false })).toEqual(body);
+});
+
+const at = (hour: string): { startsAt: string; endsAt: string } => ({
+  startsAt: `2026-03-14T${hour}:00:00.000Z`,
+  endsAt: `2026-03-14T${hour}:30:00.000Z`,
+});
+const windows = [
+  { id: 'late', state: 'scheduled', ...at('01'), nextOccurrence: at('20') },
+  { id: 'runs on', state: 'running', ...at('01'), currentOccurrence: at('12') },
+  { id: 'soon', state: 'scheduled', ...at('02'), nextOccurrence: at('14') },
+  { id: 'runs', state: 'running', ...at('03'), currentOccurrence: at('11') },
+  { id: 'long over', state: 'ended', ...at('01'), updatedAt: '2026-01-01T00:00:00.000Z' },
+  { id: 'just over', state: 'ended', ...at('01'), updatedAt: '2026-03-01T00:00:00.000Z' },
+] as ListedMaintenanceWindow[];
+
+test.each([
+  ['running', ['runs', 'runs on']],
+  ['scheduled', ['soon', 'late']],
+  ['ended', ['just over', 'long over']],
+] as const)('sortWindows sorts %s windows by what happens next', (state, ids) => {
+  expect(sortWindows(windows, state).map(({ id }) => id)).toEqual(ids);
 });

@@ -12,16 +12,10 @@ function change(name: string, previousStatus: MonitorStatus, status: MonitorStat
 const describe = (...changes: WaveChange[]): unknown => describeWave(addToWave(new Map(), changes));
 
 test('one monitor', () => {
-  expect(describe(change('Shop', 'UP', 'DOWN'))).toEqual({
-    title: 'Shop is down',
-    body: 'The certificate expired',
-    path: '/monitors/shop',
-  });
-  expect(describe(change('Shop', 'DOWN', 'UP'))).toEqual({
-    title: 'Shop is up again',
-    body: '',
-    path: '/monitors/shop',
-  });
+  const path = '/monitors/shop';
+  const [down, up] = [change('Shop', 'UP', 'DOWN'), change('Shop', 'DOWN', 'UP')];
+  expect(describe(down)).toEqual({ title: 'Shop is down', body: 'The certificate expired', path });
+  expect(describe(up)).toEqual({ title: 'Shop is up again', body: '', path });
 });
 
 test('many monitors', () => {

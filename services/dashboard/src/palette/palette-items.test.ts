@@ -22,7 +22,6 @@ test.each([
   ['SHOP old', ['Old shop']],
   ['team=shop', ['Checkout']],
   ['blog.example', ['Blog']],
-  ['nothing', []],
   // Without a search, what is down.
   [' ', ['Shop API']],
 ])('%j finds %j', (search, found) => {
@@ -30,7 +29,6 @@ test.each([
 });
 
 test.each([
-  ['', ['Profile', 'Light colors']],
   ['dark', ['Light colors']],
   ['COLORS light', ['Light colors']],
   ['dark profile', []],

@@ -24,31 +24,26 @@ test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   expect(regionState({ ...serving, ...change })).toBe(state);
 });
 
-test('byUrgency puts regions that need attention first', () => {
-  const regions = [serving, { ...serving, region: 'us', served: false }, { ...serving, region: 'ap' }];
-  expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
-});
-
-test('an isolated region comes first', () => {
-  const isolated: Region = {
-    ...serving,
-    region: 'us',
-    health: 'isolated',
-    since: '2026-03-01T03:12:00.000Z',
-  };
-  const regions = [serving, { ...serving, region: 'ap', served: false }, isolated];
-  expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
-  expect(isolatedRegions(regions)).toEqual([{ region: 'us', since: '2026-03-01T03:12:00.000Z' }]);
+test('byUrgency puts isolated regions first, then those that need attention', () => {
+  const since = '2026-03-01T03:12:00.000Z';
+  const regions: Region[] = [
+    serving,
+    { ...serving, region: 'us', served: false },
+    { ...serving, region: 'ap' },
+    { ...serving, region: 'sa', health: 'isolated', since },
+  ];
+  expect(byUrgency(regions).map(({ region }) => region)).toEqual(['sa', 'us', 'ap', 'eu']);
+  expect(isolatedRegions(regions)).toEqual([{ region: 'sa', since }]);
 });
 
 test('names the regions that no checker serves', () => {
+  const unserved = { ...serving, served: false };
   const regions = [
     serving,
-    { ...serving, region: 'us', served: false },
+    { ...unserved, region: 'us' },
     { ...serving, region: 'ap', served: null },
-    { ...serving, region: 'sa', served: false, monitors: 0 },
+    { ...unserved, region: 'sa', monitors: 0 },
   ];
   expect(unservedRegions(regions)).toEqual(['us', 'sa']);
-  expect(describeUnserved(['us'])).toBe('Not checked from us: no checker is running there');
   expect(describeUnserved(['us', 'sa'])).toBe('Not checked from us and sa: no checker is running there');
 });

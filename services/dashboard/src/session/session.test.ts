@@ -8,7 +8,6 @@ test.each([
     'Edge on Windows',
   ],
   ['Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1', 'Safari on iPhone'],
-  ['curl/8.0', 'Unknown browser'],
   [null, 'Unknown browser'],
 ])('describes %s as %s', (agent, name) => {
   expect(browserName(agent)).toBe(name);

@@ -1,11 +1,11 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import { regionWith } from '../testing/records.ts';
 import {
+  countColumns,
   describeChecks,
   describeExpiry,
   describeRegion,
-  countColumns,
   formatCounts,
   formatPercentiles,
   formatUptime,
@@ -15,38 +15,56 @@ import {
   silentUntil,
   soonestExpiry,
 } from './figures.ts';
+import { barScale, phaseShares } from './phases.ts';
+
+test.each([
+  [0, 1],
+  [11, 20],
+  [51, 100],
+])('the scale for %d ms is %d ms', (longest, scale) => {
+  expect(barScale(longest)).toBe(scale);
+});
+
+const TIMINGS = { dns: 10, tcp: null, tls: 0, firstByte: 30, download: 10 };
+
+test('phases without a duration are not in the bar, and the shares add up to at most 100%', () => {
+  expect(phaseShares(TIMINGS, 100)).toEqual([
+    { phase: 'dns', color: '--phase-dns', percent: 10 },
+    { phase: 'firstByte', color: '--phase-first-byte', percent: 30 },
+    { phase: 'download', color: '--phase-download', percent: 10 },
+  ]);
+  const none = { dns: null, tcp: null, tls: null, firstByte: null, download: null };
+  expect(phaseShares(none, 100)).toEqual([]);
+  const sum = phaseShares(TIMINGS, 25).reduce((total, { percent }) => total + percent, 0);
+  expect(sum).toBeCloseTo(100);
+});
 
 test.each([
   [1, '100%'],
   [0.999_999_9, '99.999%'],
   [0.99987, '99.987%'],
-  [0.9995, '99.95%'],
-  [0.99, '99.00%'],
-  [0.57, '57.00%'],
-  [0.5, '50.00%'],
-  [0.000_001, '0.00%'],
   [0, '0.00%'],
 ])('formats an uptime of %d as %s, rounded down', (uptime, text) => {
   expect(formatUptime(uptime)).toBe(text);
 });
 
-test('describes failed and missed checks only if there are any', () => {
-  const figures = { uptime: 1, checks: 2_880, failures: 0, inconclusive: 0, gaps: 0, latency: null };
-  expect(describeChecks(figures)).toBe('2,880 checks');
-  expect(describeChecks({ ...figures, checks: 1, failures: 1, inconclusive: 0, gaps: 1 })).toBe(
-    '1 check, 1 failed, 1 missed',
-  );
-  expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 missed');
-  expect(describeChecks({ ...figures, failures: 1, inconclusive: 3 })).toBe(
-    '2,880 checks, 1 failed, 3 inconclusive',
-  );
+const FIGURES = { uptime: 1, checks: 3, failures: 0, inconclusive: 0, gaps: 0, latency: null };
+
+test.each([
+  [{ checks: 2_880 }, '2,880 checks'],
+  [{ checks: 1, failures: 1, gaps: 1 }, '1 check, 1 failed, 1 missed'],
+  [{ failures: 1, inconclusive: 3 }, '3 checks, 1 failed, 3 inconclusive'],
+])('describeChecks describes %j as "%s"', (figures, text) => {
+  expect(describeChecks({ ...FIGURES, ...figures })).toBe(text);
 });
 
-test('an inconclusive or missed check is not a period without checks', () => {
-  const none = { ...FIGURES, checks: 0 };
-  expect(hasChecks(none)).toBe(false);
-  expect(hasChecks({ ...none, inconclusive: 1 })).toBe(true);
-  expect(hasChecks({ ...none, gaps: 1 })).toBe(true);
+test('a period with only inconclusive or missed checks has checks', () => {
+  const periods = [{}, { inconclusive: 1 }, { gaps: 1 }].map((fields) => ({
+    ...FIGURES,
+    checks: 0,
+    ...fields,
+  }));
+  expect(periods.map(hasChecks)).toEqual([false, true, true]);
 });
 
 test('a table has a column for inconclusive checks only if there are any', () => {
@@ -58,69 +76,42 @@ test('a table has a column for inconclusive checks only if there are any', () =>
   expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
   expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
   expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
-  expect([formatPercentiles(figures), formatPercentiles(null)]).toEqual([
-    ['10 ms', '20 ms', '30 ms'],
-    ['–', '–', '–'],
-  ]);
+  expect(formatPercentiles(figures)).toEqual(['10 ms', '20 ms', '30 ms']);
+  expect(formatPercentiles(null)).toEqual(['–', '–', '–']);
 });
 
-describe('soonestExpiry', () => {
-  const now = Date.parse('2026-03-01T12:00:00.000Z');
-  const expiring = (...at: (string | null)[]): ReturnType<typeof soonestExpiry> =>
-    soonestExpiry(
-      at.map((certificateExpiresAt) => ({ certificateExpiresAt })),
-      now,
-    );
+function expiring(...at: (string | null)[]): ReturnType<typeof soonestExpiry> {
+  const regions = at.map((certificateExpiresAt) => ({ certificateExpiresAt }));
+  return soonestExpiry(regions, Date.parse('2026-03-01T12:00:00.000Z'));
+}
 
-  test('is null if no region has seen one', () => {
-    expect(expiring()).toBeNull();
-    expect(expiring(null, null)).toBeNull();
-  });
-
-  test('takes the first expiry of all regions', () => {
-    expect(expiring('2026-06-01T00:00:00.000Z', null, '2026-03-20T00:00:00.000Z')).toMatchObject({
-      expiresAt: '2026-03-20T00:00:00.000Z',
-      daysLeft: 18,
-      state: 'soon',
-    });
-  });
-
-  test.each([
-    ['2026-03-31T12:00:00.000Z', 'fine', '30 days left'],
-    ['2026-03-31T11:59:59.000Z', 'soon', '29 days left'],
-    ['2026-03-08T12:00:00.000Z', 'soon', '7 days left'],
-    ['2026-03-08T11:59:59.000Z', 'critical', '6 days left'],
-    ['2026-03-02T12:00:00.000Z', 'critical', '1 day left'],
-    ['2026-03-01T12:00:01.000Z', 'critical', 'less than a day left'],
-    ['2026-03-01T11:59:59.000Z', 'expired', 'expired'],
-  ])('describes an expiry at %s as %s', (at, state, text) => {
-    const expiry = expiring(at);
-    expect(expiry?.state).toBe(state);
-    expect(expiry && describeExpiry(expiry)).toBe(text);
-  });
+test('soonestExpiry takes the first expiry of all regions', () => {
+  const expiresAt = '2026-03-20T00:00:00.000Z';
+  expect(expiring('2026-06-01T00:00:00.000Z', null, expiresAt)).toMatchObject({ expiresAt, daysLeft: 18 });
+  expect(expiring(null)).toBeNull();
 });
 
-const FIGURES = { uptime: 1, checks: 3, failures: 0, inconclusive: 0, gaps: 0, latency: null };
-const NOW: MonitorRegion = {
-  region: 'eu',
-  status: 'UP',
-  failing: false,
-  consecutiveFailures: 0,
-  lastCheckedAt: '2026-01-01T00:00:00.000Z',
-  eligible: true,
-  certificateExpiresAt: null,
-};
+test.each([
+  ['2026-03-31T12:00:00.000Z', 'fine', '30 days left'],
+  ['2026-03-31T11:59:59.000Z', 'soon', '29 days left'],
+  ['2026-03-08T12:00:00.000Z', 'soon', '7 days left'],
+  ['2026-03-08T11:59:59.000Z', 'critical', '6 days left'],
+  ['2026-03-01T12:00:01.000Z', 'critical', 'less than a day left'],
+  ['2026-03-01T11:59:59.000Z', 'expired', 'expired'],
+])('an expiry at %s is %s: %s', (at, state, text) => {
+  const expiry = expiring(at);
+  expect([expiry?.state, expiry && describeExpiry(expiry)]).toEqual([state, text]);
+});
 
 test('joinRegions makes one row for each region', () => {
   const us = { ...FIGURES, region: 'us' };
   const eu = { ...FIGURES, region: 'eu' };
-  const ap = { ...NOW, region: 'ap' };
-  expect(joinRegions([us, eu], [NOW, ap])).toEqual([
+  const [current, ap] = [regionWith(), regionWith({ region: 'ap' })];
+  expect(joinRegions([us, eu], [current, ap])).toEqual([
     { region: 'ap', figures: null, current: ap },
-    { region: 'eu', figures: eu, current: NOW },
+    { region: 'eu', figures: eu, current },
     { region: 'us', figures: us, current: null },
   ]);
-  expect(joinRegions([], [])).toEqual([]);
 });
 
 test.each([
@@ -129,59 +120,31 @@ test.each([
   [{ eligible: false }, 'No recent result'],
   [{ failing: true }, 'Recovering'],
   [{ status: 'DOWN', consecutiveFailures: 1 }, '1 failure'],
-  [{ status: 'DOWN', consecutiveFailures: 2 }, '2 consecutive failures'],
-  [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing, 1 failure'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 3 }, 'Failing, 3 consecutive failures'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 3, eligible: false }, 'No recent result'],
 ] as const)('describes %j as "%s"', (given, text) => {
-  expect(describeRegion({ ...NOW, ...given })).toBe(text);
+  expect(describeRegion(regionWith(given))).toBe(text);
 });
 
 const at = (hour: number): string => new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
 
-function windowOf(name: string, change: Partial<ListedMaintenanceWindow>): ListedMaintenanceWindow {
-  return {
-    id: name,
-    name,
-    startsAt: at(0),
-    endsAt: at(1),
-    monitorIds: ['m'],
-    selector: null,
-    allMonitors: false,
-    sources: null,
-    rrule: null,
-    timeZone: 'UTC',
-    state: 'scheduled',
-    currentOccurrence: null,
-    nextOccurrence: null,
-    createdAt: at(0),
-    updatedAt: at(0),
-    ...change,
-  };
+function windowOf(name: string, fields: Partial<ListedMaintenanceWindow>): ListedMaintenanceWindow {
+  const coverage = { monitorIds: ['m'], selector: null, allMonitors: false, sources: null };
+  const occurrences = { state: 'scheduled', currentOccurrence: null, nextOccurrence: null };
+  return { id: name, name, ...coverage, ...occurrences, ...fields } as ListedMaintenanceWindow;
 }
 
 const LATER = windowOf('later', { nextOccurrence: { startsAt: at(9), endsAt: at(10) } });
 const SOON = windowOf('soon', { nextOccurrence: { startsAt: at(5), endsAt: at(6) } });
-const RUNNING = windowOf('running', {
-  state: 'running',
-  currentOccurrence: { startsAt: at(3), endsAt: at(8) },
-});
-const LONGER = windowOf('longer', {
-  state: 'running',
-  currentOccurrence: { startsAt: at(4), endsAt: at(11) },
-});
+const running = (name: string, startsAt: string, endsAt: string): ListedMaintenanceWindow =>
+  windowOf(name, { state: 'running', currentOccurrence: { startsAt, endsAt } });
+const RUNNING = running('running', at(3), at(8));
+const LONGER = running('longer', at(4), at(11));
 
 test('maintenanceOf sorts running windows first and leaves out ended windows and those of other monitors', () => {
-  const windows = [
-    LATER,
-    SOON,
-    RUNNING,
-    windowOf('over', { state: 'ended' }),
-    windowOf('another', { monitorIds: ['n'] }),
-  ];
-  expect(
-    maintenanceOf({ id: 'm', labels: { app: 'shop' }, source: null }, windows).map(({ name }) => name),
-  ).toEqual(['running', 'soon', 'later']);
+  const others = [windowOf('over', { state: 'ended' }), windowOf('another', { monitorIds: ['n'] })];
+  const monitor = { id: 'm', labels: { app: 'shop' }, source: null };
+  expect(maintenanceOf(monitor, [LATER, SOON, RUNNING, ...others])).toEqual([RUNNING, SOON, LATER]);
 });
 
 test('silentUntil is the end of the last running occurrence', () => {
