@@ -54,11 +54,11 @@ interface CampaignResult {
 }
 
 /**
- * `npm run test:faults` (docs/reliability.md).
+ * `npm run test:campaigns -- faults` (docs/reliability.md).
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runCommand(args, { name: 'test:faults', about: ABOUT, options: OPTIONS, run });
+  await runCommand(args, { name: 'test:campaigns -- faults', about: ABOUT, options: OPTIONS, run });
 }
 
 /** @returns the exit code */

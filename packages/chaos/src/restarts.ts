@@ -24,11 +24,11 @@ const REPORT_EVERY = 10;
 const CREATED_PER_SECOND = 2;
 
 /**
- * `npm run test:restarts`: whether a restart loses, repeats or breaks anything.
+ * `npm run test:campaigns -- restarts`: whether a restart loses, repeats or breaks anything.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runCommand(args, { name: 'test:restarts', about: ABOUT, options: OPTIONS, run });
+  await runCommand(args, { name: 'test:campaigns -- restarts', about: ABOUT, options: OPTIONS, run });
 }
 
 async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {

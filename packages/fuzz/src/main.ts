@@ -20,7 +20,7 @@ const OPTIONS = {
 };
 
 /**
- * `npm run test:fuzz`.
+ * `npm run test:campaigns -- fuzz`.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
@@ -29,14 +29,14 @@ export async function main(args: readonly string[]): Promise<void> {
     refusePositionals(positionals);
     const seed = values.seed ?? 1 + Math.floor(Math.random() * 1_000_000);
     if (!help) return run({ ...values, seed }, teardown);
-    say(helpText('test:fuzz --', ABOUT, OPTIONS));
+    say(helpText('test:campaigns -- fuzz', ABOUT, OPTIONS));
     return 0;
   });
 }
 
 /** @returns the exit code */
 async function run(options: CampaignOptions, teardown: Teardown): Promise<number> {
-  await useTestServers(teardown);
+  await teardown.start(useTestServers(), (servers) => servers.stop());
   const system = await teardown.start(openSystem(), (one) => one.close());
   say(`seed ${options.seed}, ${options.requests} requests, ${options.lanes} accounts at once`);
   const startedAt = performance.now();

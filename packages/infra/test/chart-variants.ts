@@ -30,7 +30,7 @@ const POD = {
 export const MINIMAL = { existingSecret: 'tocsin-secrets', image: { registry: 'registry.example.com' } };
 
 /** Sets of values from the smallest to one with every feature. */
-export const VARIANTS: Readonly<Record<string, object>> = {
+export const VARIANTS = {
   minimal: MINIMAL,
   'secrets in the values': { image: MINIMAL.image, secrets: SECRETS },
   'everything on': {

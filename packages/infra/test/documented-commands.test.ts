@@ -20,11 +20,9 @@ function filesIn(folder: string): string[] {
 }
 
 test.each([
-  ['npx tocsin apply', true],
   ['npx --yes tocsin@latest apply', true],
   ['npm exec -- tocsin tail', true],
   ['npm install --global tocsin', true],
-  ['npx @tocsin-monitor/cli@0.1.0 apply', false],
   ['npm install --global ./tocsin-monitor-cli-0.1.0.tgz', false],
   ['npm run -s tocsin -- apply', false],
 ])('UNSCOPED matches %j: %s', (command, expected) => {

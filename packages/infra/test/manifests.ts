@@ -36,56 +36,45 @@ interface Container {
   readonly env: readonly {
     readonly name: string;
     readonly value?: string;
-    readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
+    readonly valueFrom?: { readonly secretKeyRef?: { readonly key: string } };
   }[];
   readonly envFrom?: readonly object[];
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
   readonly securityContext: object;
   readonly resources: object;
-  readonly startupProbe?: object;
-  readonly livenessProbe?: object;
-  readonly readinessProbe?: object;
+  readonly ports?: readonly { readonly name: string }[];
+  readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
 }
 
-/** The fields of a pod that tests read. */
-export interface Pod {
-  readonly kind: string;
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
+interface PodTemplate {
+  readonly metadata: {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: object;
+  };
   readonly spec: {
-    readonly containers: readonly Container[];
-    readonly securityContext: object;
-    readonly automountServiceAccountToken: boolean;
-    readonly nodeSelector?: object;
-    readonly tolerations?: readonly object[];
-    readonly affinity?: object;
-    readonly priorityClassName?: string;
+    readonly containers: readonly [Container];
     readonly terminationGracePeriodSeconds?: number;
-    readonly hostNetwork?: boolean;
-    readonly hostPID?: boolean;
-    readonly hostIPC?: boolean;
   };
 }
 
-interface Workload {
-  readonly template?: {
-    readonly metadata?: { readonly labels: Pod['labels']; readonly annotations?: Pod['annotations'] };
-    readonly spec: Pod['spec'];
-  };
-  readonly jobTemplate?: { readonly spec: Workload };
-}
+/** A pod that a workload starts, with the kind and the name of the workload. */
+export type Pod = PodTemplate & { readonly kind: string; readonly name: string };
 
-/** The pods that the workloads among these manifests start. */
 export function podsOf(manifests: readonly Manifest[]): Pod[] {
-  return manifests.flatMap(({ kind, metadata, spec }) => {
-    const workload = spec as Workload | undefined;
-    const template = (workload?.jobTemplate?.spec ?? workload)?.template;
-    if (template === undefined) return [];
-    const { labels = {}, annotations = {} } = template.metadata ?? {};
-    return [{ kind, name: metadata.name, labels, annotations, spec: template.spec }];
+  return manifests.flatMap(({ kind, metadata: { name }, spec }) => {
+    const { template } = (spec ?? {}) as { readonly template?: PodTemplate };
+    return template === undefined ? [] : [{ ...template, kind, name }];
   });
+}
+
+/** @throws Error if there is none */
+export function findPod(manifests: readonly Manifest[], name: string): Pod {
+  const pod = podsOf(manifests).find((each) => each.name === name);
+  if (pod === undefined) throw new Error(`no pod of ${name}`);
+  return pod;
+}
+
+export function isSelected(pod: Pod, matchLabels: Readonly<Record<string, string>>): boolean {
+  return Object.entries(matchLabels).every(([key, value]) => pod.metadata.labels[key] === value);
 }
 
 /** The packages with the OpenAPI schemas of operators, by API group. */

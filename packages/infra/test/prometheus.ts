@@ -1,73 +1,51 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { test } from '@jest/globals';
-import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
-import { isOnPath, runTool } from '@tocsin/infra/run-tool';
-import { stringify } from 'yaml';
+import { readRepositoryFile } from '@tocsin/infra/repository';
+import { parse } from 'yaml';
 
-/** Runs a test only if promtool is installed. In CI it has to be. */
-export function testWithPromtool(name: string, run: () => Promise<void>): void {
-  testWith('promtool', 'prometheus', name, run);
+export const SERVICE_RULES = 'infra/helm/tocsin/files/tocsin.rules.yaml';
+/** The files of rules, each with its tests. */
+export const RULES = {
+  [SERVICE_RULES]: 'packages/infra/test/tocsin.rules.test.yaml',
+  'infra/prometheus/monitors.rules.yaml': 'packages/infra/test/monitors.rules.test.yaml',
+};
+export const DASHBOARDS = [
+  'infra/helm/tocsin/files/tocsin-dashboard.json',
+  'infra/prometheus/monitor-dashboard.json',
+];
+export const CONFIGURATIONS = [
+  'infra/prometheus/prometheus.yml',
+  'infra/prometheus/alertmanager.yml',
+] as const;
+
+/** An alerting or a recording rule. */
+export interface Rule {
+  readonly alert?: string;
+  readonly record?: string;
+  readonly expr: string;
+  readonly annotations?: { readonly runbook_url?: string };
 }
 
-/** The same for amtool. */
-export function testWithAmtool(name: string, run: () => Promise<void>): void {
-  testWith('amtool', 'prometheus-alertmanager', name, run);
+export async function readRules(path: string): Promise<Rule[]> {
+  const { groups } = parse(await readRepositoryFile(path)) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap(({ rules }) => rules);
 }
 
-function testWith(program: string, debianPackage: string, name: string, run: () => Promise<void>): void {
-  if (isOnPath(program)) test(name, run);
-  else if (process.env['CI'] === undefined) test.skip(`${name} (${program} is not installed)`, run);
-  else throw new Error(`${program} is not on the PATH: install it (apt-get install ${debianPackage})`);
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
 }
 
-/** Runs promtool in the root of the repository. @throws Error with its output if it finds a mistake */
-export async function runPromtool(...args: string[]): Promise<void> {
-  await runTool('promtool', args, { cwd: ROOT });
+export async function readDashboard(path: string): Promise<Dashboard> {
+  return JSON.parse(await readRepositoryFile(path)) as Dashboard;
 }
 
-/** Checks expressions with promtool. @throws Error if one is invalid */
-export async function checkExpressions(expressions: readonly string[]): Promise<void> {
-  const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
-  await runOnRules('check', { groups: [{ name: 'expressions', rules }] });
+export function expressionsOf({ panels }: Dashboard): string[] {
+  return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
 
-/**
- * Evaluates an expression with promtool.
- * @param values of each series, a sample every 30 s, in the notation of its tests
- * @param expected the value at a time such as `10m`; null for no result
- * @throws Error if a value differs
- */
-export async function testExpression(
-  expr: string,
-  values: Readonly<Record<string, string>>,
-  expected: Readonly<Record<string, number | null>>,
-): Promise<void> {
-  const test = {
-    interval: '30s',
-    input_series: Object.entries(values).map(([series, text]) => ({ series, values: text })),
-    promql_expr_test: Object.entries(expected).map(([time, value]) => ({
-      expr,
-      eval_time: time,
-      exp_samples: value === null ? [] : [{ labels: '{}', value }],
-    })),
-  };
-  await runOnRules('test', { rule_files: [], tests: [test] });
-}
-
-async function runOnRules(command: 'check' | 'test', content: object): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tocsin-promtool-'));
-  try {
-    const file = join(folder, 'rules.yaml');
-    await writeFile(file, stringify(content));
-    await runPromtool(command, 'rules', file);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-export interface DocumentedMetric {
+interface DocumentedMetric {
   readonly type: string;
   readonly labels: readonly string[];
 }

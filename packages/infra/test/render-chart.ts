@@ -1,12 +1,20 @@
 import { CHART, helm } from '@tocsin/infra/helm';
-import { podsOf, readManifests, type Manifest, type Pod } from './manifests.ts';
+import { readManifests, type Manifest } from './manifests.ts';
 
 const RELEASE = 'up';
 const NAMESPACE = ['--namespace', 'monitoring'];
 
+/** The output for each chart and set of values: helm takes a second on a busy machine. */
+const rendered = new Map<string, Promise<string>>();
+
 /** The output of `helm template`. @param chart the path of a folder or package, from the root of the repository @throws ToolError */
-export async function renderChart(values: object, chart = CHART): Promise<string> {
-  return (await helm(['template', RELEASE, chart, ...NAMESPACE], values)).stdout;
+export function renderChart(values: object, chart = CHART): Promise<string> {
+  const key = JSON.stringify([chart, values]);
+  const output =
+    rendered.get(key) ??
+    helm(['template', RELEASE, chart, ...NAMESPACE], values).then(({ stdout }) => stdout);
+  rendered.set(key, output);
+  return output;
 }
 
 /** The notes of `helm install`. @throws ToolError */
@@ -21,14 +29,6 @@ export async function lintChart(values: object): Promise<string> {
   return (await helm(['lint', '--strict', CHART], values)).stdout;
 }
 
-/** The manifests of `helm template`. */
-export async function renderManifests(values: object = {}): Promise<Manifest[]> {
-  return readManifests(await renderChart(values));
-}
-
-/** @throws Error if there is none */
-export function findPod(manifests: readonly Manifest[], name: string): Pod {
-  const pod = podsOf(manifests).find((each) => each.name === name);
-  if (pod === undefined) throw new Error(`no pod of ${name}`);
-  return pod;
+export async function renderManifests(values: object, chart?: string): Promise<Manifest[]> {
+  return readManifests(await renderChart(values, chart));
 }

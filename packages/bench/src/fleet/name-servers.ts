@@ -106,7 +106,7 @@ async function doesResolve(server: string, name: string): Promise<boolean> {
   );
 }
 
-export function zoneFile(hosts: readonly HostRecord[]): string {
+function zoneFile(hosts: readonly HostRecord[]): string {
   return [
     `${ZONE}. 3600 IN SOA ns.${ZONE}. hostmaster.${ZONE}. 1 3600 600 86400 ${NEGATIVE_TTL}`,
     `${ZONE}. 3600 IN NS ns.${ZONE}.`,
@@ -117,7 +117,7 @@ export function zoneFile(hosts: readonly HostRecord[]): string {
 }
 
 /** The configuration of unbound, with one thread, and without files outside of the folder. */
-export function configOf(role: Role, folder: string): string {
+function configOf(role: Role, folder: string): string {
   const zone =
     role === 'authoritative'
       ? `auth-zone:\n  name: "${ZONE}"\n  zonefile: "${join(folder, ZONE_FILE)}"\n  for-upstream: no`

@@ -22,11 +22,11 @@ const OPTIONS = {
 const EXIT_NOT_PERMITTED = 2;
 
 /**
- * `npm run test:networks` (docs/reliability.md).
+ * `npm run test:campaigns -- networks` (docs/reliability.md).
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runCommand(args, { name: 'test:networks', about: ABOUT, options: OPTIONS, run });
+  await runCommand(args, { name: 'test:campaigns -- networks', about: ABOUT, options: OPTIONS, run });
 }
 
 /** @returns the exit code */
@@ -49,6 +49,8 @@ async function run(values: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promis
     return 0;
   }
   const settings = `--seed ${seed} --cuts ${cuts} --max-cut ${values['max-cut']} --targets ${targets}`;
-  say(`To repeat it: npm run test:networks -- ${settings}${hasCanaries ? '' : ' --without-canaries'}`);
+  say(
+    `To repeat it: npm run test:campaigns -- networks ${settings}${hasCanaries ? '' : ' --without-canaries'}`,
+  );
   return 1;
 }

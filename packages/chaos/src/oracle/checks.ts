@@ -120,7 +120,7 @@ function brokenTails(record: CampaignRecord): string[] {
 }
 
 /** Each check that failed without a response is explained by its target, by failing DNS, or by a frozen checker. */
-export function unexplainedFailures(record: CampaignRecord): string[] {
+function unexplainedFailures(record: CampaignRecord): string[] {
   return historiesOf(record).flatMap((history) =>
     history.events
       .filter(({ status, statusCode }) => status === 'DOWN' && statusCode === null)

@@ -25,11 +25,11 @@ const COLLECT_GARBAGE = new URL('../../dist/soak/collect-garbage.js', import.met
 const CREATED_PER_SECOND = 5;
 
 /**
- * `npm run test:soak`: whether anything grows that should not.
+ * `npm run test:campaigns -- soak`: whether anything grows that should not.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runCommand(args, { name: 'test:soak', about: ABOUT, options: OPTIONS, run });
+  await runCommand(args, { name: 'test:campaigns -- soak', about: ABOUT, options: OPTIONS, run });
 }
 
 async function run(

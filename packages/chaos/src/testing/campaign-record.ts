@@ -7,22 +7,22 @@ import type {
   DeliveryFacts,
   EventFacts,
   MonitorFacts,
-  NeighborFacts,
   StatusChangeFacts,
 } from '../oracle/record.ts';
-import { findViolations } from '../oracle/find-violations.ts';
-import type { MonitorPlan } from '../plan/world.ts';
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetVisit } from '../world/targets.ts';
 
-/** When the campaign of a test starts, epoch milliseconds. */
-export const START = Date.UTC(2026, 0, 1);
-
+const START = Date.UTC(2026, 0, 1);
 const SECRET = Buffer.from('a secret of a channel').toString('base64');
 
-export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
+/** A time of a campaign, epoch milliseconds. */
+export function at(second: number): number {
+  return START + second * 1_000;
+}
+
+export const MONITOR: MonitorFacts = {
   id: 'monitor-id',
-  createdAt: START - 2_000,
+  createdAt: at(-2),
   names: ['Shop'],
   thresholds: [],
   relabeled: [],
@@ -58,7 +58,7 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
   return {
     id: `event-${second}`,
     monitorId: MONITOR.id,
-    timestamp: START + second * 1_000 + 100,
+    timestamp: at(second) + 100,
     status: up ? 'UP' : 'DOWN',
     inconclusive: false,
     statusCode: up ? 200 : 500,
@@ -66,68 +66,57 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
     latencyMs: 3,
     region: 'north',
     source: 'schedule',
-    slot: START + second * 1_000,
+    slot: at(second),
     url: null,
     ...fields,
   };
 }
 
-export function visitAt(second: number, up: boolean): TargetVisit {
-  const at = START + second * 1_000 + 50;
-  return { key: 'shop', address: '127.0.1.3', at, state: up ? 'up' : 'down', respondedAt: at };
+export function visitAt(second: number, up: boolean, fields: Partial<TargetVisit> = {}): TargetVisit {
+  const time = at(second) + 50;
+  const state = up ? 'up' : 'down';
+  return { key: 'shop', address: '127.0.1.3', at: time, state, respondedAt: time, ...fields };
 }
 
-/** The status change that an event causes, with its webhook events. */
-function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
-  const kinds: readonly WebhookEvent[] =
-    to === 'DOWN'
-      ? ['monitor.down', 'incident.created']
-      : from === 'PENDING'
-        ? []
-        : ['monitor.up', 'incident.resolved'];
-  return changeOf(event, from, to, kinds, event.timestamp + (kinds.length > 0 ? 1 : 0));
-}
-
-/** A status change with the facts of a check. */
-function changeOf(
-  check: Pick<EventFacts, 'id' | 'latencyMs' | 'errorReason' | 'region'>,
+type Change = readonly [
   from: MonitorStatus,
   to: MonitorStatus,
-  kinds: readonly WebhookEvent[],
-  timestamp: number,
-): StatusChangeFacts {
-  return {
-    id: `change-${to}-${check.id}`,
+  /** The second of the slot of the check that causes it, or that precedes it. */
+  second: number,
+  webhookEvents: readonly WebhookEvent[],
+  /** In milliseconds, if not right after the check. */
+  timestamp?: number,
+];
+
+const DOWN: readonly WebhookEvent[] = ['monitor.down', 'incident.created'];
+const UP: readonly WebhookEvent[] = ['monitor.up', 'incident.resolved'];
+
+function statusChangeOf([from, to, second, kinds, changedAt]: Change): StatusChangeFacts {
+  const timestamp = changedAt ?? at(second) + 100 + Math.min(1, kinds.length);
+  const payload = {
     monitorId: MONITOR.id,
-    from,
-    to,
-    region: check.region,
-    timestamp,
-    channelIds: [CHANNEL.id],
-    webhookEvents: kinds.map((kind, index) => ({
-      event: kind,
-      payload: JSON.stringify({
-        event: kind,
-        monitorId: MONITOR.id,
-        monitorName: 'Shop',
-        status: to,
-        previousStatus: from,
-        latency: check.latencyMs,
-        errorReason: to === 'DOWN' ? check.errorReason : null,
-        region: check.region,
-        timestamp: new Date(timestamp + index).toISOString(),
-        runbookUrl: null,
-      }),
-    })),
+    monitorName: 'Shop',
+    status: to,
+    previousStatus: from,
+    latency: to === 'MAINTENANCE' ? 0 : 3,
+    errorReason: to === 'DOWN' ? 'HTTP_500' : null,
+    region: 'north',
+    runbookUrl: null,
   };
+  const webhookEvents = kinds.map((event, index) => {
+    const stamped = { ...payload, event, timestamp: new Date(timestamp + index).toISOString() };
+    return { event, payload: JSON.stringify(stamped) };
+  });
+  const ids = { id: `change-${from}-${to}`, monitorId: MONITOR.id, channelIds: [CHANNEL.id] };
+  return { ...ids, from, to, region: 'north', timestamp, webhookEvents };
 }
 
-function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
-  return change.webhookEvents.map(({ event, payload }) => ({
-    id: `delivery-${change.id}-${event}`,
+function deliveriesOf({ id, monitorId, webhookEvents }: StatusChangeFacts): DeliveryFacts[] {
+  return webhookEvents.map(({ event, payload }) => ({
+    id: `delivery-${id}-${event}`,
     channelId: CHANNEL.id,
-    statusChangeId: change.id,
-    monitorId: change.monitorId,
+    statusChangeId: id,
+    monitorId,
     event,
     payload,
     state: 'delivered',
@@ -137,111 +126,58 @@ function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
 }
 
 /** A delivery as its receiver received it. */
-function receiptOf(delivery: DeliveryFacts): Receipt {
-  const signedAt = '1767225600';
+function receiptOf({ id, payload }: DeliveryFacts): Receipt {
+  const signedAt = String(START / 1_000);
   const signature = createHmac('sha256', Buffer.from(SECRET, 'base64'))
-    .update(`${delivery.id}.${signedAt}.${delivery.payload}`)
+    .update(`${id}.${signedAt}.${payload}`)
     .digest('base64');
   return {
-    at: Date.parse((JSON.parse(delivery.payload) as { timestamp: string }).timestamp) + 10,
+    at: Date.parse((JSON.parse(payload) as { timestamp: string }).timestamp) + 10,
     key: CHANNEL.plan.key,
     address: '127.0.1.6',
-    id: delivery.id,
+    id,
     signedAt,
     signature: `v1,${signature}`,
-    body: delivery.payload,
+    body: payload,
     status: 200,
   };
 }
 
-/** A campaign of one monitor, which goes down and up again, without a violation. */
-export function goodRecord(): CampaignRecord {
-  const course: [number, boolean][] = [
-    [0, true],
-    [5, false],
-    [10, true],
-    [15, true],
-    [20, true],
-  ];
-  const events = course.map(([second, up]) => eventAt(second, up));
-  const [first = eventAt(0, true), down = eventAt(5, false), up = eventAt(10, true)] = events;
-  return recordOf(
-    events,
-    [changeBy(first, 'PENDING', 'UP'), changeBy(down, 'UP', 'DOWN'), changeBy(up, 'DOWN', 'UP')],
-    { openedAt: down.timestamp + 1, resolvedAt: up.timestamp + 1 },
-  );
-}
+/** The neighbor is checked, fails, and affects no other account. */
+const NEIGHBOR: CampaignRecord['neighbor'] = (['redirecting', 'silent', 'unreadable', 'poison'] as const).map(
+  (kind) => ({
+    id: `${kind}-0`,
+    plan: { key: `${kind}-0`, kind, intervalSeconds: 30, timeoutSeconds: 30 },
+    visits: kind === 'unreadable' ? [] : [visitAt(0, true, { key: `${kind}-0` })],
+    eventTimestamps: kind === 'redirecting' || kind === 'silent' ? [START] : [],
+    upEvents: 0,
+    deliveries: 0,
+  }),
+);
 
-/** The time during which the monitor of `maintainedRecord` is in maintenance, epoch milliseconds. */
-export const MAINTAINED = { startsAt: START + 2_000, endsAt: START + 32_000 };
-
-/** A campaign of one monitor that fails during maintenance, is announced DOWN at its end, and recovers, without a violation. */
-export function maintainedRecord(): CampaignRecord {
-  const seconds = Array.from({ length: 10 }, (_, index) => index * 5);
-  const events = seconds.map((second) => eventAt(second, second === 0 || second >= 35));
-  const [first = eventAt(0, true)] = events;
-  const up = events.find(({ slot }) => slot === START + 35_000) ?? first;
-  const last = events.findLast(({ status }) => status === 'DOWN') ?? first;
-  const entry = { id: 'entry', latencyMs: 0, errorReason: null, region: 'north' };
-  const leftAt = MAINTAINED.endsAt + 300;
-  const record = recordOf(
-    events,
-    [
-      changeBy(first, 'PENDING', 'UP'),
-      changeOf(entry, 'UP', 'MAINTENANCE', ['monitor.maintenance'], MAINTAINED.startsAt + 300),
-      changeOf(last, 'MAINTENANCE', 'DOWN', ['monitor.down', 'incident.created'], leftAt),
-      changeBy(up, 'DOWN', 'UP'),
-    ],
-    { openedAt: leftAt, resolvedAt: up.timestamp + 1 },
-  );
-  const window = { key: 'planned', monitors: [MONITOR.plan.key], ...MAINTAINED };
-  return { ...record, windows: [{ ...window, plannedAt: START, cut: null }] };
-}
-
-/** A neighbor that is checked, fails, and affects no other account. */
-function goodNeighbor(): NeighborFacts[] {
-  return (['redirecting', 'silent', 'unreadable', 'poison'] as const).map((kind) => {
-    const key = `${kind}-0`;
-    const isVisited = kind !== 'unreadable';
-    const isRecorded = kind === 'redirecting' || kind === 'silent';
-    const plan = { key, kind, intervalSeconds: 30, timeoutSeconds: 30 };
-    return {
-      id: key,
-      plan,
-      visits: isVisited ? [{ ...visitAt(0, true), key }] : [],
-      eventTimestamps: isRecorded ? [START] : [],
-      upEvents: 0,
-      deliveries: 0,
-    };
-  });
-}
-
-function countersOf(events: readonly EventFacts[]): Map<string, number> {
-  const count = (status: string): number => events.filter((event) => event.status === status).length;
-  const counts = { up: count('UP'), down: count('DOWN'), inconclusive: 0 };
-  return new Map(Object.entries(counts).map(([result, value]) => [`${MONITOR.id} north ${result}`, value]));
-}
-
-function recordOf(
-  events: readonly EventFacts[],
-  statusChanges: readonly StatusChangeFacts[],
-  incident: { openedAt: number; resolvedAt: number },
-): CampaignRecord {
+/** A campaign of one monitor without a violation. @param checks whether each one passed, every five seconds */
+function recordOf(checks: readonly boolean[], changes: readonly Change[]): CampaignRecord {
+  const events = checks.map((up, index) => eventAt(5 * index, up));
+  const statusChanges = changes.map(statusChangeOf);
   const deliveries = statusChanges.flatMap(deliveriesOf);
+  const changedTo = (status: MonitorStatus): number =>
+    statusChanges.findLast(({ to }) => to === status)?.timestamp ?? 0;
+  const passed = checks.filter((up) => up).length;
+  const counts = { up: passed, down: checks.length - passed, inconclusive: 0 };
   return {
     seed: 1,
     minutes: 3,
     startedAt: START,
-    lastFaultAt: START + 9_000,
-    endedAt: (events.at(-1)?.slot ?? START) + 4_000,
+    lastFaultAt: at(9),
+    endedAt: at(5 * checks.length - 1),
     kinds: ['dns-fail'],
-    faults: [{ name: 'dns-fail', victim: null, firedAt: START + 1_000, endedAt: START + 9_000, note: '' }],
+    faults: [{ name: 'dns-fail', victim: null, firedAt: at(1), endedAt: at(9), note: '' }],
     replicas: [
       { name: 'checker-north-1', service: 'checker', region: 'north', address: '127.0.1.3' },
       { name: 'notifier-1', service: 'notifier', region: null, address: '127.0.1.6' },
     ],
     monitors: [MONITOR],
-    neighbor: goodNeighbor(),
+    neighbor: NEIGHBOR,
     neighborEvidence: {
       refusals: 3,
       hungLookups: new Map([['checker-north-1', 1]]),
@@ -251,11 +187,16 @@ function recordOf(
     channels: [CHANNEL],
     windows: [],
     redelivered: [],
-    visits: events.map(({ slot, status }) => visitAt(((slot ?? START) - START) / 1_000, status === 'UP')),
+    visits: checks.map((up, index) => visitAt(5 * index, up)),
     receipts: deliveries.map(receiptOf),
     strays: [],
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
-    scrapes: [{ api: 'api-1', counters: countersOf(events) }],
+    scrapes: [
+      {
+        api: 'api-1',
+        counters: new Map(Object.entries(counts).map(([key, n]) => [`${MONITOR.id} north ${key}`, n])),
+      },
+    ],
     shown: new Map([[MONITOR.id, 'UP']]),
     undelivered: { stored: [], shown: [] },
     backlogBeforeRedelivery: { undispatched: 0, overdue: 0 },
@@ -265,7 +206,7 @@ function recordOf(
       events,
       statusChanges,
       deliveries,
-      incidents: [{ monitorId: MONITOR.id, ...incident }],
+      incidents: [{ monitorId: MONITOR.id, openedAt: changedTo('DOWN'), resolvedAt: changedTo('UP') }],
       backlog: { undispatched: 0, overdue: 0 },
       missedWindows: [],
       monitors: [
@@ -276,19 +217,48 @@ function recordOf(
   };
 }
 
-/** The good record with changed content of Postgres. */
-export function withDatabase(changed: Partial<DatabaseFacts>): CampaignRecord {
-  const good = goodRecord();
-  return { ...good, database: { ...good.database, ...changed } };
+/** The monitor goes DOWN at 5 s and UP at 10 s, and is checked until 20 s. */
+export const GOOD = recordOf(
+  [true, false, true, true, true],
+  [
+    ['PENDING', 'UP', 0, []],
+    ['UP', 'DOWN', 5, DOWN],
+    ['DOWN', 'UP', 10, UP],
+  ],
+);
+
+/** The monitor is in maintenance from 2 to 32 s, fails from 5 s on, is announced DOWN after maintenance, and recovers at 35 s. */
+export const MAINTAINED: CampaignRecord = {
+  ...recordOf(
+    [true, ...Array.from({ length: 6 }, () => false), true, true, true],
+    [
+      ['PENDING', 'UP', 0, []],
+      ['UP', 'MAINTENANCE', 0, ['monitor.maintenance'], at(2.3)],
+      ['MAINTENANCE', 'DOWN', 30, DOWN, at(32.3)],
+      ['DOWN', 'UP', 35, UP],
+    ],
+  ),
+  windows: [
+    { key: 'planned', monitors: ['shop'], startsAt: at(2), endsAt: at(32), plannedAt: START, cut: null },
+  ],
+};
+
+/** Other fields of a record, and other content of its tables. Tables with the name of another field are in `database`. */
+export interface RecordChange
+  extends Omit<Partial<CampaignRecord>, 'database'>, Omit<Partial<DatabaseFacts>, 'monitors' | 'channels'> {
+  readonly database?: Partial<DatabaseFacts>;
+}
+
+export function changed(record: CampaignRecord, { database, ...fields }: RecordChange): CampaignRecord {
+  const tables = Object.entries(fields).filter(([name]) => name in record.database && !(name in record));
+  return {
+    ...record,
+    ...fields,
+    database: { ...record.database, ...database, ...Object.fromEntries(tables) },
+  };
 }
 
 /** The items with the one at `index` changed. */
-export function withOne<Item>(items: readonly Item[], index: number, change: (item: Item) => Item): Item[] {
-  return items.map((item, position) => (position === index ? change(item) : item));
-}
-
-/** The violations of an invariant. */
-export function detailsOf(record: CampaignRecord, invariant: string): string[] {
-  const found = findViolations(record).filter((violation) => violation.invariant === invariant);
-  return found.map(({ detail }) => detail);
+export function withOne<Item>(items: readonly Item[], index: number, change: (item: Item) => object): Item[] {
+  return items.map((item, position) => (position === index ? { ...item, ...change(item) } : item));
 }

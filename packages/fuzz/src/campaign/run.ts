@@ -90,5 +90,5 @@ function describeFailure(details: fc.RunDetails<[readonly Plan[]]>, seed: number
 }
 
 function commandOf(seed: number): string {
-  return `  repeat: npm run test:fuzz -- --seed ${seed}`;
+  return `  repeat: npm run test:campaigns -- fuzz --seed ${seed}`;
 }

@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand, say } from '@tocsin/lab/command';
-import { text, type ValuesOf } from '@tocsin/lab/options';
+import { flag, text, type ValuesOf } from '@tocsin/lab/options';
 import { copyCommit, copyWorkTree, findPreviousCommit, readCommands } from '../repository.ts';
 import { LOAD_OPTIONS, rollout, seconds, type Results, type Rollout } from '../rollout/command.ts';
 import { Load } from '../rollout/load.ts';
@@ -22,6 +22,7 @@ const ABOUT =
   'Builds every image, runs docker-compose.yml with them, and tests the result (docs/reliability.md).';
 const OPTIONS = {
   ...LOAD_OPTIONS,
+  'first-use': flag('only builds the images and follows the README, without upgrade and crashes'),
   previous: text(
     'the commit to upgrade from; by default the last release, or an earlier commit with the same first migration',
     'COMMIT',
@@ -29,18 +30,22 @@ const OPTIONS = {
 };
 
 /**
- * `npm run test:containers`. Exits with 2 if no Docker engine can be used.
+ * `npm run test:campaigns -- containers`. Exits with 2 if no Docker engine can be used.
  * @public called by `bootstrap.js`
  */
 export function main(args: readonly string[]): Promise<void> {
-  return runCommand(args, { name: 'test:containers', about: ABOUT, options: OPTIONS, run: rollout(test) });
+  return runCommand(args, {
+    name: 'test:campaigns -- containers',
+    about: ABOUT,
+    options: OPTIONS,
+    run: rollout(test),
+  });
 }
 
 async function test(
-  { previous, ...load }: ValuesOf<typeof OPTIONS>,
+  { previous, 'first-use': isFirstUse, ...load }: ValuesOf<typeof OPTIONS>,
   { folder, results, teardown }: Rollout,
 ): Promise<void> {
-  const from = previous ? { commit: previous, description: 'as requested' } : await findPreviousCommit();
   const engine = await openEngine(teardown);
   const bases = await readBaseImages();
   const standIns = await ensureBaseImages(engine, bases);
@@ -56,6 +61,15 @@ async function test(
     results.add(`${name} adds to its base`, `${(addedBytes / 1e6).toFixed(0)} MB`);
     results.problems.push(...problems);
   }
+
+  const prepare = (project: string, images: ImageNaming): Promise<ComposeSystem> => {
+    const options = { engine, folder: source, project, nodeImage: bases.node, images, upgradeTo: CURRENT };
+    return ComposeSystem.prepare(options, teardown);
+  };
+  await startAsNewcomer(await prepare('tocsin-test-fresh', CURRENT), results);
+  if (isFirstUse) return;
+
+  const from = previous ? { commit: previous, description: 'as requested' } : await findPreviousCommit();
   results.add('upgrade from', `${from.commit.slice(0, 12)}, ${from.description}`);
   const previousSource = join(folder, 'previous');
   await copyCommit(from.commit, previousSource);
@@ -64,11 +78,6 @@ async function test(
     await copyFile(join(source, file), join(previousSource, file));
   await build(engine, previousSource, PREVIOUS, results);
 
-  const prepare = (project: string, images: ImageNaming): Promise<ComposeSystem> => {
-    const options = { engine, folder: source, project, nodeImage: bases.node, images, upgradeTo: CURRENT };
-    return ComposeSystem.prepare(options, teardown);
-  };
-  await startAsNewcomer(await prepare('tocsin-test-fresh', CURRENT), results);
   const system = await prepare('tocsin-test-upgrade', PREVIOUS);
   say('Starting the previous images …');
   await system.start(`${START} --detach --wait --no-build`);

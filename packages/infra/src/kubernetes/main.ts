@@ -22,11 +22,16 @@ const OPTIONS = {
 };
 
 /**
- * `npm run test:kubernetes`. Exits with 2 if there is no cluster.
+ * `npm run test:campaigns -- kubernetes`. Exits with 2 if there is no cluster.
  * @public called by `bootstrap.js`
  */
 export function main(args: readonly string[]): Promise<void> {
-  return runCommand(args, { name: 'test:kubernetes', about: ABOUT, options: OPTIONS, run: rollout(test) });
+  return runCommand(args, {
+    name: 'test:campaigns -- kubernetes',
+    about: ABOUT,
+    options: OPTIONS,
+    run: rollout(test),
+  });
 }
 
 async function test(options: ValuesOf<typeof OPTIONS>, { results, teardown }: Rollout): Promise<void> {

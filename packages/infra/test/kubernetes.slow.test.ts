@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+import { chartValues, STORES_CHART, storesValues } from '@tocsin/infra/kubernetes/kubernetes-system';
+import { findManifest, findProblems, podsOf } from './manifests.ts';
+import { ROOT } from '@tocsin/infra/repository';
+import { renderManifests } from './render-chart.ts';
+
+test('the stores of the cluster test are valid manifests with the settings that the chart needs', async () => {
+  const versions = { from: '1.2.3', to: '1.2.3', postgres: 'postgres:18', redis: 'redis:7' };
+  const values = await storesValues({ registry: 'registry.example.com', ...versions }, 'tocsin_live_x');
+  const manifests = await renderManifests(values, STORES_CHART);
+  expect(await findProblems(manifests)).toEqual([]);
+  expect(podsOf(manifests).map(({ name, spec }) => [name, spec.containers[0].image])).toEqual([
+    ['outside', 'registry.example.com/tocsin/checker:1.2.3'],
+    ['postgres', 'postgres:18'],
+    ['redis', 'redis:7'],
+  ]);
+  expect(findManifest(manifests, 'Secret', 'tocsin-settings')['stringData']).toMatchObject({
+    DATABASE_URL: expect.stringMatching(/^postgres:/),
+    BOOTSTRAP_API_KEY: 'tocsin_live_x',
+  });
+});
+
+test('the chart accepts the values of the cluster test, and another rollout replaces every pod', async () => {
+  const [first = [], second = []] = await Promise.all(
+    [1, 2].map(async (rollout) => {
+      const manifests = await renderManifests(chartValues('registry.example.com', '1.2.3', rollout));
+      return manifests.filter(({ kind }) => kind === 'Deployment');
+    }),
+  );
+  const names = ['api', 'checker-eu', 'checker-us', 'notifier'].map((name) => `up-tocsin-${name}`);
+  expect(first.map(({ metadata }) => metadata.name)).toEqual(names);
+  for (const [at, deployment] of first.entries()) expect(second[at]).not.toEqual(deployment);
+});
+
+test('test:kubernetes exits with 2 and explains what is missing', () => {
+  // As the command does, without building first.
+  const code = `import('${ROOT}packages/infra/dist/kubernetes/main.js').then(({ main }) => main([]))`;
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
+    env: { PATH: process.env['PATH'], KUBECONFIG: '/does/not/exist' },
+    encoding: 'utf8',
+  });
+  expect([status, stdout]).toEqual([2, expect.stringContaining('No images: set IMAGE_REGISTRY')]);
+});
