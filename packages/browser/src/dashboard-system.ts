@@ -81,38 +81,46 @@ export async function createDashboardSystem(): Promise<DashboardSystem> {
 }
 
 /** Creates a user by an invitation, or the first owner by the link for it. */
-export async function acceptInvitation(
+export function acceptInvitation(
   apiPort: number,
   token: string,
   person: typeof OWNER,
 ): Promise<DashboardUser> {
+  return startSession(apiPort, '/api/dashboard/invitations/accept', { token, ...person });
+}
+
+export function signIn(apiPort: number, { email, password }: typeof OWNER): Promise<DashboardUser> {
+  return startSession(apiPort, '/api/auth/sign-in/email', { email, password });
+}
+
+/** Sends a request whose response sets the cookies of a session. */
+async function startSession(apiPort: number, path: string, body: object): Promise<DashboardUser> {
   let pairs: string[] = [];
-  const send = async ({ method, path, body }: ClientRequest): Promise<unknown> => {
-    const response = await fetch(`http://127.0.0.1:${apiPort}${path}`, {
-      method,
+  const send = async (request: Pick<ClientRequest, 'method' | 'path' | 'body'>): Promise<unknown> => {
+    const response = await fetch(`http://127.0.0.1:${apiPort}${request.path}`, {
+      method: request.method,
       headers: { Origin: ORIGIN, 'Content-Type': 'application/json', Cookie: pairs.join('; ') },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    if (!response.ok) throw new Error(`${request.method} ${request.path}: ${response.status} ${text}`);
     if (pairs.length === 0)
       pairs = response.headers.getSetCookie().map((line) => line.split(';', 1)[0] ?? '');
     return text === '' ? undefined : JSON.parse(text);
   };
-  const call = createClient<DashboardRoutes>(send);
-  await call('POST /api/dashboard/invitations/accept', { body: { token, ...person } });
+  await send({ method: 'POST', path, body });
   const cookies = pairs.map((pair) => {
     const [name = '', ...value] = pair.split('=');
     return { name, value: value.join('='), url: ORIGIN };
   });
-  return { cookies, call };
+  return { cookies, call: createClient<DashboardRoutes>(send) };
 }
 
 /** Runs a program with a system on servers of its own, and exits the process. */
 export async function runWithSystem(work: (dashboard: DashboardSystem) => Promise<void>): Promise<void> {
   await runProgram(async (teardown) => {
     ensureChromium(say);
-    await useTestServers(teardown);
+    await teardown.start(useTestServers(), (servers) => servers.stop());
     await work(await teardown.start(createDashboardSystem(), (one) => one.close()));
     return 0;
   });

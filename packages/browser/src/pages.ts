@@ -78,7 +78,7 @@ const dayBefore = (days: number): string =>
 /** A period that contains the incidents of a filled system. */
 const LATEST_DAYS = `from=${dayBefore(29)}&to=${dayBefore(0)}&zone=UTC`;
 
-/** Every page. `npm run test:accessibility` compares them with the routes of the router. */
+/** Every page. `npm run test:campaigns -- accessibility` compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
   { name: 'sign-in', route: '/sign-in', isSignedOut: true },
   { name: 'signed-in', route: '/sign-in/done', isSignedOut: true },

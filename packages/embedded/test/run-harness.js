@@ -1,4 +1,4 @@
-/* A test run that starts a process. `src/testing/keeper.test.ts` kills it. */
+/* A test run that starts a process. `src/testing/keeper.slow.test.ts` kills it. */
 import { spawn } from 'node:child_process';
 import { runTestServers } from '../dist/testing/run-servers.js';
 

@@ -1,4 +1,4 @@
-/* Starts a server and sends its address. `src/*.test.ts` kill it to leave the server without a parent. */
+/* Starts a server and sends its address. `src/*.slow.test.ts` kill it to leave the server without a parent. */
 const [kind, dataDir] = process.argv.slice(2);
 const server =
   kind === 'postgres'

@@ -4,7 +4,7 @@ import { helpText, parseOptions, refusePositionals, type Options, type ValuesOf 
 
 /** A command that takes only options. */
 export interface Command<Known extends Options> {
-  /** Its npm script. */
+  /** Its npm script, with the name of the campaign if it is one. */
   readonly name: string;
   readonly about: string;
   readonly options: Known;
@@ -21,7 +21,7 @@ export async function runCommand<Known extends Options>(
     const { help, values, positionals } = parseOptions(args, options);
     refusePositionals(positionals);
     if (!help) return run(values, teardown);
-    say(helpText(`${name} --`, about, options));
+    say(helpText(name.includes(' -- ') ? name : `${name} --`, about, options));
     return 0;
   });
 }

@@ -24,21 +24,20 @@ export async function startEchoTarget(): Promise<EchoTarget> {
 
 /** Responds with the request's content in the places where it does the most harm. */
 function echoRequest(request: IncomingMessage, response: ServerResponse): void {
-  const { authorization = '', cookie = '' } = request.headers;
+  const { authorization = '', cookie = '', host } = request.headers;
   const custom = String(request.headers['x-custom']);
   void text(request).then((body) => {
     const everything = `${authorization} ${cookie} ${custom} ${body} ${request.url}`;
+    const redirect = (location: string) => response.writeHead(302, { location }).end(everything);
     switch ((request.url ?? '/').split('?')[0] ?? '/') {
       case '/.well-known/openid-configuration':
-        return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(openIdOf(request)));
+        return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(openIdOf(host)));
       case '/app':
-        return response.writeHead(302, { location: `app://${custom}/${cookie}?${body}` }).end(everything);
+        return redirect(`app://${custom}/${cookie}?${body}`);
       case '/invalid':
-        return response
-          .writeHead(302, { location: `http://[${authorization} ${decoded(authorization)}` })
-          .end();
+        return redirect(`http://[${authorization} ${decoded(authorization)}`);
       case '/name':
-        return response.writeHead(302, { location: `http://${custom.toLowerCase()}.invalid/` }).end();
+        return redirect(`http://${custom.toLowerCase()}.invalid/`);
       case '/coding':
         return response.writeHead(200, { 'content-encoding': custom }).end(everything);
       default:
@@ -53,12 +52,10 @@ function decoded(authorization: string): string {
   return Buffer.from(basic, 'base64').toString();
 }
 
-function openIdOf(request: IncomingMessage): object {
-  const issuer = `http://${request.headers.host}`;
-  return {
-    issuer,
-    authorization_endpoint: `${issuer}/authorize`,
-    token_endpoint: `${issuer}/token`,
-    jwks_uri: `${issuer}/jwks`,
-  };
+function openIdOf(host = ''): object {
+  const issuer = `http://${host}`;
+  const [authorization_endpoint, token_endpoint, jwks_uri] = ['authorize', 'token', 'jwks'].map(
+    (path) => `${issuer}/${path}`,
+  );
+  return { issuer, authorization_endpoint, token_endpoint, jwks_uri };
 }

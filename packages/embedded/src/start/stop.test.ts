@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
@@ -11,32 +11,31 @@ afterEach(() => {
   child?.kill('SIGKILL');
 });
 
-/** Sends the signals once it has printed `line`. @returns all lines that it printed, and its exit code */
+/** Acts once the program has printed `line`. @returns all lines that it printed, and its exit code */
 async function run(
   behavior: string,
   line: string,
-  signals: readonly NodeJS.Signals[],
+  act: (started: ChildProcess) => void,
 ): Promise<[string[], unknown]> {
   const started = spawn(process.execPath, [HARNESS, behavior], {
     env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child = started;
-  let output = '';
-  let signalled = false;
-  started.stdout.on('data', (chunk) => {
-    output += String(chunk);
-    if (signalled || !output.includes(line)) return;
-    signalled = true;
-    for (const signal of signals) started.kill(signal);
+  const lines: string[] = [];
+  createInterface(started.stdout).on('line', (printed) => {
+    if (printed !== '') lines.push(printed);
+    if (printed === line) act(started);
   });
-  const [[code]] = await Promise.all([once(started, 'exit'), once(started.stdout, 'end')]);
-  return [output.split('\n').filter((each) => each !== ''), code];
+  const [[code]] = await Promise.all([once(started, 'exit'), once(started.stdout, 'close')]);
+  return [lines, code];
 }
 
 describe('handleStop', () => {
   it('stops in reverse order, once for the two signals that npm sends for one Ctrl-C', async () => {
-    const [lines, code] = await run('quick', 'running', ['SIGINT', 'SIGINT', 'SIGTERM']);
+    const [lines, code] = await run('quick', 'running', (started) => {
+      for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM'] as const) started.kill(signal);
+    });
     expect(lines).toEqual([
       'starting',
       'running',
@@ -49,19 +48,13 @@ describe('handleStop', () => {
   });
 
   it('aborts the start on a signal', async () => {
-    const [lines, code] = await run('slow', 'starting', ['SIGTERM']);
+    const [lines, code] = await run('slow', 'starting', (started) => started.kill());
     expect(lines.slice(0, 4)).toEqual(['starting', 'Stopping …', 'start was left early', 'services stopped']);
     expect(code).toBe(0);
   });
 
   it('stops when its output is closed', async () => {
-    const started = spawn(process.execPath, [HARNESS, 'writes'], {
-      env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    child = started;
-    await once(started.stdout, 'data');
-    started.stdout.destroy();
-    expect(await once(started, 'exit')).toEqual([1, null]);
+    const [, code] = await run('writes', 'working', ({ stdout }) => stdout?.destroy());
+    expect(code).toBe(1);
   });
 });

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { findExecutable } from '../executables.ts';
@@ -9,6 +8,7 @@ import { findFreePort } from '../ports.ts';
 import { stopProcess } from '../processes.ts';
 import { type RedisServer, startRedis } from '../redis.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
+import { until } from './until.ts';
 
 const NODES = 3;
 const WHOLE_WITHIN_MS = 30_000;
@@ -82,11 +82,9 @@ export class TestRedisCluster {
 
   /** Waits until every node accepts commands. */
   async untilReady(): Promise<void> {
-    const deadline = Date.now() + WHOLE_WITHIN_MS;
-    while (!(await this.runOnAllNodes(isReady)).every(Boolean)) {
-      if (Date.now() > deadline) throw new Error('the nodes did not form a cluster in time');
-      await sleep(50);
-    }
+    await until('the nodes to form a cluster', async () =>
+      (await this.runOnAllNodes(isReady)).every(Boolean),
+    );
   }
 
   async stop(): Promise<void> {

@@ -2,15 +2,14 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../ports.ts';
 import { stopProcess } from '../processes.ts';
 import { findRedisServer, type RedisServer, startRedis } from '../redis.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
+import { until } from './until.ts';
 
 const MASTER = 'tocsin';
-const READY_WITHIN_MS = 30_000;
 
 /** A real Sentinel on this machine that monitors a master and a replica. The Sentinel and the servers have different passwords. */
 export class TestRedisSentinel {
@@ -78,14 +77,11 @@ export class TestRedisSentinel {
     const redis = new Redis(this.#sentinel.port, { password: this.#passwords.sentinel });
     // Connections fail until the Sentinel listens.
     redis.on('error', () => undefined);
-    const deadline = Date.now() + READY_WITHIN_MS;
     try {
-      for (;;) {
+      await until('the Sentinel to find the replica', async () => {
         const replicas = JSON.stringify(await redis.call('SENTINEL', 'REPLICAS', MASTER));
-        if (replicas.includes('"master-link-status","ok"')) return;
-        if (Date.now() > deadline) throw new Error(`the Sentinel finds no replica: ${replicas}`);
-        await sleep(50);
-      }
+        return replicas.includes('"master-link-status","ok"');
+      });
     } finally {
       redis.disconnect();
     }

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Teardown } from '../program/teardown.ts';
 
 export interface RunningTestServers {
   readonly databaseUrl: string;
@@ -11,12 +10,13 @@ export interface RunningTestServers {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the servers of a test run until a program ends, and sets the variables that tests read their addresses from. */
-export async function useTestServers(teardown: Teardown): Promise<void> {
-  const servers = await teardown.start(runTestServers(), (one) => one.stop());
+/** Starts the servers of a test run, and sets the variables that tests read their addresses from. */
+export async function useTestServers(): Promise<RunningTestServers> {
+  const servers = await runTestServers();
   process.env['TEST_DATABASE_URL'] = servers.databaseUrl;
   process.env['TEST_REDIS_URL'] = servers.redisUrl;
   process.env['TEST_FOLDER'] = servers.folder;
+  return servers;
 }
 
 /** Starts the servers of a test run in a separate process, which outlives this one until it has stopped them. */

@@ -64,38 +64,43 @@ function fromTwoRegions(course: string): CheckEvent[] {
 
 const TWO = { regions: ['north', 'south'] };
 
-test('failures count up to the threshold', () => {
-  expect(changesOf({ failureThreshold: 2 }, eventsOf('+--+'))).toEqual([
-    'PENDING UP 0 silent',
-    'UP DOWN 2',
-    'DOWN UP 3',
-  ]);
+test.each<[string, Partial<ModelMonitor>, CheckEvent[], string[]]>([
+  [
+    'failures count up to the threshold',
+    { failureThreshold: 2 },
+    eventsOf('+--+'),
+    ['UP DOWN 2', 'DOWN UP 3'],
+  ],
+  [
+    'a recovery needs as many passes in a row as its threshold',
+    { failureThreshold: 2, recoveryThreshold: 3 },
+    eventsOf('+--++-+++-+'),
+    ['UP DOWN 2', 'DOWN UP 8'],
+  ],
+  [
+    'a recovery needs a majority of the regions',
+    { ...TWO, recoveryThreshold: 2 },
+    fromTwoRegions('--+++'),
+    ['UP DOWN 1', 'DOWN UP 4'],
+  ],
+  ['DOWN needs a majority of the regions', TWO, fromTwoRegions('++--+'), ['UP DOWN 3', 'DOWN UP 4']],
+  [
+    'an edit of the threshold takes effect at its time',
+    { failureThreshold: 3, thresholds: [{ at: at(1) + 500, value: 1 }] },
+    eventsOf('+--'),
+    ['UP DOWN 1.5'],
+  ],
+])('%s', (_, monitor, events, expected) => {
+  expect(changesOf(monitor, events)).toEqual(['PENDING UP 0 silent', ...expected]);
 });
 
-test('a recovery needs as many passes in a row as its threshold', () => {
-  const rules = { failureThreshold: 2, recoveryThreshold: 3 };
-  expect(changesOf(rules, eventsOf('+--++-+++-+'))).toEqual([
-    'PENDING UP 0 silent',
-    'UP DOWN 2',
-    'DOWN UP 8',
-  ]);
-  expect(changesOf({ ...TWO, recoveryThreshold: 2 }, fromTwoRegions('--+++'))).toEqual([
-    'PENDING UP 0 silent',
-    'UP DOWN 1',
-    'DOWN UP 4',
-  ]);
-});
-
-test('inconclusive checks count for nothing', () => {
+test('neither inconclusive checks nor those of another region count', () => {
   expect(changesOf({ failureThreshold: 2 }, eventsOf('??+-??-?+'))).toEqual([
     'PENDING UP 2 silent',
     'UP DOWN 6',
     'DOWN UP 8',
   ]);
-});
-
-test('DOWN needs a majority of the regions', () => {
-  expect(changesOf(TWO, fromTwoRegions('++--+'))).toEqual(['PENDING UP 0 silent', 'UP DOWN 3', 'DOWN UP 4']);
+  expect(changesOf({ regions: ['south'] }, eventsOf('+-'))).toEqual([]);
 });
 
 test('a region without a fresh result does not count', () => {
@@ -109,15 +114,6 @@ test('after a silence of all regions, one region does not decide alone', () => {
   const failure = { ...late, status: 'DOWN' as const } as CheckEvent;
   const events = [first, second, failure] as CheckEvent[];
   expect(changesOf({ ...TWO, freshForMs: 3_000 }, events)).toEqual(['PENDING UP 0 silent']);
-});
-
-test('an edit of the threshold takes effect at its time', () => {
-  const edited = { failureThreshold: 3, thresholds: [{ at: at(1) + 500, value: 1 }] };
-  expect(changesOf(edited, eventsOf('+--'))).toEqual(['PENDING UP 0 silent', 'UP DOWN 1.5']);
-});
-
-test('events of another region do not count', () => {
-  expect(changesOf({ regions: ['south'] }, eventsOf('+-'))).toEqual([]);
 });
 
 test('maintenance that ends after the last event ends only if `until` includes its end', () => {
