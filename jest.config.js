@@ -63,4 +63,6 @@ export default {
   testSequencer: '<rootDir>/packages/embedded/jest/sequencer.js',
   // For two cores: the tests of whole systems mostly wait, for an interval or a retry.
   maxWorkers: 4,
+  // Each test file loads its modules anew, and their memory is not freed. A worker of 1.5 GB also takes too long to exit.
+  workerIdleMemoryLimit: '600MB',
 };

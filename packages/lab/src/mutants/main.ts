@@ -130,7 +130,7 @@ async function firstFailure(
     '--silent',
     '--runInBand',
     '--forceExit',
-    '--testTimeout=90000',
+    '--testTimeout=20000',
     '--runTestsByPath',
     ...tests,
   ];
