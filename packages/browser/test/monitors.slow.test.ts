@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { checkOf } from '@tocsin/bench/scenarios/selectors';
 import { findViolations, openContext, settle, showScheme } from '@tocsin/browser/browser';
@@ -87,33 +86,6 @@ describe('the list', () => {
     expect(await table().getByRole('columnheader', { name: 'p95' }).getAttribute('aria-sort')).toBe(
       'descending',
     );
-  });
-
-  test('the list that the filters show is exported as CSV', async () => {
-    const { page } = used;
-    await open(page, '/?order=name');
-    await waitForNames(page, '=Plain', 'Blog', 'Shop', 'Shop API');
-    await page.getByRole('button', { name: 'Display' }).click();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export CSV' }).click(),
-    ]);
-    expect(download.suggestedFilename()).toMatch(/^monitors-\d{4}-\d\d-\d\d\.csv$/);
-    const text = await readFile(await download.path(), 'utf8');
-    // Without a byte order mark, Excel does not read UTF-8.
-    expect(text.startsWith('\uFEFFid,')).toBe(true);
-    const lines = text.trimEnd().split('\r\n');
-    expect(lines.map((line) => line.split(',')[1])).toEqual(['name', "'=Plain", 'Blog', 'Shop', 'Shop API']);
-  });
-
-  test('all selected monitors are checked now', async () => {
-    const { page } = used;
-    await open(page, '/?selector=team&order=name');
-    await waitForNames(page, 'Blog', 'Shop', 'Shop API');
-    await page.getByRole('button', { name: 'Select', exact: true }).click();
-    await page.getByRole('button', { name: 'Select all 3' }).click();
-    await page.getByRole('button', { name: 'Check now' }).click();
-    await page.getByText(/^Checking 3 monitors\. Results appear within \d+ s\.$/).waitFor();
   });
 });
 
@@ -381,35 +353,5 @@ describe('the page of a monitor', () => {
     expect(await page.getByRole('radio', { name: '1h' }).isChecked()).toBe(true);
     expect(await page.getByRole('radio', { name: '90d' }).isDisabled()).toBe(true);
     expect(await findViolations(page)).toEqual([]);
-  });
-
-  test('an inconclusive check is neither up nor down', async () => {
-    const { page } = used;
-    await open(page, '/');
-    await row(page, 'Elsewhere').getByText('Up', { exact: true }).waitFor();
-    await query(
-      `insert into events (monitor_id, timestamp, id, status, latency_ms, error_reason, error_detail, inconclusive, region,
-       source)
-     select $1, date_trunc('milliseconds', clock_timestamp()), gen_random_uuid(), 'DOWN', 0, 'DNS_ERROR',
-       'the name server did not respond', true, 'default', 'schedule'`,
-      [elsewhere],
-    );
-    await open(page, `/monitors/${elsewhere}`);
-    const event = row(page, 'Inconclusive').filter({ hasText: 'The name server did not respond' });
-    await event.getByRole('button', { name: 'Details' }).click();
-    await page.getByText('Region default had no network.').waitFor();
-    await until('the figures count it', async () => {
-      await page.reload();
-      await settle(page);
-      return page
-        .getByText(/check.*, 1 inconclusive/)
-        .first()
-        .isVisible();
-    });
-    await open(page, '/');
-    await row(page, 'Elsewhere')
-      .getByRole('img', { name: /checks? passed, 1 inconclusive/ })
-      .waitFor();
-    await row(page, 'Elsewhere').getByText('Up', { exact: true }).waitFor();
   });
 });

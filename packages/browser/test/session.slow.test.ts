@@ -1,19 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { documentTime, findViolations, openContext } from '@tocsin/browser/browser';
-import { acceptInvitation, type DashboardUser, OWNER, signIn } from '@tocsin/browser/dashboard-system';
-import { until } from '@tocsin/embedded/testing/until';
+import { type DashboardUser, OWNER, signIn } from '@tocsin/browser/dashboard-system';
 import type { Locator, Page } from 'playwright-core';
-import {
-  createMonitors,
-  field,
-  heading,
-  inviteMember,
-  MEMBER,
-  open,
-  openAs,
-  row,
-  useDashboard,
-} from './harness.ts';
+import { field, heading, inviteMember, MEMBER, open, openAs, useDashboard } from './harness.ts';
 
 // Failed requests are part of these tests.
 const used = useDashboard({}, (problem) => problem.includes('Content-Security-Policy'));
@@ -50,9 +39,6 @@ async function storeSecret(): Promise<void> {
   await dialog.getByText(/whsec_/).waitFor();
   await button(used.page, 'I have stored it').click();
 }
-
-const hasFocus = (element: Locator): Promise<boolean> =>
-  element.evaluate((found) => found === document.activeElement);
 
 describe('outside of a session', () => {
   test('a link that does not work shows only what to do', async () => {
@@ -205,84 +191,9 @@ describe('the shell', () => {
     await button(page, 'Reload').click();
     await heading(page, 'People').waitFor();
   });
-
-  test('has a palette that finds monitors by label, pages and actions, also from a field', async () => {
-    const { page } = used;
-    const ids = await createMonitors(used, { Payments: { team: 'money' } });
-    await open(page, '/incidents');
-    await page.keyboard.press('Control+k');
-    const search = page.getByRole('combobox', { name: 'Search monitors, pages and actions' });
-    await search.fill('money');
-    const option = page.getByRole('option', { name: /^Payments/ });
-    await option.and(page.locator('[aria-selected="true"]')).waitFor();
-    expect(await search.getAttribute('aria-activedescendant')).toBe(await option.getAttribute('id'));
-    expect(await findViolations(page)).toEqual([]);
-    await page.keyboard.press('Enter');
-    await heading(page, 'Payments').waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/monitors/${ids.get('Payments')}`);
-
-    await button(page, 'Search').click();
-    await search.fill('new win');
-    await page.keyboard.press('Enter');
-    await heading(page, 'New maintenance window').waitFor();
-    await search.waitFor({ state: 'detached' });
-    // In a field, the slash is text.
-    const name = field(page, 'Name');
-    await name.press('/');
-    expect(await name.inputValue()).toBe('/');
-    await name.press('Control+k');
-    await search.fill('dark light');
-    await page.getByRole('option', { name: 'Dark colors' }).waitFor();
-    await page.keyboard.press('Escape');
-    await search.waitFor({ state: 'detached' });
-    await until('the field has the focus again', () => hasFocus(name));
-  });
 });
 
 describe('access', () => {
-  /** The status of a request with an API key. */
-  const statusOf = async (key: string): Promise<number> =>
-    (await listMonitors(used.dashboard.api.port, key)).status;
-
-  test('a read-only key reads monitors, without the values of their headers', async () => {
-    const { page, owner, dashboard } = used;
-    const body = { name: 'Shop', url: dashboard.target.url('/'), headers: { Authorization: 'hidden' } };
-    await owner.call('POST /api/dashboard/monitors', { body });
-    await open(page, '/api-keys');
-    await page.getByRole('button', { name: 'New API key' }).first().click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Name').fill('Grafana');
-    await dialog.getByLabel('Sources', { exact: true }).waitFor();
-    await dialog.getByRole('radio', { name: 'Read only' }).check();
-    await dialog.getByLabel('Sources', { exact: true }).waitFor({ state: 'detached' });
-    await dialog.getByRole('button', { name: 'Create' }).click();
-    const key = await dialog.getByLabel('the key', { exact: true }).innerText();
-    await dialog.getByRole('button', { name: 'Done' }).click();
-    await row(page, 'Grafana').getByText('Read only').waitFor();
-    const response = await listMonitors(dashboard.api.port, key);
-    expect(JSON.stringify(await response.json())).toContain('"Authorization":"(secret)"');
-  });
-
-  test('removing a user revokes the keys that they created', async () => {
-    const { page, owner, dashboard } = used;
-    const { token } = await owner.call('POST /api/dashboard/invitations', { body: { role: 'member' } });
-    const person = { name: 'Grace Hopper', email: 'grace@example.com', password: 'nanoseconds matter' };
-    const grace = await acceptInvitation(dashboard.api.port, token, person);
-    const { key } = await grace.call('POST /api/dashboard/api-keys', { body: { name: 'terraform' } });
-    await open(page, '/api-keys');
-    await row(page, 'terraform').getByText('Grace Hopper', { exact: true }).waitFor();
-    expect(await statusOf(key)).toBe(200);
-    await page.getByRole('navigation').getByRole('link', { name: 'People' }).click();
-    await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
-    const dialog = page.getByRole('dialog');
-    const checkbox = dialog.getByRole('checkbox', { name: /^Revoke the API key that they created: / });
-    expect(await checkbox.isChecked()).toBe(true);
-    await dialog.getByLabel('Type Grace Hopper to confirm').fill('Grace Hopper');
-    await dialog.getByRole('button', { name: 'Remove' }).click();
-    await row(page, 'Grace Hopper').waitFor({ state: 'detached' });
-    expect(await statusOf(key)).toBe(401);
-  });
-
   test('a member sees no controls of people that would fail', async () => {
     const [{ context, problems }, page] = await openAs(used.dashboard, member);
     await open(page, '/people');
@@ -292,31 +203,4 @@ describe('access', () => {
     await context.close();
     expect(problems).toEqual([]);
   });
-
-  test('the audit log shows what changed, and is filtered by action and target', async () => {
-    const { page, owner } = used;
-    const id = (await createMonitors(used, { Api: { tier: 'api' } })).get('Api') ?? '';
-    await owner.call('PUT /api/dashboard/monitors/:id', { id, body: { labels: { team: 'a' } } });
-    await open(page, `/monitors/${id}`);
-    await page.getByRole('link', { name: 'Change history' }).click();
-    await heading(page, 'Audit log').waitFor();
-    const entries = page.getByRole('main').getByRole('listitem');
-    await until('the history of one monitor', async () => (await entries.count()) === 2);
-    const update = await entries.first().innerText();
-    expect(update).toMatch(/Monitor updated Api by Ada Byron/);
-    expect(update).toMatch(/labels\.tier\s+api\s+removed/);
-    expect(update).toMatch(/labels\.team\s+a/);
-    await page.getByRole('button', { name: 'Show all targets' }).click();
-    await page.getByRole('combobox', { name: 'Action' }).click();
-    await page.getByRole('option', { name: 'Monitor created' }).click();
-    await until('only created monitors', async () => {
-      const texts = await entries.allInnerTexts();
-      return texts.length > 1 && texts.every((text) => text.includes('Monitor created'));
-    });
-    await page.waitForURL(/action=monitor.created/);
-  });
 });
-
-function listMonitors(port: number, key: string): Promise<Response> {
-  return fetch(`http://127.0.0.1:${port}/api/cli/monitors`, { headers: { Authorization: `Bearer ${key}` } });
-}

@@ -105,21 +105,6 @@ test('Uptime Kuma: monitors are converted, the rest is reported, and secrets sta
   });
 });
 
-test('Uptime Kuma: a retry interval is kept if it is shorter than the interval', async () => {
-  const { monitors, remarks } = await importMonitors([
-    { name: 'shorter', interval: 60, maxretries: 1, retryInterval: 20 },
-    { name: 'longer', interval: 60, maxretries: 1, retryInterval: 90 },
-    { name: 'no retries', interval: 60, maxretries: 0, retryInterval: 20 },
-    { name: 'too long', interval: 7_200, maxretries: 1, retryInterval: 5_400 },
-  ]);
-  const intervals = [20, undefined, undefined, 3_600];
-  expect(monitors.map((fields) => fields['retryInterval'])).toEqual(intervals);
-  expect(remarks.filter((remark) => remark.includes('retry'))).toEqual([
-    '  longer: retry interval changed from 90 s to 60 s',
-    '  too long: retryInterval changed from 5400 s to 3600 s',
-  ]);
-});
-
 test('Uptime Kuma: a body has a content type; unsupported settings and invalid fields are reported', async () => {
   const post = { method: 'POST', body: '<a/>' };
   const { monitors, remarks } = await importMonitors(
@@ -245,34 +230,6 @@ suites:
       '  flow: skipped: ',
     ),
   );
-});
-
-test('Gatus: a URL may contain variables anywhere, as in tocsin.yaml', async () => {
-  const urls = {
-    start: '$SHOP_URL/health',
-    scheme: '${SCHEME}://shop.example/',
-    port: 'https://${HOST}:$PORT/x?${QUERY}=$$1#a',
-    login: 'https://me:${PASSWORD}@shop.example/',
-    other: 'tcp://$HOST:$PORT',
-  };
-  const endpoints = Object.entries(urls).map(([name, url]) => ({
-    name,
-    url,
-    conditions: ['[STATUS] == 200'],
-  }));
-  const env = { SHOP_URL: 'https://s.example', SCHEME: 'http', HOST: 'h.example', PORT: '81', QUERY: 'q' };
-  const { monitors, text, remarks } = await importFrom('gatus', { endpoints }, { env });
-  expect(remarks.slice(1, -1)).toEqual([
-    'Imported: 3. Skipped: 2.',
-    expect.stringContaining('  login: skipped: url must not contain a user name'),
-    '  other: skipped: tcp is not supported, only HTTP',
-  ]);
-  expect(monitors.map((fields) => fields['url'])).toEqual([
-    'https://s.example/health',
-    'http://shop.example/',
-    'https://h.example:81/x?q=$1#a',
-  ]);
-  expect(text).toContain('url: ${SHOP_URL}/health\n');
 });
 
 test('Gatus: the group and extra labels become labels; the maintenance of all endpoints is reported', async () => {

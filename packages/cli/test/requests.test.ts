@@ -203,16 +203,3 @@ test('rename-source tries again after a concurrent change, and accepts its own l
   const puts = seen.filter(({ method }) => method === 'PUT');
   expect(puts.map(({ headers }) => headers['if-match'])).toEqual(['"1"', '"1"', '"1"', '"1"']);
 });
-
-test('an interrupted rename-source says how far it got', async () => {
-  const { client } = await clientOf([
-    json({ monitors: [of('a', 'old'), of('b', 'old')] }),
-    json({ channels: [] }),
-    read('a', 'old'),
-    json({ monitor: of('a', 'new') }),
-    respond(403, JSON.stringify({ status: 403, detail: 'No.', instance: 'r' })),
-  ]);
-  const terminal = fakeTerminal();
-  await expect(renameSource(client, terminal, 'old', 'new')).rejects.toThrow('No.');
-  expect(terminal.notes).toEqual(['Moved: 1 of 2. Run the command again to move the rest.']);
-});

@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { CHART } from '@tocsin/infra/helm';
-import { readRepositoryFile } from '@tocsin/infra/repository';
 import { ToolError } from '@tocsin/infra/run-tool';
-import { parse } from 'yaml';
 import { MINIMAL } from './chart-variants.ts';
-import { findProblems, readManifests } from './manifests.ts';
 import { renderChart } from './render-chart.ts';
 
 const SECRETS = { DATABASE_URL: 'a', QUEUE_URL: 'b', SECRETS_KEY: 'c' };
@@ -40,6 +36,7 @@ describe('the chart refuses', () => {
     ['set secrets.QUEUE_URL_EU', { ...withSecrets(), ownQueues: ['eu'] }],
     ['add the region of secrets.QUEUE_URL_EU to ownQueues', withSecrets({ QUEUE_URL_EU: 'd' })],
     ["'replica' not allowed", { api: { replica: 3 } }],
+    ["at '/api': missing property 'replicas'", { api: { replicas: null } }],
     ["'SECRETS_KEY' not allowed", { settings: { SECRETS_KEY: 'x' } }],
     ["'EU' not allowed", { regions: { EU: {} } }],
     ['set settings.OIDC_ISSUER and settings.OIDC_CLIENT_ID', { settings: { OIDC_CLIENT_ID: 'x' } }],
@@ -123,78 +120,5 @@ describe('the chart refuses', () => {
     for (const each of [values, { ...values, settings }])
       expect(await problemsOf(each)).toContain(`set settings.${name} instead`);
     expect(await renderChart({ ...MINIMAL, ingress: INGRESS, settings })).toContain(`${name}: "x"`);
-  });
-});
-
-describe('null', () => {
-  type Values = Record<string, unknown>;
-  type Entry = readonly [path: readonly string[], value: unknown];
-  /** Maps with defaults that Kubernetes does not require. */
-  const REMOVABLE = ['resources', 'labels'];
-  const isMap = (value: unknown): value is Values =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
-  const isEmpty = (value: unknown): boolean =>
-    value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
-
-  /** Every value of values.yaml, also the maps. */
-  async function readEntries(): Promise<Entry[]> {
-    return entriesOf(parse(await readRepositoryFile(`${CHART}/values.yaml`)) as Values);
-  }
-
-  function entriesOf(values: Values, prefix: readonly string[] = []): Entry[] {
-    return Object.entries(values).flatMap(([name, value]): Entry[] => {
-      const path = [...prefix, name];
-      const inner = isMap(value) && ![...REMOVABLE, 'regions'].includes(name) ? entriesOf(value, path) : [];
-      return [[path, value], ...inner];
-    });
-  }
-
-  /** Sets a value that the values do not have yet. */
-  function setMissing(values: Values, [name = '', ...rest]: readonly string[], value: unknown): void {
-    if (rest.length === 0) values[name] ??= value;
-    else setMissing((values[name] ??= {}) as Values, rest, value);
-  }
-
-  test.each([1, 2, 3])('is refused for a value that the chart needs, at depth %i', async (depth) => {
-    const needed = (await readEntries())
-      .filter(([path, value]) => path.length === depth && !isEmpty(value))
-      .flatMap(([path]) => (REMOVABLE.includes(path.at(-1) ?? '') ? [] : [path]));
-    expect(needed.length).toBeGreaterThan(4);
-    const values = structuredClone<Values>({ existingSecret: 'x' });
-    for (const path of needed) setMissing(values, path, null);
-    const lines = (await problemsOf(values)).split('\n').map((line) => line.trimStart());
-    const unnamed = needed.filter((path) => {
-      const parent = path.slice(0, -1).map((name) => `/${name}`);
-      const line = lines.find((each) => each.startsWith(`- at '${parent.join('')}': missing propert`));
-      return line?.includes(`'${path.at(-1)}'`) !== true;
-    });
-    expect(unnamed).toEqual([]);
-  });
-
-  test('works like an empty value elsewhere', async () => {
-    const entries = await readEntries();
-    const render = (empty: (value: unknown) => unknown): Promise<string> => {
-      const values = structuredClone<Values>({
-        ...MINIMAL,
-        keda: KEDA,
-        ingress: INGRESS,
-        httpRoute: { enabled: true, parentRefs: [{ name: 'a' }] },
-        serviceMonitor: { enabled: true },
-        prometheusRule: { enabled: true },
-        grafanaDashboard: { enabled: true },
-      });
-      for (const [path, value] of entries) if (isEmpty(value)) setMissing(values, path, empty(value));
-      return renderChart(values);
-    };
-    expect(await render(() => null)).toEqual(await render((value) => value));
-  });
-
-  test('removes resources and labels', async () => {
-    const none = { resources: null };
-    const components = { api: none, notifier: none, checker: none, migrations: none };
-    const grafanaDashboard = { enabled: true, labels: null };
-    const rendered = await renderChart({ ...MINIMAL, ...components, grafanaDashboard });
-    expect(rendered).not.toMatch(/resources:|grafana_dashboard:/);
-    expect(await findProblems(readManifests(rendered))).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ import {
   type Manifest,
   type Pod,
 } from './manifests.ts';
-import { lintChart, renderChart, renderManifests, renderNotes } from './render-chart.ts';
+import { lintChart, renderChart, renderManifests } from './render-chart.ts';
 
 /** The settings of the services, a variable of Node.js, and the variables that a variant adds. */
 const KNOWN = new Set([
@@ -119,12 +119,6 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
       expect([kind, metadata.name, ...new Set(components)]).toEqual([kind, metadata.name, component]);
     }
   });
-
-  test('lets node drains evict pods that are not ready', () => {
-    const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget');
-    expect(budgets.length).toBeGreaterThan(0);
-    for (const { spec } of budgets) expect(spec).toMatchObject({ unhealthyPodEvictionPolicy: 'AlwaysAllow' });
-  });
 });
 
 describe('the values of pods', () => {
@@ -152,13 +146,6 @@ describe('the values of pods', () => {
     // Those of a region are merged with those of all checkers.
     const { labels } = findPod(manifests, 'up-tocsin-checker-us').metadata;
     expect(labels).toHaveProperty(['example.com/region'], 'us');
-  });
-
-  test('include a setting of one service that is not in settings', async () => {
-    const env = [{ name: 'LOG_LEVEL', value: 'debug' }];
-    const manifests = await renderManifests({ ...MINIMAL, notifier: { extraEnv: env } });
-    expect(variablesOf(findPod(manifests, 'up-tocsin-notifier'))).toMatchObject({ LOG_LEVEL: 'debug' });
-    expect(variablesOf(findPod(manifests, 'up-tocsin-api'))).not.toHaveProperty('LOG_LEVEL');
   });
 });
 
@@ -225,20 +212,6 @@ test('the ConfigMap has the settings as written, and those that follow from Ingr
   });
 });
 
-test('the notes show the address of the dashboard, and warn about a default region without checkers', async () => {
-  const ingress = { enabled: true, host: 'up.example.com' };
-  const values = { ...MINIMAL, ingress, regions: { default: null, eu: {} } };
-  const notes = await renderNotes(values);
-  expect(notes).toContain('dashboard: http://up.example.com\n');
-  const warning = '"default" (settings.DEFAULT_REGION), which this cluster does not check from';
-  expect(notes).toContain(warning);
-  const settings = { DEFAULT_REGION: 'eu' };
-  const others = await renderNotes({ ...MINIMAL, regions: values.regions, settings });
-  expect(others).toContain('Regions checked from this cluster: eu\n');
-  expect(others).not.toContain('does not check from');
-  expect(others).toContain('port-forward service/up-tocsin-api 3000:80');
-});
-
 describe('the migration', () => {
   const POLICY = 'up-tocsin-migrate-job';
 
@@ -297,14 +270,6 @@ test('the alerting rules of the services are part of the chart, with a prefix fo
   const text = await readRepositoryFile(`${CHART}/files/tocsin.rules.yaml`);
   const [expected] = readManifests(text.replaceAll('runbook_url: ', `runbook_url: ${base}`));
   expect(rules).toEqual(expected);
-});
-
-test('the dashboard of the services is part of the chart, unchanged', async () => {
-  const manifests = await renderManifests({ ...MINIMAL, grafanaDashboard: { enabled: true } });
-  const { metadata, data } = findManifest(manifests, 'ConfigMap', 'up-tocsin-grafana');
-  expect(metadata.labels).toMatchObject({ grafana_dashboard: '1' });
-  const dashboard = await readRepositoryFile(`${CHART}/files/tocsin-dashboard.json`);
-  expect(JSON.parse((data as Record<string, string>)['tocsin.json'] ?? '')).toEqual(JSON.parse(dashboard));
 });
 
 test('the package has the files of the chart and no others, and renders the same manifests', async () => {

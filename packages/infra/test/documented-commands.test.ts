@@ -19,16 +19,6 @@ function filesIn(folder: string): string[] {
     });
 }
 
-test.each([
-  ['npx --yes tocsin@latest apply', true],
-  ['npm exec -- tocsin tail', true],
-  ['npm install --global tocsin', true],
-  ['npm install --global ./tocsin-monitor-cli-0.1.0.tgz', false],
-  ['npm run -s tocsin -- apply', false],
-])('UNSCOPED matches %j: %s', (command, expected) => {
-  expect(UNSCOPED.test(command)).toBe(expected);
-});
-
 test('no file instructs readers to run an unscoped package', () => {
   const files = filesIn('');
   expect(files).toEqual(expect.arrayContaining(['README.md', 'docs/monitors-as-code.md', 'infra/README.md']));

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { chartValues, STORES_CHART, storesValues } from '@tocsin/infra/kubernetes/kubernetes-system';
 import { findManifest, findProblems, podsOf } from './manifests.ts';
-import { ROOT } from '@tocsin/infra/repository';
 import { renderManifests } from './render-chart.ts';
 
 test('the stores of the cluster test are valid manifests with the settings that the chart needs', async () => {
@@ -31,14 +29,4 @@ test('the chart accepts the values of the cluster test, and another rollout repl
   const names = ['api', 'checker-eu', 'checker-us', 'notifier'].map((name) => `up-tocsin-${name}`);
   expect(first.map(({ metadata }) => metadata.name)).toEqual(names);
   for (const [at, deployment] of first.entries()) expect(second[at]).not.toEqual(deployment);
-});
-
-test('test:kubernetes exits with 2 and explains what is missing', () => {
-  // As the command does, without building first.
-  const code = `import('${ROOT}packages/infra/dist/kubernetes/main.js').then(({ main }) => main([]))`;
-  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], {
-    env: { PATH: process.env['PATH'], KUBECONFIG: '/does/not/exist' },
-    encoding: 'utf8',
-  });
-  expect([status, stdout]).toEqual([2, expect.stringContaining('No images: set IMAGE_REGISTRY')]);
 });

@@ -43,15 +43,6 @@ test('the names of metrics follow the conventions of Prometheus', () => {
   expect(odd).toEqual([]);
 });
 
-test('findUnknown finds metrics, labels and series that are not documented', () => {
-  const unknown = ['tocsin_check_total', 'tocsin_checks_overdue{zone="a"}', 'tocsin_checks_total_bucket'];
-  expect(findUnknown(unknown.join(' + '), documented)).toEqual([
-    'tocsin_check_total',
-    'tocsin_checks_overdue by zone',
-    'tocsin_checks_total_bucket',
-  ]);
-});
-
 describe.each(Object.entries(RULES))('%s', (path, tests) => {
   test('uses documented metrics, series and labels, and series that it records', async () => {
     const rules = await readRules(path);

@@ -1,16 +1,15 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import {
-  inspectChart,
   isLoopback,
   listArtifacts,
   readDigest,
   writeChecksums,
   wrongLabels,
 } from '@tocsin/infra/release/artifacts';
-import { checkFacts, readFacts, readTopSection, type ReleaseFacts } from '@tocsin/infra/release/checks';
+import { checkFacts, readFacts, type ReleaseFacts } from '@tocsin/infra/release/checks';
 import { withNpmConfig } from '@tocsin/infra/release/main';
 import { runTool } from '@tocsin/infra/run-tool';
 
@@ -22,18 +21,6 @@ beforeEach(async () => {
   folder = await createTemporaryFolder();
 });
 afterEach(() => folder.remove());
-
-test.each([
-  ['# Changelog\r\n\r\n## Unreleased\r\n\r\n- One.\r\n', ['Unreleased', null, '- One.']],
-  [
-    '# Changelog\n\n## 1.2.3 - 2026-12-01\n\n- One.\n\n### More\n\n- Two.\n\n## 1.2.2 - 2026-11-01\n\n- Old.\n',
-    ['1.2.3 - 2026-12-01', { version: '1.2.3', date: '2026-12-01' }, '- One.\n\n### More\n\n- Two.'],
-  ],
-  ['## 1.0.0 - 2026-02-30\n- One.', ['1.0.0 - 2026-02-30', null, '- One.']],
-])('readTopSection reads the first section of %j', (changelog, expected) => {
-  const section = readTopSection(changelog);
-  expect(section && [section.heading, section.release, section.body]).toEqual(expected);
-});
 
 describe('a release', () => {
   const READY: ReleaseFacts = {
@@ -126,27 +113,6 @@ test('wrongLabels compares the version, the commit, its time and the base', () =
   expect(wrongLabels(others, '1.2.3', origin)).toEqual(
     Object.keys(labels).map((label): unknown => expect.stringContaining(`its label ${label} is other, not `)),
   );
-});
-
-test('inspectChart reports symbolic links, files that are not part of the chart, and missing files', async () => {
-  const manifest = 'apiVersion: v2\nname: tocsin\nversion: 1.2.3\nappVersion: 1.2.3\n';
-  const [chart, packed] = [join(folder.path, 'infra/helm/tocsin'), join(folder.path, 'tocsin')];
-  for (const path of [chart, packed]) {
-    await mkdir(path, { recursive: true });
-    await writeFile(join(path, 'Chart.yaml'), manifest);
-  }
-  await writeFile(join(chart, 'README.md'), 'text');
-  await writeFile(join(packed, '.env'), 'A=b');
-  await symlink('Chart.yaml', join(packed, 'link'));
-  await runTool('tar', ['-czf', 'tocsin.tgz', 'tocsin/Chart.yaml', 'tocsin/.env', 'tocsin/link'], {
-    cwd: folder.path,
-  });
-  expect(await inspectChart(join(folder.path, 'tocsin.tgz'), folder.path, '1.2.3')).toEqual([
-    expect.stringMatching(/is not a regular file$/),
-    'tocsin/.env is not part of the chart',
-    expect.stringMatching(/is not part of the chart$/),
-    'tocsin/README.md is missing',
-  ]);
 });
 
 test.each([

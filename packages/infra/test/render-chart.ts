@@ -17,13 +17,6 @@ export function renderChart(values: object, chart = CHART): Promise<string> {
   return output;
 }
 
-/** The notes of `helm install`. @throws ToolError */
-export async function renderNotes(values: object): Promise<string> {
-  const options = [...NAMESPACE, '--dry-run=client', '--hide-secret'];
-  const { stdout } = await helm(['install', RELEASE, CHART, ...options], values);
-  return stdout.split(/^NOTES:\n/m)[1] ?? '';
-}
-
 /** The output of `helm lint --strict`. @throws ToolError if it finds an error or a warning */
 export async function lintChart(values: object): Promise<string> {
   return (await helm(['lint', '--strict', CHART], values)).stdout;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isRoot, relocatedFolder } from '../server-folder.ts';
@@ -75,7 +75,7 @@ async function makeCheckout(): Promise<string> {
   return join(folder.path, root);
 }
 
-async function prepare(root: string, node?: string): Promise<ServiceUser> {
+async function prepare(root: string): Promise<ServiceUser> {
   const dataDir = join(root, '.data');
   const user = await prepareServiceUser({
     root,
@@ -87,7 +87,6 @@ async function prepare(root: string, node?: string): Promise<ServiceUser> {
       DASHBOARD_DIR: dirname(await put('home/tocsin/pages/index.html', 'page')),
       DATABASE_URL: `postgres://db.example/tocsin?sslmode=verify-full&sslkey=${encodeURIComponent(await put('home/client key.pem', 'key'))}`,
     },
-    ...(node !== undefined && { node }),
   });
   const relocated = await relocatedFolder(join(dataDir, 'services'));
   const files = dirname(user.env['CHECK_CA_FILE'] ?? '');
@@ -139,17 +138,5 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
     expect(run(await prepare(root))).toEqual(expected);
     const { uid, mode } = await stat(ofRoot);
     expect([await readFile(ofRoot, 'utf8'), uid, mode & 0o777]).toEqual(['a secret of root', 0, 0o600]);
-  });
-
-  it('run from a checkout that every user can read, with a copy of Node.js that only root can access', async () => {
-    const root = await makeCheckout();
-    const node = join(folder.path, 'home', 'node-of-root');
-    await copyFile(process.execPath, node);
-    await chmod(node, 0o700);
-    const user = await prepare(root, node);
-    made.push(user.node);
-    expect(user.root).toBe(root);
-    expect(user.node).not.toBe(node);
-    expect(run(user)).toMatchObject({ own: 'first' });
   });
 });

@@ -145,15 +145,6 @@ describe('paths of the API', () => {
     const response = await get('/healthz', { Accept: NAVIGATION });
     expect([response.body, response.headers['referrer-policy']]).toEqual([{ status: 'ok' }, 'no-referrer']);
   });
-
-  test('pages and files are two routes in the metrics', async () => {
-    await get('/monitors/abc', { Accept: NAVIGATION });
-    await get('/assets/abc.js');
-    const { text } = await get('/metrics');
-    expect(text).toContain('tocsin_http_request_duration_seconds_count{method="GET",route="/",status="200"}');
-    expect(text).toContain('route="/assets",status="404"');
-    expect(text).not.toContain('abc');
-  });
 });
 
 test('without a folder, only the API is served', async () => {

@@ -91,20 +91,6 @@ describe('a request head', () => {
     expect(handled).toBe(0);
   });
 
-  test('that is unusual but valid is accepted', async () => {
-    await serve(respondWithUrl);
-    const responses = await exchangeAll({
-      'a whole URL as the target': 'GET http://b/c?d=e HTTP/1.1\r\nHost: b\r\n\r\n',
-      'no Host in HTTP/1.0': 'GET /c HTTP/1.0\r\n\r\n',
-      'an unknown expectation': 'GET /c HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n',
-    });
-    expect(responses.map(([name, response]) => [name, response.split('\r\n\r\n')[1]?.trim()])).toEqual([
-      ['a whole URL as the target', 'url /c?d=e'],
-      ['no Host in HTTP/1.0', 'url /c'],
-      ['an unknown expectation', 'url /c'],
-    ]);
-  });
-
   test('is validated to the end, however many lines it has', async () => {
     await serve(respondWithUrl, { headerLines: 3_000 });
     const many = 'A:\r\n'.repeat(1_500);

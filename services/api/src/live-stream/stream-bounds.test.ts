@@ -98,25 +98,6 @@ function countPolls({ pool }: OpenDatabase): () => number {
   return () => polls;
 }
 
-test('an account is polled once for all of its streams, and not without any', async () => {
-  const calm = await openTestApi({ streamLimits: { pollMs: 600_000 } });
-  try {
-    const polls = countPolls(calm.database);
-    const user = await newSignedInUser(calm);
-    expect(polls()).toBe(0);
-    const readers = [await open(user, calm), await open(user, calm), await open(user, calm)];
-    // One when the first stream begins, and the first of the regular polls.
-    await until('the account is read', () => polls() === 2);
-    await Promise.all(readers.map((reader) => reader.close()));
-    await until('the streams are closed', async () => (await openStreams(calm)) === 0);
-    const again = await open(user, calm);
-    await until('the account is read again', () => polls() === 4);
-    await again.close();
-  } finally {
-    await calm.close();
-  }
-});
-
 test('a client that does not read is disconnected; one that reads gets everything', async () => {
   // A few of these fill the kernel's buffers of a connection.
   const fat = 'x'.repeat(512 * 1024);

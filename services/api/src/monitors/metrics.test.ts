@@ -101,8 +101,3 @@ test.each([
   expect(response.body.errors).toMatchObject([{ message: expect.stringContaining(message) }]);
   expect(response.text.length).toBeLessThan(1_000);
 });
-
-test('answers HEAD', async () => {
-  const { status, headers } = await api.as().head(METRICS);
-  expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-});

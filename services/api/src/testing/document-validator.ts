@@ -4,7 +4,7 @@ import type { OpenApiDocument } from '../openapi/document.ts';
 import type { JsonObject } from '../openapi/schemas.ts';
 
 /** A request and its response. */
-export interface Exchange {
+interface Exchange {
   readonly method: string;
   /** With its query. */
   readonly path: string;

@@ -16,15 +16,6 @@ const CHECKS = `
   console.log(JSON.stringify(results.map(({ status, statusCode, errorDetail }) => [status, statusCode, errorDetail])));
 `;
 
-const PLAIN_REQUEST = `
-  import http from 'node:http';
-  const [, url] = process.argv;
-  http.get(url, (response) => {
-    response.resume();
-    response.on('end', () => console.log(response.statusCode));
-  });
-`;
-
 let ground: AttackGround;
 let proxyUrl: string;
 beforeAll(async () => {
@@ -46,10 +37,4 @@ test('proxies of the environment neither divert checks nor bypass the guard', as
     ['DOWN', null, blocked],
   ]);
   expect(ground.canaryConnections).toBe(0);
-});
-
-test('a request without the guarded connections is diverted if this Node.js version supports it', async () => {
-  const url = `http://${PUBLIC_ADDRESS}:${ground.port}/`;
-  expect(await runBehindProxy(proxyUrl, CHECKER, PLAIN_REQUEST, [url])).toBe(200);
-  expect(ground.canaryConnections).toBe(process.allowedNodeEnvironmentFlags.has('--use-env-proxy') ? 1 : 0);
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { createTrigger } from '@tocsin/db/triggers/triggers';
@@ -61,23 +60,6 @@ test('a checker without checks has the series by which autoscaling recognizes it
   start(async () => new Map(), registry);
   const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
   expect(text).toContain(`tocsin_check_schedule_lag_seconds_count{region="${REGION}"} 0`);
-});
-
-test('the first checks of a backlog start before all jobs are taken', async () => {
-  const queue = producers.queue('check', REGION);
-  await Promise.all(
-    Array.from({ length: 1_500 }, () =>
-      producers.addFirstCheck(REGION, { monitorId: randomUUID(), revision: 1 }, Date.now()),
-    ),
-  );
-  let takenAtStart: Promise<number> | undefined;
-  start(async () => {
-    takenAtStart ??= queue.getActiveCount();
-    await takenAtStart;
-    return new Map();
-  });
-  expect(await until('the first check', () => takenAtStart)).toBeLessThanOrEqual(500);
-  await until('all jobs to be done', async () => (await queue.count()) === 0);
 });
 
 test('hanging triggers do not keep further triggers from being taken', async () => {

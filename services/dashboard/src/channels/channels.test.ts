@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { ApiError } from '../api/request.ts';
-import { channelState, describeEvents, prettyPayload } from './channel-text.ts';
-import { describeRedelivery, redeliverAll, refreshAfterMs } from './queries.ts';
+import { channelState } from './channel-text.ts';
+import { redeliverAll, refreshAfterMs } from './queries.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
 
@@ -13,16 +13,6 @@ test.each([
   [{ enabled: false, disabledReason: 'The receiver returned 410.', failingSince: SINCE }, 'disabled'],
 ])('the state of %j is %s', (channel, state) => {
   expect(channelState(channel)).toBe(state);
-});
-
-test('describeEvents names the events of a channel', () => {
-  expect(describeEvents(null)).toBe('All events');
-  expect(describeEvents(['monitor.down', 'incident.resolved'])).toBe('Monitor down, Incident resolved');
-});
-
-test('prettyPayload indents JSON and leaves other payloads unchanged', () => {
-  expect(prettyPayload('{"event":"a","latency":3}')).toBe('{\n  "event": "a",\n  "latency": 3\n}');
-  expect(prettyPayload('not {json')).toBe('not {json');
 });
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -65,12 +55,4 @@ test('redeliverAll adds the count so far to the error of a later request', async
     '1200 deliveries will be sent again. The request for the others failed. This channel is disabled.',
   );
   await expect(redeliverAll(respondWith(DISABLED))).rejects.toBe(DISABLED);
-});
-
-test.each([
-  [{ count: 0, more: false }, 'No undelivered alerts in this time range.'],
-  [{ count: 1, more: false }, '1 delivery will be sent again.'],
-  [{ count: 0, more: true }, 'No delivery will be sent again. Others are being sent: try again in a minute.'],
-])('%j is described as "%s"', (result, text) => {
-  expect(describeRedelivery(result)).toBe(text);
 });

@@ -2,21 +2,7 @@ import { expect, test } from '@jest/globals';
 import { toCsv } from './csv.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
 import { toFormErrors } from './form.ts';
-import { describeCause, formatLatency, formatSpan, formatUtcSpan, listNames } from './format.ts';
-
-test.each([
-  ['2026-03-01T13:00:00.000Z', '2026-03-01 12:00 to 13:00 UTC'],
-  ['2026-03-02T00:00:00.000Z', '2026-03-01 12:00 to 2026-03-02 00:00 UTC'],
-])('formats a span until %s as %s', (until, text) => {
-  expect(formatUtcSpan(new Date('2026-03-01T12:00:00.000Z'), new Date(until))).toBe(text);
-});
-
-test.each([
-  [0, '0 ms'],
-  [1_240, '1.24 s'],
-])('formats %d ms as %s', (ms, text) => {
-  expect(formatLatency(ms)).toBe(text);
-});
+import { describeCause, formatSpan, listNames } from './format.ts';
 
 test.each([
   ['UNKNOWN_ERROR', 'the certificate expired 3 days ago', 'The certificate expired 3 days ago'],
@@ -42,14 +28,6 @@ test('listNames shows a few names and counts the rest', () => {
   expect(listNames(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
 });
 
-test.each([
-  ['must be in the past', 'Must be in the past.'],
-  ['must not be blank (1 to 10000 characters)', 'Must not be blank (1 to 10,000 characters).'],
-  ['app: is given twice', 'app: is given twice.'],
-])('shows "%s" as a sentence', (message, sentence) => {
-  expect(toFormErrors([{ path: 'field', message }])).toEqual({ field: sentence });
-});
-
 test('the first error of a field counts, and an element counts for its list', () => {
   const errors = ['ids.3', 'ids', 'name'].map((path, index) => ({ path, message: `Error ${index}.` }));
   expect(toFormErrors(errors)).toEqual({ ids: 'Error 0.', name: 'Error 2.' });
@@ -72,18 +50,6 @@ test('matches every word in the name or the URL', () => {
 test('sorts by name with numeric order, selected monitors first', () => {
   expect(names(sortMonitors(monitors))).toEqual(['Blog', 'Shop 9', 'Shop 10']);
   expect(names(sortMonitors(monitors, new Set(['0'])))).toEqual(['Shop 10', 'Blog', 'Shop 9']);
-});
-
-test('a table has one line per row, each with CRLF at its end', () => {
-  expect(
-    toCsv(
-      ['Name', 'Checks'],
-      [
-        ['Shop', -1.5],
-        ['Blog', null],
-      ],
-    ),
-  ).toBe('Name,Checks\r\nShop,-1.5\r\nBlog,\r\n');
 });
 
 test.each([

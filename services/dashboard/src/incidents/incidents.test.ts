@@ -1,16 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeOutcome } from './delivery-text.ts';
 import { describeDay, groupByDay } from './group-by-day.ts';
-
-test.each([
-  ['delivered', 3, null, 'delivered after 3 attempts'],
-  ['pending', 0, null, 'not sent yet'],
-  ['pending', 7, 'timed out', 'not delivered yet after 7 attempts: Timed out'],
-  ['failed', 1, 'connection refused', 'failed after 1 attempt: Connection refused'],
-  ['held', 0, null, 'held: the channel is disabled'],
-] as const)('%s after %d attempts with the error %j', (state, attemptCount, error, text) => {
-  expect(describeOutcome({ state, attemptCount, error })).toBe(text);
-});
 
 const at = ['2026-03-02T00:30:00.000Z', '2026-03-01T23:30:00.000Z', '2026-03-01T12:00:00.000Z'];
 

@@ -56,12 +56,6 @@ test.each([
   expect(render(text)).toBe(`<p>${html}</p>`);
 });
 
-test('a list in a list has no line breaks of its own', () => {
-  const html = render('- one\n  more\n  - two');
-  expect(html.split('<br/>')).toHaveLength(2);
-  expect(html).toContain('one<br/>\nmore');
-});
-
 // A pattern that backtracks without a bound would never end.
 test('a URL followed by thousands of brackets is rendered', () => {
   for (const part of ['https://(', 'https://[', 'https://a(', 'https://x.', '.', '(', ')'])

@@ -67,11 +67,6 @@ test.each<[Partial<Coverage>, string[], string]>([
   expect(describeCoverage(coverage, MONITORS)).toBe(text);
 });
 
-test('describeCoverage does not count matches before the monitors have loaded', () => {
-  expect(describeCoverage({ ...NONE, monitorIds: ['a', 'b'] }, undefined)).toBe('2 monitors');
-  expect(describeCoverage({ ...NONE, selector: {} }, undefined)).toBe('Matching monitors');
-});
-
 test('the values of the form become the same coverage; a selector without conditions means all monitors', () => {
   const coverage = { monitorIds: ['a'], allMonitors: false, selector: { matchLabels: { app: 'shop' } } };
   const values = toCoverageValues(coverage);

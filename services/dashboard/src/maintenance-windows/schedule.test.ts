@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { parseDuration } from './duration.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
-import { describeClockChange, describeRrule, describeSchedule } from './schedule-text.ts';
+import { describeRrule, describeSchedule } from './schedule-text.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -107,13 +107,4 @@ test.each([
   'FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=1',
 ])('%s has no sentence', (rrule) => {
   expect(describeRrule(rrule, 'UTC')).toBeNull();
-});
-
-test.each([
-  ['never', /^On .*2027.*, 01:30 does not exist in Europe\/London: .* does not take place on this day\.$/],
-  ['twice', /^On .*2027.*, 01:30 occurs twice in Europe\/London: .* starts the first time\.$/],
-] as const)('describeClockChange: %s', (occurs, sentence) => {
-  expect(describeClockChange({ localTime: '2027-03-28T01:30:00', occurs }, 'Europe/London')).toMatch(
-    sentence,
-  );
 });

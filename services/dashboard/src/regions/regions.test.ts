@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/routes';
-import { byUrgency, describeUnserved, isolatedRegions, regionState, unservedRegions } from './regions.ts';
+import { byUrgency, isolatedRegions, regionState, unservedRegions } from './regions.ts';
 
 const serving: Region = {
   region: 'eu',
@@ -45,5 +45,4 @@ test('names the regions that no checker serves', () => {
     { ...unserved, region: 'sa', monitors: 0 },
   ];
   expect(unservedRegions(regions)).toEqual(['us', 'sa']);
-  expect(describeUnserved(['us', 'sa'])).toBe('Not checked from us and sa: no checker is running there');
 });

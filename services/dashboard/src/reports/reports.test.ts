@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { AvailabilityReport, AvailabilityRow } from '@tocsin/contracts/reports/availability';
-import { columnsOf, formatFigure, reportCsv, sortKeyOf, sortRows } from './report-columns.ts';
+import { columnsOf, reportCsv, sortKeyOf, sortRows } from './report-columns.ts';
 import {
   findSearchErrors,
-  formatDays,
   presetDays,
   presetOf,
   reportSearchSchema,
@@ -61,13 +60,6 @@ test.each([
   expect(findSearchErrors({ zone, from, to, selector }, NOW)).toEqual(errors);
 });
 
-test.each([
-  ['2026-10-01', '2026-10-31', '1 – 31 October 2026'],
-  ['2026-10-01', '2026-10-01', '1 October 2026'],
-])('formats the days from %s to %s', (from, to, text) => {
-  expect(formatDays({ from, to }, 'en-GB').replaceAll(/\s/g, ' ')).toBe(text);
-});
-
 function row(name: string | null, fields: Partial<AvailabilityRow> = {}): AvailabilityRow {
   const shares = { availability: 1, uptime: 1, coverage: 1 };
   const seconds = { downtimeSeconds: 0, maintenanceSeconds: 0, longestIncidentSeconds: 0, mttrSeconds: null };
@@ -101,13 +93,6 @@ test.each([
   ['gaps', 'gaps'],
 ])('the sort parameter %s means %s', (text, key) => {
   expect(sortKeyOf(text)).toBe(key);
-});
-
-test('figures have their units', () => {
-  const figures = row('Shop', { availability: 0.999996, downtimeSeconds: 3_725.4 });
-  expect(formatFigure(figures, 'availability')).toBe('99.999%');
-  expect(formatFigure(figures, 'downtimeSeconds')).toBe('1 h 2 min');
-  expect(formatFigure(figures, 'mttrSeconds')).toBe('–');
 });
 
 const report: AvailabilityReport = {

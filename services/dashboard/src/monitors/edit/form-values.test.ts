@@ -3,12 +3,11 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { changedFields } from '../../components/form.ts';
 import { monitorWith } from '../testing/records.ts';
-import { channelChange, chosenChannels, coverageNote } from './channel-choices.ts';
+import { channelChange, chosenChannels } from './channel-choices.ts';
 import {
   findErrors,
   type HeaderRow,
   type MonitorFormValues,
-  retryNote,
   toBody,
   toCopy,
   toFormField,
@@ -82,15 +81,6 @@ test('a test needs only the settings of the check', () => {
   expect(body).toMatchObject({ url: 'https://a.example', externalId: null });
 });
 
-test.each([
-  [{ interval: 60, failureThreshold: 3, retryInterval: 10 }, null],
-  [{ interval: 60, failureThreshold: 1, retryInterval: 10 }, /first failure counts/],
-  [{ interval: 60, failureThreshold: 3, retryInterval: 60 }, /not shorter than the interval/],
-  [{ interval: '', failureThreshold: 3, retryInterval: 60 }, null],
-])('retryNote says when a retry interval has no effect: %j', (values, note) => {
-  expect(retryNote(values) ?? '').toMatch(note ?? /^$/);
-});
-
 test('changedFields has only changed fields, with whole objects and lists', () => {
   const values = toValues(MONITOR);
   const before = toBody(values, MONITOR);
@@ -148,16 +138,6 @@ test.each([
 
 const channel = (fields: Partial<Channel>): Channel =>
   ({ id: 'a', monitorIds: [], allMonitors: false, selector: null, ...fields }) as Channel;
-
-test.each([
-  [{}, null],
-  [{ allMonitors: true }, 'All monitors'],
-  [{ selector: { matchLabels: { app: 'shop' } } }, 'Matches app=shop'],
-  [{ selector: { matchLabels: { app: 'blog' } } }, null],
-  [{ selector: {} }, 'Matches all monitors'],
-])('coverageNote of %j', (fields, note) => {
-  expect(coverageNote(channel(fields), { app: 'shop' })).toBe(note);
-});
 
 test.each([
   ['shop', {}, ['a']],

@@ -5,7 +5,6 @@ import { overviewWith } from '../testing/records.ts';
 import {
   type Arrangement,
   createArranger,
-  describeTotals,
   type ListFacts,
   listRows,
   type MonitorGroup,
@@ -185,14 +184,4 @@ describe('groups', () => {
     expect(arrangement.ids).toHaveLength(3);
     expect(listRows(arrangeGroups({}), new Set(['b']))).toHaveLength(9);
   });
-});
-
-const NONE = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
-
-test.each([
-  [{}, '0 monitors'],
-  [{ UP: 12 }, 'All 12 monitors are up'],
-  [{ DOWN: 3, PENDING: 1, MAINTENANCE: 2, UP: 90 }, '3 down, 1 pending, 2 in maintenance, 90 up'],
-])('describes %j as "%s"', (counts, text) => {
-  expect(describeTotals({ ...NONE, ...counts })).toBe(text);
 });

@@ -1,14 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { MONITOR_ORDERS, monitorsSearchSchema } from '../monitors-search.ts';
 import { overviewWith } from '../testing/records.ts';
-import {
-  CHOICES,
-  type ColumnChoice,
-  fitColumns,
-  phoneColumns,
-  readColumns,
-  writeColumns,
-} from './columns.ts';
+import { CHOICES, type ColumnChoice, fitColumns, readColumns, writeColumns } from './columns.ts';
 import { monitorsToCsv } from './monitors-csv.ts';
 import { BUILT_IN_VIEWS, findView, isSameSearch, parseViews, viewNameProblem, withView } from './views.ts';
 
@@ -108,11 +101,6 @@ test.each(MONITOR_ORDERS)('fitColumns with the order %s always has the column of
   for (let width = 2_000; width > 0; width -= 50)
     expect(fitColumns(all, order, width).columns).toEqual(expect.arrayContaining([...own]));
   expect(fitColumns(all, order, 383).columns).toEqual(['status', 'name', ...own]);
-});
-
-test('a phone shows the figure of the order', () => {
-  const figures = (['status', 'latency'] as const).map((order) => phoneColumns(order).columns.at(-1));
-  expect(figures).toEqual(['latency', 'p95']);
 });
 
 test('the file has the monitors in the order of the list, and no formulas', () => {

@@ -3,7 +3,6 @@ import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-wind
 import { regionWith } from '../testing/records.ts';
 import {
   countColumns,
-  describeChecks,
   describeExpiry,
   describeRegion,
   formatCounts,
@@ -15,15 +14,7 @@ import {
   silentUntil,
   soonestExpiry,
 } from './figures.ts';
-import { barScale, phaseShares } from './phases.ts';
-
-test.each([
-  [0, 1],
-  [11, 20],
-  [51, 100],
-])('the scale for %d ms is %d ms', (longest, scale) => {
-  expect(barScale(longest)).toBe(scale);
-});
+import { phaseShares } from './phases.ts';
 
 const TIMINGS = { dns: 10, tcp: null, tls: 0, firstByte: 30, download: 10 };
 
@@ -49,14 +40,6 @@ test.each([
 });
 
 const FIGURES = { uptime: 1, checks: 3, failures: 0, inconclusive: 0, gaps: 0, latency: null };
-
-test.each([
-  [{ checks: 2_880 }, '2,880 checks'],
-  [{ checks: 1, failures: 1, gaps: 1 }, '1 check, 1 failed, 1 missed'],
-  [{ failures: 1, inconclusive: 3 }, '3 checks, 1 failed, 3 inconclusive'],
-])('describeChecks describes %j as "%s"', (figures, text) => {
-  expect(describeChecks({ ...FIGURES, ...figures })).toBe(text);
-});
 
 test('a period with only inconclusive or missed checks has checks', () => {
   const periods = [{}, { inconclusive: 1 }, { gaps: 1 }].map((fields) => ({

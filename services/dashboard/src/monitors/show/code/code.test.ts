@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { monitorWith, NASTY } from '../../testing/records.ts';
 import { monitorCurl, shellQuote } from './monitor-curl.ts';
 import { headerVariables } from './monitor-fields.ts';
-import { monitorYaml, ownershipNote } from './monitor-yaml.ts';
+import { monitorYaml } from './monitor-yaml.ts';
 
 const ID = '01890a5d-ac96-774b-bcce-b302099a8057';
 
@@ -46,16 +46,6 @@ function argumentsOf(command: string, variables: Record<string, string> = {}): s
   });
   return output.split('\0').slice(0, -1);
 }
-
-test('the command is readable', () => {
-  const command = monitorCurl(monitorWith({ regions: ['eu-1'] }), ORIGIN);
-  const url = 'https://tocsin.example.com/api/cli/monitors/01890a5d-ac96-774b-bcce-b302099a8057';
-  expect(command.split('\n').slice(0, 2)).toEqual([
-    `curl -X PUT ${url} \\`,
-    '  -H "Authorization: Bearer $TOCSIN_API_KEY" \\',
-  ]);
-  expect(command).toMatch(/\n {2}"recoveryThreshold": 1,\n {2}"regions": \[\n {4}"eu-1"\n {2}\]\n\}'$/);
-});
 
 test('the API key and header values come from the environment, and nothing is sent if one is unset', () => {
   const monitor = monitorWith({ headers: { Authorization: 'Bearer s3cret', "X-'odd'-Key": 'hidden' } });
@@ -159,12 +149,4 @@ test.each(NASTY.map((text) => text.trim()).filter((text) => text !== '' && !/[^\
 test('`tocsin apply` takes the source of a monitor without one from its command line', async () => {
   const fields = { externalId: 'checkout' };
   expect(await readBack(monitorWith())).toMatchObject([{ source: 'of the command', fields }]);
-});
-
-test.each([
-  [null, null, /creates a second monitor/],
-  ['checkout', null, /rejects this file/],
-  ['checkout', 'shop', /^$/],
-])('external ID %s, source %s', (externalId, source, note) => {
-  expect(ownershipNote({ externalId, source }) ?? '').toMatch(note);
 });

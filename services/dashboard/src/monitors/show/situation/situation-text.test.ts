@@ -60,16 +60,6 @@ describe('outcomesOf', () => {
     } as TimelineDelivery,
   });
 
-  test.each([
-    [{}, 'delivered', null],
-    [{ state: 'pending', attemptCount: 2, statusCode: 500 }, 'pending', 'after 2 attempts: HTTP 500'],
-    [{ state: 'held', attemptCount: 0 }, 'held', 'The channel is disabled'],
-  ] as const)('describes %j', (fields, state, detail) => {
-    expect(outcomesOf([delivery('a', fields)], [])).toEqual([
-      { channelId: 'a', name: 'Channel a', state, detail },
-    ]);
-  });
-
   test('of each channel, the one that needs most attention, also where nothing was sent', () => {
     const failed = delivery('a', { state: 'failed', error: 'timed out' });
     const entries = [delivery('a', {}), failed, delivery('b', {})];
