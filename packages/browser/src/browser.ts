@@ -102,6 +102,8 @@ const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
 ];
 
 function isExpected(message: ConsoleMessage): boolean {
+  // An interface of this machine came or went, for example of a VPN or a container engine. The page retries.
+  if (message.text().includes('ERR_NETWORK_CHANGED')) return true;
   const { pathname } = new URL(message.location().url || ORIGIN);
   return EXPECTED_ERRORS.some(([path, status]) => path.test(pathname) && message.text().includes(status));
 }

@@ -23,7 +23,10 @@ test.each(['redis', 'postgres'] as const)(
         recoveryThreshold: 2,
       });
       await until('the first failure', async () => (await system.getMonitor(id)).events.length > 0);
+      target.hangs = true;
+      await until('the retry is under way', () => target.requestCount === 2);
       await doomed.signal('SIGKILL');
+      target.hangs = false;
       await system.service('checker').start();
       await system.untilStatus(id, 'DOWN');
       const { events } = await system.getMonitor(id);
