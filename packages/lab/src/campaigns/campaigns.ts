@@ -104,7 +104,7 @@ export const CAMPAIGNS: readonly Campaign[] = [
   },
 ];
 
-/** The short campaign of a day: each has its turn. @param day days since 1970-01-01 */
+/** Returns the short campaign of a day; they take turns. @param day days since 1970-01-01 */
 export function campaignOfDay(day: number): Campaign | undefined {
   const short = CAMPAIGNS.filter(({ shortArgs }) => shortArgs !== null);
   return short[day % short.length];

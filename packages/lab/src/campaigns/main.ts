@@ -52,7 +52,7 @@ export async function main(args: readonly string[]): Promise<void> {
   });
 }
 
-/** The runs that a command line asks for; null for the help. @throws UsageError */
+/** Returns the runs that a command line asks for, or null if it asks for the help. @throws UsageError */
 export function selectRuns(args: readonly string[], day: number): readonly Run[] | null {
   const [first, ...others] = args;
   if (first === '--help' || first === '-h') return null;
