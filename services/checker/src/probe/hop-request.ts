@@ -3,11 +3,10 @@ import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
+import { LENIENT_PARSING } from '@tocsin/egress/lenient-responses';
 import { quote } from './redact.ts';
 
 const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
-/** Generous for real sites, and a bound on endless headers. */
-const MAX_HEADER_BYTES = 64 * 1024;
 
 /** One request of a check: the first one, or that of a redirect. */
 export interface HopRequest {
@@ -37,10 +36,7 @@ export function requestOptions(request: HopRequest, egress: Egress, owner: Looku
     createConnection: egress.connectionTo(url, owner),
     path: url.pathname + url.search,
     method,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // Accepts what other clients accept: folded headers, lines that end in LF, a length and chunks, spaces after a chunk size. This is
-    // safe because a connection carries one response and is then closed.
-    insecureHTTPParser: true,
+    ...LENIENT_PARSING,
     headers: rawHeaders(request),
   };
 }

@@ -5,17 +5,15 @@ import { classifyError, type Failure } from '@tocsin/core/checks/error-reason';
 import { certificateExpiry, withoutBrackets } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
+import { problemOfHead } from '@tocsin/egress/lenient-responses';
+import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
 import type { BodyLease } from './body-budget.ts';
 import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
-import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
 
 /** More 1xx responses than this are a failure: they could hold up a check without end. */
 const MAX_INTERIM_RESPONSES = 20;
-
-/** The versions that Node's parser accepts in its strict mode. */
-const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
 /** A failed lookup of the name, or of anything after it: no connection, no TLS, or a response that does not arrive completely. */
 export type TransportFailure = 'lookup' | 'connection';
@@ -166,11 +164,4 @@ function transportOf(error: unknown): TransportFailure | null {
   // The connection was closed within the head.
   if (code === 'HPE_INVALID_EOF_STATE') return 'connection';
   return code === 'EGRESS_BLOCKED' || code.startsWith('HPE_') ? null : 'connection';
-}
-
-/** Describes what Node's parser accepts in its lenient mode and other clients reject; null for nothing. */
-function problemOfHead({ httpVersion, headers, rawHeaders }: IncomingMessage): string | null {
-  if (differentLengths(headers)) return 'different values of Content-Length';
-  if (!HTTP_VERSIONS.has(httpVersion)) return `HTTP version ${httpVersion}`;
-  return rawHeaders.some((text) => text.includes('\0')) ? 'NUL character in a header' : null;
 }

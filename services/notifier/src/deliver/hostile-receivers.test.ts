@@ -109,7 +109,7 @@ describe('an invalid response counts as none', () => {
     ['a status of four digits', 'HTTP/1.1 2000 High\r\n\r\n'],
     ['a final response of 199', 'HTTP/1.1 199 Odd\r\n\r\n'],
     ['a NUL in a header', `${OK}X: a\0b\r\n\r\n`],
-    ['length and chunks', `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`],
+    ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`],
     ['a length below zero', `${OK}Content-Length: -1\r\n\r\n`],
     ['a head that breaks off', `${OK}Content-Ty`],
     ['binary noise', Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])],
@@ -124,6 +124,17 @@ describe('an invalid response counts as none', () => {
     ['interim responses', '', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50)],
   ])('%s without end', async (_name, head, more) => {
     expect(await send(await pouring(head, more), NO_DEADLINE_MS)).toMatchObject(FAILED);
+  });
+});
+
+describe('a response counts as checks and other clients read it', () => {
+  test.each([
+    ['with lines that end in LF', 'HTTP/1.1 200 OK\nContent-Length: 2\n\nok'],
+    ['with a head of 60 KiB', `${OK}${`X-Long: ${'z'.repeat(12_000)}\r\n`.repeat(5)}\r\n`],
+    ['with a length and chunks', `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['with a repeated length', `${OK}${'Content-Length: 2\r\n'.repeat(2)}\r\nok`],
+  ])('%s', async (_name, bytes) => {
+    expect(await send(await responding(bytes), NO_DEADLINE_MS)).toMatchObject(DELIVERED);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import https from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/deliveries/webhook';
@@ -7,6 +8,8 @@ import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Egress } from '@tocsin/egress/create-egress';
+import { LENIENT_PARSING, problemOfHead } from '@tocsin/egress/lenient-responses';
+import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
 import { got, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
@@ -63,13 +66,21 @@ export async function sendWebhook(
         ...signatureHeaders(request),
       },
       createConnection: egress.connectionTo(url, { ...owner, deadline: started + deadlineMs }),
+      // A receiver has accepted the webhook if other clients can read its response.
+      request: (target, options, onResponse) =>
+        https
+          .request(target, { ...options, ...LENIENT_PARSING }, onResponse)
+          .on('socket', renameRepeatedLengths),
       followRedirect: false,
       throwHttpErrors: false,
       decompress: false,
       retry: { limit: 0 },
       timeout: { request: deadlineMs },
     });
-    const { statusCode = 0, headers } = await responseOf(stream);
+    const head = await responseOf(stream);
+    const problem = problemOfHead(head);
+    if (problem !== null) return finish({ error: `malformed response: ${problem}` });
+    const { statusCode = 0, headers } = head;
     const isSuccess = statusCode >= 200 && statusCode < 300;
     const result = finish({ statusCode, error: isSuccess ? null : `responded with status ${statusCode}` });
     const respondedAt = new Date(result.startedAt.getTime() + result.durationMs);
