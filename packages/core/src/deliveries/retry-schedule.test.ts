@@ -21,7 +21,10 @@ describe('nextAttemptDelayMs', () => {
   test('honors a longer Retry-After, up to 1 h', () => {
     expect(delayAfter(1, { retryAfterMs: 20_000 })).toBe(20_000);
     expect(delayAfter(1, { retryAfterMs: 1_000 })).toBe(5_000);
-    expect(delayAfter(1, { retryAfterMs: 5 * HOUR_MS })).toBe(HOUR_MS);
+    const longer = ['18000', '99999999999', '9'.repeat(400)];
+    for (const header of longer) {
+      expect(delayAfter(1, { retryAfterMs: parseRetryAfter(header, new Date()) })).toBe(HOUR_MS);
+    }
   });
 
   test('returns null once 72 h would have passed', () => {
@@ -39,7 +42,6 @@ describe('parseRetryAfter', () => {
     ['-5', null],
     ['120', 120_000],
     [' 0 ', 0],
-    ['1234567890', null],
     ['Friday', null],
     ['Fri, 20 Nov 2026 12:00:00 GMT', null],
     ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000],

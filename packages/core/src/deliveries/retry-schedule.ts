@@ -41,7 +41,7 @@ export function channelPauseMs(retryAfterMs: number | null): number {
 export function parseRetryAfter(header: string | undefined, now: Date): number | null {
   if (header === undefined) return null;
   const text = header.trim();
-  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS;
+  if (/^\d+$/.test(text)) return Number(text) * SECOND_MS;
   if (!/^[A-Za-z]{3},? /.test(text)) return null;
   const wait = Date.parse(text) - now.getTime();
   return wait > 0 ? wait : null;
