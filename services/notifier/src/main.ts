@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { beginOutage, endOutage } from '@tocsin/db/deliveries/delivery-outages';
 import { recordAttempt, recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
@@ -15,8 +16,9 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import { runService, type RunningService } from '@tocsin/runtime/service';
 import { settings } from '@tocsin/runtime/settings';
 import { isTracing } from '@tocsin/runtime/tracing';
-import { startChannelSweep } from './deliver/channel-sweep.ts';
+import { startChannelProbes, startChannelSweep } from './deliver/channel-sweep.ts';
 import { Deliverer } from './deliver/deliverer.ts';
+import { createOutageWatch } from './deliver/outage-watch.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
 import { startMaintenanceClock } from './maintenance-clock.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
@@ -54,6 +56,11 @@ async function start(logger: Logger): Promise<RunningService> {
     send: (delivery) => sendWebhook(delivery, egress),
     recordAttempt: (attempt) => recordAttempt(db, attempt),
     recordDelivered: (attempts) => recordDelivered(db, attempts),
+    watchOutages: createOutageWatch({
+      begin: (channelId) => beginOutage(db, channelId),
+      end: () => endOutage(db),
+      logger,
+    }),
     metrics,
     logger,
     onRecorded: () => relay.wake(),
@@ -66,6 +73,7 @@ async function start(logger: Logger): Promise<RunningService> {
     logger,
   });
   const sweep = startChannelSweep(db, metrics, logger);
+  const probes = startChannelProbes(db, logger);
   const maintenance = startMaintenanceClock({
     advance: () => advanceWindows(db),
     settle: () => settleMaintenance(db),
@@ -99,6 +107,7 @@ async function start(logger: Logger): Promise<RunningService> {
         maintenance.stop(),
         relay.stop(),
         sweep.stop(),
+        probes.stop(),
         ...workers.map((worker) => worker.close()),
       ]);
       await deliverer.close();

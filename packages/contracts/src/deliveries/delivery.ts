@@ -34,7 +34,7 @@ export const deliveryDetailSchema = deliverySchema
     payload: z.string().describe('The exact body that every attempt sends.'),
     attempts: z
       .array(attemptSchema.extend({ number: z.int().min(1) }).meta({ id: 'DeliveryAttempt' }))
-      .describe('In chronological order.'),
+      .describe('The last 500 attempts, in chronological order.'),
   })
   .meta({ id: 'DeliveryDetail', description: 'A delivery with its body and attempts.' });
 export type DeliveryDetail = z.infer<typeof deliveryDetailSchema>;

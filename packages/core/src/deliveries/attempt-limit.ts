@@ -6,7 +6,7 @@ export const MAX_ATTEMPT_LIMIT = 50;
 /** A receiver that takes longer is slow: more concurrent attempts would only occupy the notifier. */
 const SLOW_MS = 1_000;
 /** Too many requests, or a server or gateway that is overloaded or does not get a response in time. */
-const OVERLOADED = new Set<number | null>([429, 502, 503, 504]);
+export const OVERLOADED_STATUS_CODES: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
 /** An attempt that has ended. */
 export interface EndedAttempt {
@@ -28,7 +28,8 @@ export interface EndedAttempt {
 export function nextAttemptLimit(attempt: EndedAttempt): number {
   const { attemptLimit: limit, isLimitReached, statusCode, error, durationMs } = attempt;
   const half = Math.floor(limit / 2);
-  if (statusCode === null || OVERLOADED.has(statusCode)) return Math.max(MIN_ATTEMPT_LIMIT, half);
+  if (statusCode === null || OVERLOADED_STATUS_CODES.has(statusCode))
+    return Math.max(MIN_ATTEMPT_LIMIT, half);
   if (durationMs > SLOW_MS) return Math.min(limit, Math.max(FIRST_ATTEMPT_LIMIT, half));
   if (error !== null || !isLimitReached) return limit;
   return Math.min(MAX_ATTEMPT_LIMIT, limit + Math.ceil(limit / 4));

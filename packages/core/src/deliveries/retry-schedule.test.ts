@@ -27,9 +27,10 @@ describe('nextAttemptDelayMs', () => {
     }
   });
 
-  test('returns null once 72 h would have passed', () => {
-    expect(delayAfter(20, { elapsedMs: 64 * HOUR_MS })).toBe(8 * HOUR_MS);
-    expect(delayAfter(20, { elapsedMs: 64 * HOUR_MS + 1 })).toBeNull();
+  test('ends with an attempt after 72 h, however early the attempts before it were', () => {
+    expect(delayAfter(20, { elapsedMs: 70 * HOUR_MS })).toBe(2 * HOUR_MS);
+    expect(delayAfter(20, { elapsedMs: 72 * HOUR_MS })).toBeNull();
+    expect(delayAfter(20, { elapsedMs: 71.5 * HOUR_MS, retryAfterMs: HOUR_MS })).toBeNull();
   });
 });
 

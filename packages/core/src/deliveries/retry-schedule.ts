@@ -6,10 +6,13 @@ const DELAYS_MS = [5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28
   (seconds) => seconds * SECOND_MS,
 );
 const JITTER = 0.2;
+/** The longest of these delays with its jitter: no retry is further away, unless a `Retry-After` extended its delay. */
+export const LONGEST_DELAYS_SECONDS = DELAYS_MS.map((delay) => (delay * (1 + JITTER)) / SECOND_MS);
 const ABANDON_AFTER_MS = 72 * HOUR_MS;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
+export const MAX_RETRY_AFTER_SECONDS = MAX_RETRY_AFTER_MS / SECOND_MS;
 /** Alerts that have not been attempted must not wait longer for a receiver that may have responded so to only one of them. */
-const MAX_PAUSE_MS = 60 * SECOND_MS;
+export const MAX_PAUSE_MS = 60 * SECOND_MS;
 
 /** A failed attempt. */
 export interface FailedAttempt {
@@ -23,13 +26,13 @@ export interface FailedAttempt {
   readonly random: number;
 }
 
-/** The delay before the next attempt, in milliseconds; null if it would exceed 72 hours: the delivery has failed. */
+/** The delay before the next attempt, in milliseconds. The last attempt is made after 72 hours; null: none follows. */
 export function nextAttemptDelayMs(failed: FailedAttempt): number | null {
   const planned = DELAYS_MS[Math.min(failed.attempts, DELAYS_MS.length) - 1] ?? 0;
   const jittered = Math.round(planned * (1 + JITTER * (2 * failed.random - 1)));
   const requested = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
-  const delay = Math.max(jittered, requested);
-  return failed.elapsedMs + delay > ABANDON_AFTER_MS ? null : delay;
+  const leftMs = ABANDON_AFTER_MS - failed.elapsedMs;
+  return leftMs <= 0 || requested > leftMs ? null : Math.min(Math.max(jittered, requested), leftMs);
 }
 
 /** How long a `Retry-After` holds back the whole channel, in milliseconds; 0 without one. */

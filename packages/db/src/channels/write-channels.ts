@@ -8,6 +8,7 @@ import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assi
 import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
+import { countedTime } from '../deliveries/delivery-outages.ts';
 import {
   hasPendingDeliveries,
   holdAllIfDisabled,
@@ -252,10 +253,11 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 
 /**
  * Disables the channels that have failed for 72 hours without one success, and returns their ids. A lone delivery's last attempt comes
- * before the end of the 72 hours. Without attempts in the last ten of them, every notifier may have been down.
+ * before the end of the 72 hours. Outages do not count. Without attempts in the last ten hours, every notifier may have been down.
  */
 export async function disableExhaustedChannels(db: Database): Promise<string[]> {
   const isExhausted = sql`enabled and failing_since <= now() - interval '72 hours'
+    and ${countedTime(sql`failing_since`)} >= interval '72 hours'
     and last_failed_at >= failing_since + make_interval(hours => ${72 - LONGEST_PAUSE_HOURS})`;
   const disabledReason = 'Every attempt of the last 72 hours failed.';
   const candidates = await db.select({ id: channels.id }).from(channels).where(isExhausted);

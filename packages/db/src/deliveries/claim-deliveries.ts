@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
 import { FIRST_ATTEMPT_LIMIT } from '@tocsin/core/deliveries/attempt-limit';
+import { MAX_PAUSE_MS } from '@tocsin/core/deliveries/retry-schedule';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
@@ -8,6 +9,7 @@ import type { DbContext } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, epochMs, preferIndexes, query } from '../database/sql.ts';
 import { monitorIfDue } from '../status-changes/table.ts';
+import { countedTime } from './delivery-outages.ts';
 import { channelIf } from './table.ts';
 
 /** An attempt owns its delivery for this long: its deadline, and time to record it. */
@@ -45,7 +47,7 @@ const claimedRow = z.object({
   attemptCount: z.number(),
   /** Of these, the attempts since the last redelivery. */
   roundAttemptCount: z.number(),
-  /** Since the first attempt after the last redelivery; 0 for that one. */
+  /** Since the first attempt after the last redelivery, without outages; 0 for that one. */
   elapsedMs: z.number().transform((time) => Math.max(0, time)),
   /** The trace context of the check that caused it; null if there is none or the caller did not request it. */
   traceparent: z.string().nullable(),
@@ -105,7 +107,7 @@ export async function claimDeliveries(
         d.first_attempt_at, d.status_change_id)
     select e.*, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
       due.turn >= e.attempt_limit as is_limit_reached, due.turn > ${USUAL_PER_CHANNEL} as is_extra,
-      ${epochMs(sql`now()`)} as claimed_at, ${epochMs(sql`now() - d.first_attempt_at`)} as elapsed_ms,
+      ${epochMs(sql`now()`)} as claimed_at, ${epochMs(countedTime(sql`d.first_attempt_at`))} as elapsed_ms,
       ${withTrace ? traceparent : sql`null`} as traceparent
     from claimed d join eligible e on e.id = d.id join due on due.id = d.id`;
   });
@@ -161,8 +163,11 @@ function runningAttempts(endedIds: readonly string[] = []): SQL {
     where ${channelIf('leased', 'l')} = c.id and l.leased_until > now() and l.id <> all(${arrayOf('uuid', endedIds)}))`;
 }
 
+/** A pause that has ended, or is longer than any: Postgres' clock was set back. */
+const isPauseOver = sql`(c.paused_until <= now() or c.paused_until > now() + make_interval(secs => ${MAX_PAUSE_MS / 1_000}))`;
+
 /** A channel `c` that takes attempts other than test events. */
-const takesAttempts = sql`(c.enabled and (c.paused_until is null or c.paused_until <= now()))`;
+export const takesAttempts: SQL = sql`(c.enabled and (c.paused_until is null or ${isPauseOver}))`;
 
 /** Looks the row up by its id first (`offset 0`): next to the other conditions, the planner could read the channel's whole backlog. */
 function dueOne(deliveryId: string): SQL {
@@ -187,7 +192,12 @@ function distinctIds(id: SQL, condition: SQL, limit: SQL | number): SQL {
 }
 
 const pendingChannel = channelIf('pending', 'p');
-const channelsWithPending = distinctIds(pendingChannel, sql`${pendingChannel} is not null`, 2 ** 31 - 1);
+/** The channels that have pending deliveries. */
+export const channelsWithPending: SQL = distinctIds(
+  pendingChannel,
+  sql`${pendingChannel} is not null`,
+  2 ** 31 - 1,
+);
 
 /** The deliveries of channel `c` that meet a condition and have been due longest. Each takes one step in its index, as above. */
 function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: SQL): SQL {

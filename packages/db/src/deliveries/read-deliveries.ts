@@ -4,7 +4,7 @@ import type {
   Delivery,
   DeliveryDetail,
 } from '@tocsin/contracts/deliveries/delivery';
-import { and, asc, desc, eq, getTableColumns, isNull, not, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, isNull, not, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
@@ -12,6 +12,8 @@ import { pageAfter } from '../database/page.ts';
 import { type Backlog, backlogRow, queryOne, toWire } from '../database/sql.ts';
 import { type AttemptRow, attempts, channelIf, deliveries, type DeliveryRow } from './table.ts';
 
+/** A channel that only fails is attempted every minute, so a delivery can have thousands of attempts. */
+const MAX_ATTEMPTS_READ = 500;
 /** The id and the name of the monitor of a test event. */
 export const TEST_MONITOR = 'test';
 
@@ -39,11 +41,12 @@ export async function findDeliveryRow(db: Queryable, accountId: string, id: stri
   return requireFound(rows, 'delivery').delivery;
 }
 
-/** A delivery with its payload and every attempt, in order. @throws AppError not_found */
+/** A delivery with its payload and its last attempts, in order. @throws AppError not_found */
 export async function getDelivery(db: Database, accountId: string, id: string): Promise<DeliveryDetail> {
   const row = await findDeliveryRow(db, accountId, id);
   const isMade = eq(attempts.deliveryId, id);
-  const made = await db.select().from(attempts).where(isMade).orderBy(asc(attempts.number));
+  const latest = db.select().from(attempts).where(isMade).orderBy(desc(attempts.number));
+  const made = (await latest.limit(MAX_ATTEMPTS_READ)).toReversed();
   return {
     ...toDelivery(row),
     payload: row.payload,

@@ -5,6 +5,8 @@ import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, preferIndexes, query, tableOf, timestamptz } from '../database/sql.ts';
+import { advanceRetries } from './advance-retries.ts';
+import { countedTime } from './delivery-outages.ts';
 import { holdPendingDeliveries } from './hold-deliveries.ts';
 import type { AttemptRow } from './table.ts';
 
@@ -74,6 +76,11 @@ async function recordOnce<Result>(
   }
 }
 
+/** The channel of a delivery that was attempted before; null for any other. */
+const lockedRow = z.object({ retriedChannelId: z.string().nullable() });
+/** A changed channel, and whether it had failed for a minute; null if it was not failing. */
+const changedRow = z.object({ id: z.string(), hadFailed: z.boolean().nullable() });
+
 /** Records successful attempts as `recordAttempt` does, all in one transaction. */
 export async function recordDelivered(db: Database, delivered: readonly AttemptRecord[]): Promise<void> {
   const table = tableOf('u', delivered, {
@@ -89,10 +96,10 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
   );
   await recordOnce(db, async (tx) => {
     await preferIndexes(tx);
-    await endFailures(tx, delivered);
-    await tx.execute(
-      sql`${prepared} select from deliveries where id = any(${ids}) order by id for no key update`,
-    );
+    const recovered = await endFailures(tx, delivered);
+    const locked = await query(tx, lockedRow)`${prepared}
+      select case when round_attempt_count > 0 and not test then channel_id end as retried_channel_id
+      from deliveries where id = any(${ids}) order by id for no key update`;
     const { rowCount } = await tx.execute(sql`${prepared}
       with recorded as (
         update deliveries d set
@@ -109,11 +116,20 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
       insert into attempts (delivery_id, number, started_at, duration_ms, status_code, response_excerpt)
       select * from recorded`);
     if (rowCount === 0) throw new AlreadyRecordedError();
+    const channelIds = new Set(delivered.flatMap(({ test, channelId }) => (test ? [] : channelId)));
+    await advanceRetries(
+      tx,
+      channelIds,
+      new Set([...recovered, ...locked.map((row) => row.retriedChannelId)]),
+    );
   });
 }
 
-/** Ends the failures of channels whose attempts succeeded, and changes their limits, unless these have changed since. */
-async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<void> {
+/**
+ * Ends the failures of channels whose attempts succeeded, and changes their limits, unless these have changed since.
+ * @returns the ids of the channels that had failed for a minute
+ */
+async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<string[]> {
   // Of each URL: an attempt at a former one must not decide.
   const byReceiver = new Map<string, AttemptRecord>();
   for (const attempt of delivered) {
@@ -122,11 +138,11 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
     const other = byReceiver.get(receiver);
     if (other === undefined || decides(attempt, other)) byReceiver.set(receiver, attempt);
   }
-  if (byReceiver.size === 0) return;
+  if (byReceiver.size === 0) return [];
   const deciding = [...byReceiver.values()];
-  await tx.execute(sql`${prepared}
+  const changed = await query(tx, changedRow)`${prepared}
     with changed as materialized (
-      select c.id, u.attempt_limit, u.next_attempt_limit
+      select c.id, c.failing_since, u.attempt_limit, u.next_attempt_limit
       from channels c join ${tableOf('u', deciding, {
         id: ['uuid', ({ channelId }) => channelId],
         url: ['text', ({ url }) => url],
@@ -142,7 +158,9 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
     update channels c set
       failing_since = null,
       attempt_limit = case when c.attempt_limit = u.attempt_limit then u.next_attempt_limit else c.attempt_limit end
-    from changed u where c.id = any(array(select id from changed)) and c.id = u.id`);
+    from changed u where c.id = any(array(select id from changed)) and c.id = u.id
+    returning c.id, u.failing_since <= now() - interval '1 minute' as had_failed`;
+  return changed.flatMap(({ id, hadFailed }) => (hadFailed === true ? id : []));
 }
 
 /** Of two attempts recorded together, the later limit decides for their channel; if it is the same, a fall, else a rise. */
@@ -161,7 +179,7 @@ async function lockHealth(tx: Transaction, attempt: AttemptRecord) {
       name: channels.name,
       enabled: channels.enabled,
       isCurrentUrl: sql<boolean>`${channels.url} = ${attempt.url}`,
-      exhausted: sql<boolean>`coalesce(failing_since <= now() - make_interval(hours => ${DISABLE_AFTER_HOURS}), false)`,
+      exhausted: sql<boolean>`coalesce(${countedTime(sql`failing_since`)} >= make_interval(hours => ${DISABLE_AFTER_HOURS}), false)`,
     })
     .from(channels)
     .where(eq(channels.id, attempt.channelId))

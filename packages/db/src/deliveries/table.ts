@@ -1,6 +1,6 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { type Name, sql, type SQL } from 'drizzle-orm';
-import { type AnyPgColumn, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
@@ -97,3 +97,18 @@ export const attempts = pgTable(
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
 );
 export type AttemptRow = typeof attempts.$inferSelect;
+
+/** Times in which no receiver responded: this installation could not reach them. They count neither for deliveries nor for channels. */
+export const deliveryOutages = pgTable(
+  'delivery_outages',
+  {
+    startedAt: instant('started_at').primaryKey(),
+    /** Null while it lasts. */
+    endedAt: instant('ended_at'),
+  },
+  (table) => [
+    uniqueIndex('delivery_outages_open_key')
+      .on(sql`(${table.endedAt} is null)`)
+      .where(sql`${table.endedAt} is null`),
+  ],
+);

@@ -78,6 +78,7 @@ function startNotifier(): { relay: Relay; deliverer: Deliverer } {
     },
     recordAttempt: (attempt) => recordAttempt(database.db, attempt),
     recordDelivered: (attempts) => recordDelivered(database.db, attempts),
+    watchOutages: async () => undefined,
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => relay.wake(),

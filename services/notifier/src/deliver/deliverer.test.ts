@@ -69,6 +69,7 @@ function delivererOn(options: Partial<DelivererOptions>): {
       return null;
     },
     recordDelivered: async () => undefined,
+    watchOutages: async () => undefined,
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => undefined,

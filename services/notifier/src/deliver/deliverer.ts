@@ -24,6 +24,8 @@ export interface DelivererOptions {
   readonly recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
   /** Records successful attempts, all or none. */
   readonly recordDelivered: (attempts: readonly AttemptRecord[]) => Promise<void>;
+  /** Called after each attempt, with null if it got no response. Never rejects. */
+  readonly watchOutages: (channelId: string, statusCode: number | null) => Promise<void>;
   readonly metrics: NotifierMetrics;
   readonly logger: Logger;
   /** Called after each recorded attempt, because a later delivery may have waited for it. */
@@ -92,7 +94,7 @@ export class Deliverer {
   }
 
   async #attempt(delivery: ClaimedDelivery, span: Span, onSuccess: () => void): Promise<void> {
-    const { send, logger, metrics } = this.#options;
+    const { send, watchOutages, logger, metrics } = this.#options;
     const leaseEndsAt = this.#now() + RECORD_WITHIN_MS;
     const { retryAfterMs, ...result } = await send(delivery);
     const { statusCode, durationMs, error } = result;
@@ -122,7 +124,10 @@ export class Deliverer {
     const { attemptLimit } = delivery;
     const limits = { attemptLimit, nextAttemptLimit: nextAttemptLimit({ ...delivery, ...result }) };
     const attempt = { ...result, deliveryId, leaseToken, channelId, url, test, outcome, ...limits };
-    await this.#record({ ...attempt, pauseMs: channelPauseMs(retryAfterMs) }, leaseEndsAt);
+    await Promise.all([
+      this.#record({ ...attempt, pauseMs: channelPauseMs(retryAfterMs) }, leaseEndsAt),
+      watchOutages(channelId, statusCode),
+    ]);
   }
 
   async #record(attempt: AttemptRecord, leaseEndsAt: number): Promise<void> {
