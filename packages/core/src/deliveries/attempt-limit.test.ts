@@ -26,6 +26,12 @@ describe('nextAttemptLimit', () => {
     ['halves on 503, also while it is not used', { ...failure(503), isLimitReached: false }, 5],
     ['halves without a response', failure(null), 5],
     ['does not fall below 1', { ...failure(null), attemptLimit: 1 }, 1],
+    ['halves while the receiver hangs', { ...failure(null), attemptLimit: 2, durationMs: 5_000 }, 1],
+    [
+      'starts over if it hangs with one at a time',
+      { ...failure(null), attemptLimit: 1, durationMs: 5_000 },
+      10,
+    ],
     ['stays after an error of the receiver itself', failure(500), 10],
     ['halves on 502', failure(502), 5],
     ['halves on 504', failure(504), 5],
@@ -57,7 +63,7 @@ function limitsOf(ended: readonly Omit<EndedAttempt, 'attemptLimit' | 'error'>[]
 }
 
 describe('whatever a receiver does', () => {
-  test('the limit is a whole number from 1 to the maximum, changes by at most a factor of 2, and only for a reason', () => {
+  test('the limit is a whole number from 1 to the maximum, changes by at most a factor of 2 unless it starts over, and only for a reason', () => {
     fc.assert(
       fc.property(attempts, (ended) => {
         let before = FIRST_ATTEMPT_LIMIT;
@@ -65,9 +71,11 @@ describe('whatever a receiver does', () => {
           const { statusCode, durationMs, isLimitReached } = ended[index] ?? success;
           expect(Number.isInteger(limit)).toBe(true);
           expect(limit).toBeGreaterThanOrEqual(Math.max(1, Math.floor(before / 2)));
-          expect(limit).toBeLessThanOrEqual(Math.min(MAX_ATTEMPT_LIMIT, before * 2));
+          const startsOver = before === 1 && statusCode === null && durationMs >= 5_000;
+          expect(limit).toBeLessThanOrEqual(Math.min(MAX_ATTEMPT_LIMIT, startsOver ? 10 : before * 2));
           if (limit < before) expect(statusCode !== 200 || durationMs > 1_000).toBe(true);
-          if (limit > before) expect([isLimitReached, (statusCode ?? 500) < 300]).toEqual([true, true]);
+          if (limit > before && !startsOver)
+            expect([isLimitReached, (statusCode ?? 500) < 300]).toEqual([true, true]);
           before = limit;
         }
       }),
