@@ -262,6 +262,13 @@ test('only maintenance of the monitor during the incident is shown', async () =>
   expect(names.filter((name) => name !== null)).toEqual(['Covers']);
 });
 
+test('a timeline is not read on for a client that has left', async () => {
+  const { id } = await makeMonitor(context);
+  await record(failureOf(id));
+  const [incident] = await listIncidents(db, accountId, { monitorId: id, limit: 1 });
+  expect(await readTimeline(db, accountId, incident?.id ?? '', () => false)).toBeNull();
+});
+
 test('notes are deleted with their monitor', async () => {
   const { id } = await makeMonitor(context);
   await record(failureOf(id));

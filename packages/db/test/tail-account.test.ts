@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { type Database, openDatabase, type Transaction } from '@tocsin/db/database/open';
+import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { tailAccount } from '@tocsin/db/events/tail-account';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
+import type { Pool } from 'pg';
 import { Draw } from './draw.ts';
 import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import { DAY_MS, HOUR_MS, insertRows } from './packing-data.ts';
 
 const context = await openTestContext();
 const { db, accountId, actor } = context;
 afterAll(() => context.close());
+afterEach(() => void jest.restoreAllMocks());
 
 beforeEach(async () => {
   await db.execute(sql`truncate monitors, events cascade`);
@@ -33,7 +37,8 @@ class Tail {
   readonly #db: Database;
   readonly #accountId: string;
 
-  constructor({ db, accountId }: Pick<TestContext, 'db' | 'accountId'>) {
+  constructor({ db, accountId }: Pick<TestContext, 'db' | 'accountId'>, cursor?: string) {
+    this.#cursor = cursor;
     this.#db = db;
     this.#accountId = accountId;
   }
@@ -227,6 +232,45 @@ test('pages split the events of one millisecond', async () => {
   await untilPast(await latestTimestamp());
   for (const size of [2, 2, 1]) expect(await tail.poll(2)).toHaveLength(size);
   expect(tail.ids).toEqual(await listCommitted());
+});
+
+/** Checks of a monitor with an interval of a day, timed in hours before now. */
+const BACKLOGS: readonly [name: string, hours: (index: number) => readonly number[], statements: number][] = [
+  ['sparse', (index) => [60, 36, 12].map((hours) => hours + index / 4), 1],
+  [
+    'a burst of one monitor',
+    (index) => (index > 0 ? [1] : Array.from({ length: 80 }, (_, n) => 60 - n / 100)),
+    7,
+  ],
+];
+
+test.each(BACKLOGS)('a page of a backlog takes few statements: %s', async (_name, hours, most) => {
+  const ids = await makeMonitors(40);
+  await db.execute(sql`update monitors set interval_seconds = 86400`);
+  const now = await readClock(context);
+  for (const days of [1, 2, 3]) await ensureEventPartitions(db, { now: now - days * DAY_MS });
+  const fields = { status: 'UP', latency_ms: 1, region: 'eu', source: 'schedule' };
+  const timestampOf = (ago: number): number => Math.floor(now - ago * HOUR_MS);
+  const rows = ids.flatMap((monitorId, index) =>
+    hours(index).map((ago) => ({ ...fields, monitorId, timestamp: timestampOf(ago) })),
+  );
+  await insertRows(context, rows);
+  const statements = jest.spyOn((db as unknown as { $client: Pool }).$client, 'query');
+  const tail = new Tail(context, await cursorAt(-3 * DAY_MS));
+  for (let page = 1; page * 30 <= rows.length; page += 1) {
+    statements.mockClear();
+    expect(await tail.poll(30)).toHaveLength(30);
+    // One more reads the clock.
+    expect(statements.mock.calls.length).toBeLessThanOrEqual(most + 1);
+  }
+  await tail.poll(30);
+  expect(tail.ids).toEqual(await listCommitted());
+});
+
+test('a tail reads nothing for a client that has left, and continues there', async () => {
+  const since = await cursorAt(-DAY_MS);
+  const tail = tailAccount(db, accountId, { since, limit: 500, isWanted: () => false });
+  expect(await tail).toEqual({ events: [], cursor: since });
 });
 
 test('a tail has no events of another account or of deleted monitors', async () => {

@@ -59,7 +59,7 @@ const wireColumns = sql.raw(
  * The wire records of a `from` clause with `events` and `monitors`, in its order, as one JSON array: reading rows of so many columns takes
  * this process several times as long.
  */
-function wireEvents(from: SQL): SQL<Event[]> {
+export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
 

@@ -26,7 +26,7 @@ export interface StoredEvents {
   /** Further conditions on the columns of `events`. */
   readonly where?: SQL | undefined;
   /** Only the first or last so many, in this order; default: all, in any order. */
-  readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number | Placeholder } | undefined;
+  readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number | Placeholder | SQL } | undefined;
 }
 
 /**

@@ -4,12 +4,12 @@ import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, queryOne, timestamptz } from '../database/sql.ts';
-import { selectWireEvents } from './read-events.ts';
+import { wireEvents } from './read-events.ts';
 import { storedEvents } from './stored-events.ts';
 
-/** How much of a backlog the first statement of a request reads. Each further one reads twice as much, up to a limit. */
-const FIRST_SLICE_MS = 4_000;
-const MAX_SLICE_MS = 64_000;
+/** How far ahead the first statement of a request looks, and how much further each one after it. More partitions take longer to plan. */
+const FIRST_RANGE_MS = 86_400_000;
+const RANGE_GROWTH = 8;
 
 /** A place in the events of an account, which are ordered by timestamp, then monitor. */
 interface Position {
@@ -17,6 +17,14 @@ interface Position {
   readonly timestamp: number;
   /** The last monitor whose event with this timestamp has been read; null: all of them. */
   readonly monitorId: string | null;
+}
+
+export interface TailOptions {
+  /** The cursor of an earlier call; undefined: none, which returns no events and the current cursor. */
+  readonly since?: string | undefined;
+  readonly limit: number;
+  /** Checked before each further statement. Default: always. */
+  readonly isWanted?: () => boolean;
 }
 
 export interface AccountTail {
@@ -28,13 +36,12 @@ export interface AccountTail {
 /**
  * The first events of all monitors of an account after a cursor, by timestamp, then monitor. Following the cursors neither misses nor
  * repeats an event, unless Postgres' clock is set back.
- * @param since the cursor of an earlier call; undefined: none, which returns no events and the current cursor
  * @throws AppError validation_failed for an invalid cursor
  */
 export async function tailAccount(
   db: Database,
   accountId: string,
-  { since, limit }: { readonly since?: string | undefined; readonly limit: number },
+  { since, limit, isWanted }: TailOptions,
 ): Promise<AccountTail> {
   const start = since === undefined ? null : parseCursor(since);
   const { now, settled } = await readHorizon(db);
@@ -43,15 +50,17 @@ export async function tailAccount(
     return { events: [], cursor: formatCursor({ timestamp: settled, monitorId: null }) };
   const found: Event[] = [];
   let position = start;
-  let slice = FIRST_SLICE_MS;
-  while (position.timestamp < settled && found.length < limit) {
-    const upTo = Math.min(position.timestamp + slice, settled);
-    const events = await readSlice(db, accountId, position, upTo, limit - found.length);
-    found.push(...events);
-    // A gap, such as events that are no longer kept, is skipped at once.
-    const end = events.length > 0 || upTo === settled ? upTo : await endOfGap(db, accountId, upTo, settled);
-    position = { timestamp: end, monitorId: null };
-    slice = Math.min(slice * 2, MAX_SLICE_MS);
+  // Nearly always one statement fills the page or reads everything. Each further one reads further, so a page needs few of them.
+  for (let reads = 0; position.timestamp < settled && found.length < limit; reads += 1) {
+    if (isWanted?.() === false) break;
+    const upTo = Math.min(position.timestamp + FIRST_RANGE_MS * RANGE_GROWTH ** reads, settled);
+    const slice = await readSlice(db, accountId, position, {
+      upTo,
+      limit: limit - found.length,
+      margin: 2 ** reads,
+    });
+    found.push(...slice.found);
+    position = { timestamp: slice.completeTo ?? upTo, monitorId: null };
   }
   const last = found.at(-1);
   if (last !== undefined && found.length >= limit)
@@ -91,14 +100,27 @@ async function readHorizon(db: Database): Promise<{ now: number; settled: number
   return { now, settled: Math.min(now, oldest ?? now) - 1 };
 }
 
-/** The first events after a position, up to a timestamp. Only monitors that have any are read, each by the primary key of its events. */
+interface SliceOptions {
+  /** Inclusive, epoch milliseconds. */
+  readonly upTo: number;
+  readonly limit: number;
+  /** How many times more events of each monitor are read than its interval suggests. */
+  readonly margin: number;
+}
+
+const sliceRow = z.object({ found: z.custom<Event[]>(), completeTo: z.number().nullable() });
+
+/**
+ * The first events after a position. A monitor contributes as many as its interval suggests for a page, so that the statement reads little
+ * more than a page, whether events are dense or sparse. Beyond the last event of a monitor that may have more, nothing is returned.
+ * @returns `completeTo`: the timestamp of that event, if there is one; otherwise all events up to `upTo` are returned
+ */
 async function readSlice(
   db: Database,
   accountId: string,
   { timestamp, monitorId }: Position,
-  upTo: number,
-  limit: number,
-): Promise<Event[]> {
+  { upTo, limit, margin }: SliceOptions,
+): Promise<z.output<typeof sliceRow>> {
   // The position's own millisecond is left only for monitors that come after its monitor. Timestamps have whole milliseconds.
   const earliest = monitorId === null ? timestamp : timestamp - 1;
   const tail = storedEvents({
@@ -106,37 +128,31 @@ async function readSlice(
     after: earliest,
     upTo,
     ...(monitorId !== null && { within: { after: afterOf(monitorId, timestamp) } }),
-    limit: { order: 'asc', count: limit },
+    limit: { order: 'asc', count: sql`monitors.count` },
   });
-  return selectWireEvents(
-    db,
-    sql`monitors cross join lateral ${tail}
-      where monitors.account_id = ${accountId} and monitors.last_timestamp > ${timestamptz(earliest)}
-      order by events.timestamp, events.monitor_id limit ${limit}`,
-  );
+  return queryOne(db, sliceRow)`
+    with shares as (
+      select id, name, runbook_url, 1 + ceil(${limit * margin} * frequency / sum(frequency) over ())::int as count
+      from (
+        select id, name, runbook_url, greatest(cardinality(regions), 1)::float8 / interval_seconds as frequency
+        from monitors where account_id = ${accountId} and last_timestamp > ${timestamptz(earliest)}) m),
+    read as (
+      select events.*, monitors.name, monitors.runbook_url, min(read_to) over () as complete_to
+      from shares monitors cross join lateral (
+        select *, case when count(*) over () = monitors.count then max("timestamp") over () end as read_to
+        from ${tail}) events),
+    page as (
+      select * from read where complete_to is null or "timestamp" <= complete_to
+      order by "timestamp", monitor_id limit ${limit})
+    select (select ${epochMs(sql`min(complete_to)`)} from page) as complete_to,
+      ${wireEvents(sql`page events cross join lateral (select events.name, events.runbook_url) monitors
+        order by "timestamp", monitor_id`)} as found`;
 }
 
 /** Monitors after the position's have events in its millisecond, the others only later ones. */
 function afterOf(monitorId: string, timestamp: number): SQL {
   return sql`case when monitors.id > ${monitorId}::uuid
     then ${timestamptz(timestamp - 1)} else ${timestamptz(timestamp)} end`;
-}
-
-const gapRow = z.object({ next: z.number().nullable() });
-
-/** The last millisecond without an event, at most `settled`. One index probe for each monitor that has later events. */
-async function endOfGap(db: Database, accountId: string, from: number, settled: number): Promise<number> {
-  const first = storedEvents({
-    of: sql`monitor_id = m.id`,
-    after: from,
-    upTo: settled,
-    limit: { order: 'asc', count: 1 },
-  });
-  const { next } = await queryOne(db, gapRow)`
-    select floor(${epochMs(sql`min(e.timestamp)`)}) as next
-    from monitors m cross join lateral (select "timestamp" from ${first}) e
-    where m.account_id = ${accountId} and m.last_timestamp > ${timestamptz(from)}`;
-  return next === null ? settled : next - 1;
 }
 
 function formatCursor({ timestamp, monitorId }: Position): string {

@@ -18,8 +18,18 @@ const CONFIGURATION_MS = 24 * 3_600_000;
 /** How many records of a kind a timeline has at most. Notes and checks have limits of their own. */
 const MAX_RECORDS = 200;
 
-/** What happened around an incident, in chronological order. @throws AppError not_found */
-export async function readTimeline(db: Database, accountId: string, id: string): Promise<Timeline> {
+/**
+ * What happened around an incident, in chronological order.
+ * @param isWanted checked before each list: whether the timeline is still wanted
+ * @returns null if it is no longer wanted
+ * @throws AppError not_found
+ */
+export async function readTimeline(
+  db: Database,
+  accountId: string,
+  id: string,
+  isWanted: () => boolean = () => true,
+): Promise<Timeline | null> {
   const incident = await getIncident(db, accountId, id);
   const { monitorId, openedAt, resolvedAt } = incident;
   const period = {
@@ -32,11 +42,17 @@ export async function readTimeline(db: Database, accountId: string, id: string):
   const changes = await tailStatusChanges(db, accountId, [range], MAX_RECORDS + 1);
   const lists = [
     toEntries(changes.filter(({ timestamp }) => timestamp !== openedAt && timestamp !== resolvedAt)),
-    await listDeliveries(db, accountId, changes),
-    await listMaintenance(db, accountId, period),
-    await listConfiguration(db, accountId, period),
-    await listAcknowledgements(db, accountId, incident),
   ];
+  for (const list of [
+    () => listDeliveries(db, accountId, changes),
+    () => listMaintenance(db, accountId, period),
+    () => listConfiguration(db, accountId, period),
+    () => listAcknowledgements(db, accountId, incident),
+  ]) {
+    if (!isWanted()) return null;
+    lists.push(await list());
+  }
+  if (!isWanted()) return null;
   const { checks, complete } = await sampleChecks(db, period);
   const notes = await listNotes(db, id);
   const entries: TimelineEntry[] = [

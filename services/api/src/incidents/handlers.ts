@@ -8,7 +8,7 @@ import {
   unacknowledgeIncident,
   updateNote,
 } from '@tocsin/db/incidents/write-incidents';
-import { implement } from '../http/implement.ts';
+import { implement, SENT } from '../http/implement.ts';
 
 export const incidentApi = implement(incidentRoutes, ({ db }) => ({
   listIncidents: async ({ caller, query }) => ({
@@ -26,5 +26,6 @@ export const incidentApi = implement(incidentRoutes, ({ db }) => ({
     note: await updateNote(db, caller, id, path.noteId, body.text),
   }),
   deleteIncidentNote: ({ caller, id, path }) => deleteNote(db, caller, id, path.noteId),
-  getIncidentTimeline: async ({ caller, id }) => readTimeline(db, caller.accountId, id),
+  getIncidentTimeline: async ({ caller, id, res }) =>
+    (await readTimeline(db, caller.accountId, id, () => !res.destroyed)) ?? SENT,
 }));

@@ -94,7 +94,8 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
     const { monitor, version } = await getMonitorByExternalId(context, caller, path.externalId);
     return { body: { monitor }, headers: { ETag: etagOf(version) } };
   },
-  tailEvents: ({ caller, query }) => tailAccount(context.db, caller.accountId, query),
+  tailEvents: ({ caller, query, res }) =>
+    tailAccount(context.db, caller.accountId, { ...query, isWanted: () => !res.destroyed }),
   getMonitorMetrics: metricsHandler(context),
 }));
 
