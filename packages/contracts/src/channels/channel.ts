@@ -108,7 +108,7 @@ export const channelSetEntrySchema = z
       secret: givenSecret
         .optional()
         .describe(
-          'The secret that signs its webhooks: `whsec_` followed by 24 to 64 random bytes in base64. Omitted: the channel keeps its secret, and a new channel gets a generated one.',
+          'The secret that signs its webhooks: `whsec_` followed by 24 to 64 random bytes in base64. Omitted: the channel keeps its secret, and a new channel gets a generated one. Another secret for an existing channel requires a key that an owner created.',
         ),
       enabled: flag
         .optional()

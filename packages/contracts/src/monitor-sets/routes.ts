@@ -54,7 +54,7 @@ export const monitorSetRoutes = defineRoutes(common, {
       },
     },
     showsSecret: true,
-    errors: ['conflict', 'precondition_failed'],
+    errors: ['owner_required', 'conflict', 'precondition_failed'],
     responseHeaders: ['ETag'],
   },
 });

@@ -23,13 +23,23 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
 }
 
 /** The account that a request acts for, and its permissions. */
-export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'scopes' | 'sources'>>;
+export interface ApiKeyIdentity extends Readonly<
+  Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'scopes' | 'sources'>
+> {
+  /** Whether the user who created it is an owner now, or it comes from the settings. */
+  readonly isOwner: boolean;
+}
 
 const selectValidKey = buildOnce<ApiKeyIdentity[]>((db) => {
   const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
   const { id, accountId, name, scopes, sources } = apiKeys;
   const isKey = and(sql`${prepared} ${apiKeys.hash} = ${sql.placeholder('hash')}`, isValid);
-  return db.select({ id, accountId, name, scopes, sources }).from(apiKeys).where(isKey);
+  const isOwner = sql<boolean>`${apiKeys.createdBy} is null or coalesce(${users.role} = 'owner', false)`;
+  return db
+    .select({ id, accountId, name, scopes, sources, isOwner })
+    .from(apiKeys)
+    .leftJoin(users, eq(users.id, apiKeys.createdBy))
+    .where(isKey);
 });
 
 /** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */

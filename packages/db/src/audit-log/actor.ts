@@ -9,6 +9,8 @@ export interface Actor extends Readonly<AuditActor> {
   readonly requestId: string | null;
   /** The sources whose monitors, channels and windows it may change, see `isSourceAllowed`; null: all. */
   readonly sources: readonly string[] | null;
+  /** Whether it has the rights of an owner. An API key has those of the user who created it. */
+  readonly isOwner: boolean;
 }
 
 /** A user who is not signed in yet, such as one who accepts an invitation. */
@@ -18,12 +20,20 @@ export function userActor(
   name: string,
   requestId: string | null = null,
 ): Actor {
-  return { accountId, type: 'user', id, name, requestId, sources: null };
+  return { accountId, type: 'user', id, name, requestId, sources: null, isOwner: false };
 }
 
 /** Tocsin itself, which changes the configuration at startup and in the background. */
 export function systemActor(accountId: string): Actor {
-  return { accountId, type: 'system', id: null, name: 'Tocsin', requestId: null, sources: null };
+  return {
+    accountId,
+    type: 'system',
+    id: null,
+    name: 'Tocsin',
+    requestId: null,
+    sources: null,
+    isOwner: true,
+  };
 }
 
 /**

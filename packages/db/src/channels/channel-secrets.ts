@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { AppError } from '@tocsin/contracts/errors';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Actor } from '../audit-log/actor.ts';
@@ -18,7 +19,7 @@ export function generateSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }
 
-/** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError not_found */
+/** Rotates a secret. The current one stays valid for 24 hours; an older one is dropped at once. @throws AppError owner_required, not_found */
 export async function rotateChannelSecret(
   { db, secrets }: DbContext,
   actor: Actor,
@@ -29,7 +30,7 @@ export async function rotateChannelSecret(
   return db.transaction(async (tx) => {
     const [rotated] = await tx
       .update(channels)
-      .set({ ...rotateTo(secrets, secret), updatedAt: clockNow })
+      .set({ ...rotateTo(secrets, actor, secret), updatedAt: clockNow })
       .where(isChannel(accountId, id))
       .returning({ id: channels.id, name: channels.name, expiresAt: channels.previousSecretExpiresAt });
     if (!rotated?.expiresAt) throw notFound('channel');
@@ -58,11 +59,23 @@ export interface Rotation {
   readonly previousSecretExpiresAt: SQL;
 }
 
-/** The columns that give a channel another secret, and keep the current one valid for 24 hours. */
-export function rotateTo(secrets: SecretBox, secret: string): Rotation {
+/**
+ * The columns that give an existing channel another secret, and keep the current one valid for 24 hours. Every way to replace a secret
+ * needs them, so only owners can. @throws AppError owner_required
+ */
+export function rotateTo(secrets: SecretBox, { type, isOwner }: Actor, secret: string): Rotation {
+  if (!isOwner) throw ownerRequired(type);
   return {
     sealedSecret: secrets.encrypt(secret),
     sealedPreviousSecret: sql`${channels.sealedSecret}`,
     previousSecretExpiresAt: sql`${clockNow} + make_interval(hours => ${OVERLAP_HOURS})`,
   };
+}
+
+function ownerRequired(type: Actor['type']): AppError {
+  const advice =
+    type === 'apiKey'
+      ? 'This API key was created by a member. Leave out the secret, or use a key that an owner created.'
+      : 'Ask an owner of the account.';
+  return new AppError('owner_required', `Only owners may replace the secret of a channel. ${advice}`);
 }

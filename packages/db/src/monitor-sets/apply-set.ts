@@ -45,8 +45,8 @@ export interface AppliedSet {
  * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run
  * only reads, so any key may compare any source.
  * @param versions the current plan must have one of these, see `planVersion`; null: any
- * @throws AppError source_not_allowed, conflict (another monitor or channel has an externalId), validation_failed (a channel lists unknown
- * monitors), precondition_failed, unavailable (another call takes too long)
+ * @throws AppError source_not_allowed, owner_required (a channel gets another secret), conflict (another monitor or channel has an
+ * externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: DbContext,

@@ -193,7 +193,7 @@ export async function writeChannelPlan(
       changed.some((name) => field === (name === 'monitorExternalIds' ? 'monitorIds' : name));
     const { secret, ...fields } = toInput(entry);
     const update = Object.fromEntries(Object.entries(fields).filter(([field]) => isChanged(field)));
-    const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, secret) : null;
+    const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, actor, secret) : null;
     await writeChannel(tx, before, update, rotation);
     if (isChanged('selector')) selecting.push(before.id);
   }

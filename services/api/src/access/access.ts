@@ -47,7 +47,7 @@ function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>):
     }
     lastUsed.note(found.id);
     const canWrite = found.scopes.split(',').some((scope) => scope.trim() === 'write');
-    const { id, accountId, name, sources } = found;
+    const { id, accountId, name, sources, isOwner } = found;
     const actor = {
       accountId,
       type: 'apiKey',
@@ -55,6 +55,7 @@ function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>):
       name,
       requestId: stateOf(res).requestId,
       sources,
+      isOwner,
     } as const;
     stateOf(res).caller = { ...actor, canWrite, apiKeyId: id, userId: null, role: null, sessionId: null };
     next();
@@ -76,7 +77,8 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
     requireNamedUser(req, userId);
     const { requestId } = stateOf(res);
     const actor = { accountId, type: 'user', id: userId, name, requestId, sources: null } as const;
-    stateOf(res).caller = { ...actor, canWrite: true, apiKeyId: null, userId, role, sessionId };
+    const isOwner = role === 'owner';
+    stateOf(res).caller = { ...actor, isOwner, canWrite: true, apiKeyId: null, userId, role, sessionId };
     next();
   };
 }

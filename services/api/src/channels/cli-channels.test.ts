@@ -6,6 +6,7 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { RECEIVER } from '../testing/channels.ts';
 import { MONITORS } from '../testing/monitors.ts';
+import { newSignedInUser } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const CHANNELS = '/api/cli/channels';
@@ -143,6 +144,32 @@ describe('the channels of a set', () => {
     const second = await put({ channels });
     expect(second.body).toMatchObject({ changed: false, channels: { created: [], unchanged: [{}, {}] } });
     expect(JSON.stringify(second.body)).not.toContain('whsec_');
+  });
+
+  test('keep the secret of an existing channel, unless the key has the rights of an owner', async () => {
+    const { id: userId, agent: member } = await newSignedInUser(api, { role: 'member' });
+    const made = await member.post('/api/dashboard/api-keys').send({ name: 'CI', scopes: 'read,write' });
+    const { key } = made.body as { key: string };
+    const { channel, secret } = await create({});
+    // A member may take the channel into a source.
+    const adopted = api
+      .as(key)
+      .patch(`${CHANNELS}/${channel.id}`)
+      .send({ source: 'set', externalId: 'mine' });
+    expect((await adopted).status).toBe(200);
+    const set = { channels: [entry('mine', { name: 'Renamed', secret: SECRET })] };
+    const refused = await put(set, key);
+    expect(refused.body).toMatchObject({ status: 403, type: 'urn:tocsin:problem:owner-required' });
+    const actor = systemActor(api.account.id);
+    expect(await revealChannelSecret(api.context, actor, channel.id)).toBe(secret);
+    expect((await api.as(key).get(`${CHANNELS}/${channel.id}`)).body).toMatchObject({
+      channel: { name: 'Ops' },
+    });
+    // Its own new channel may have any secret.
+    expect((await put({ channels: [entry('new', { secret: SECRET })] }, key)).status).toBe(200);
+    await api.database.pool.query(`update users set role = 'owner' where id = $1`, [userId]);
+    expect((await put(set, key)).status).toBe(200);
+    expect(await revealChannelSecret(api.context, actor, channel.id)).toBe(SECRET);
   });
 
   test('are validated with the monitors, and nothing is written', async () => {
