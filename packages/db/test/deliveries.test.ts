@@ -69,7 +69,8 @@ describe('dispatchStatusChanges', () => {
     await change('DOWN');
     await deleteMonitor(db, actor, monitorId);
     await setChannel({ allMonitors: false });
-    expect((await dispatch()).deliveryIds).toHaveLength(2);
+    // The third one is the end of the incident.
+    expect((await dispatch()).deliveryIds).toHaveLength(3);
     expect(await claim()).toHaveLength(1);
   });
 

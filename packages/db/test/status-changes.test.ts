@@ -1,18 +1,24 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { arrayOf } from '@tocsin/db/database/sql';
+import { deliveries } from '@tocsin/db/deliveries/table';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listIncidents } from '@tocsin/db/incidents/read-incidents';
 import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
+import { applySet } from '@tocsin/db/monitor-sets/apply-set';
+import { deleteMonitors } from '@tocsin/db/monitors/bulk-writes';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor } from '@tocsin/db/monitors/read-monitors';
+import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { checkOf, editMonitor, failureOf, listMonitors, makeMonitor, openTestContext } from './harness.ts';
 import { begin, end, makeWatched, makeWindow, payloadsOf, rowOf } from './maintenance-harness.ts';
 
 const context = await openTestContext();
-const { db, accountId } = context;
+const { db, accountId, actor } = context;
 afterAll(() => context.close());
 
 type Check = (id: string) => CheckRecord;
@@ -98,6 +104,45 @@ describe('an edit of a DOWN monitor', () => {
     const id = await makeWatched(context, checks, { regions: ['a', 'b', 'c'] });
     expect(await edit(id, { regions: ['a', 'b'] })).toBe('UP');
     expect((await eventsOf(id)).slice(2)).toEqual(['monitor.up b', 'incident.resolved b']);
+  });
+});
+
+describe('deleting a monitor', () => {
+  const ways: readonly [string, (id: string) => Promise<readonly string[]>][] = [
+    ['alone', (id) => deleteMonitor(db, actor, id)],
+    ['with others', async (id) => (await deleteMonitors(db, actor, [id])).statusChangeIds],
+    [
+      'by a set',
+      async (id) => {
+        await editMonitor(context, id, { source: 'set' });
+        const set = { source: 'set', monitors: [], prune: true, dryRun: false };
+        return (await applySet(context, actor, set, 'default')).statusChangeIds;
+      },
+    ],
+  ];
+
+  test.each(ways)('that is DOWN resolves its incident with its last event: %s', async (_, remove) => {
+    const id = await makeWatched(context, [failureOf]);
+    const [before] = (await payloadsOf(context, id)).slice(-1);
+    const statusChangeIds = await remove(id);
+    const [last] = (await payloadsOf(context, id)).slice(-1);
+    expect(last).toEqual({
+      ...before,
+      event: 'incident.resolved',
+      previousStatus: 'DOWN',
+      latency: 0,
+      timestamp: expect.any(String),
+    });
+    expect(last?.timestamp).not.toBe(before?.timestamp);
+    const { deliveryIds } = await dispatchStatusChanges(db, { statusChangeIds });
+    const isMade = sql`id = any(${arrayOf('uuid', deliveryIds)})`;
+    expect(await db.select().from(deliveries).where(isMade)).toMatchObject([
+      { monitorId: id, event: 'incident.resolved', state: 'pending' },
+    ]);
+  });
+
+  test('without an open incident announces nothing', async () => {
+    expect(await deleteMonitor(db, actor, await makeWatched(context, [failureOf, checkOf]))).toEqual([]);
   });
 });
 

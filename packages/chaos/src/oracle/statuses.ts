@@ -149,7 +149,12 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
       // DOWN may return after maintenance without an alert: the model decides that.
       const isSilentReturn =
         from === 'MAINTENANCE' && before === 'DOWN' && to === 'DOWN' && found.length === 0;
-      const wanted = isSilentReturn ? [] : webhookEventsOf(to, before, hasIncident);
+      const isDeletion = monitor.deletedAt !== null && from === to && change === changes.at(-1);
+      const wanted = isDeletion
+        ? ['incident.resolved']
+        : isSilentReturn
+          ? []
+          : webhookEventsOf(to, before, hasIncident);
       if (to !== 'MAINTENANCE') hasIncident = to === 'DOWN';
       const problems =
         found.join() === wanted.join() ? [] : [`has ${found.join()} instead of ${wanted.join()}`];

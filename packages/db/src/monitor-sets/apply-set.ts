@@ -80,7 +80,7 @@ export async function applySet(
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, channelPlan, versions);
       const scope = { tx, secrets, accountId, defaultRegion };
-      await removeMonitors(
+      const closed = await removeMonitors(
         tx,
         plan.delete.map(({ id }) => id),
       );
@@ -90,14 +90,12 @@ export async function applySet(
       const written =
         channelPlan && (await writeChannelPlan(tx, secrets, actor, channelPlan, set.source, monitorIds));
       const schedules = [...created, ...updated].map(({ row, regions }) => ({ monitorId: row.id, regions }));
-      const statusChangeIds = updated.flatMap(({ statusChange }) =>
-        statusChange?.due ? statusChange.id : [],
-      );
+      const changed = updated.flatMap(({ statusChange }) => (statusChange?.due ? statusChange.id : []));
       const createdIds = created.map(({ row }) => row.id);
       const result = describePlan(plan, set, createdIds, written && written.result);
       const records = written?.records ?? [];
       await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created], records));
-      return { result, version, schedules, statusChangeIds };
+      return { result, version, schedules, statusChangeIds: [...closed, ...changed] };
     });
   try {
     const assigns = channelPlan !== null && changesAssignments(channelPlan);

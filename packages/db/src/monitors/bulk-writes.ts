@@ -30,24 +30,24 @@ async function lockRows(
 
 /**
  * Deletes monitors of a user's account: all of them or, after an error, none. Each has its entry in the audit log.
- * @returns the ids of those that existed
+ * @returns the ids of those that existed, and status changes whose deliveries are due
  */
 export async function deleteMonitors(
   db: Database,
   actor: Actor,
   monitorIds: readonly string[],
-): Promise<string[]> {
+): Promise<{ deletedIds: string[]; statusChangeIds: string[] }> {
   return db.transaction(async (tx) => {
     await lockAssignments(tx, actor.accountId, 'shared');
     const rows = await lockRows(tx, actor.accountId, monitorIds, 'update');
-    const ids = rows.map(({ id }) => id);
-    await removeMonitors(tx, ids);
+    const deletedIds = rows.map(({ id }) => id);
+    const statusChangeIds = await removeMonitors(tx, deletedIds);
     await recordAudit(
       tx,
       actor,
       rows.flatMap((row) => auditMonitor(row, null)),
     );
-    return ids;
+    return { deletedIds, statusChangeIds };
   });
 }
 

@@ -1,15 +1,22 @@
-import { sql } from 'drizzle-orm';
+import { and, isNull, sql } from 'drizzle-orm';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { incidents } from '../incidents/table.ts';
+import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
+import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
+
+/** Incidents that one batch of statements closes. */
+const INCIDENTS_AT_ONCE = 500;
 
 /**
  * Deletes a monitor, however long its history is: see `removeMonitors`.
  * @param versions the monitor must have one of these, see `versionOf`; null: any
+ * @returns status changes whose deliveries are due
  * @throws AppError not_found, source_not_allowed, precondition_failed
  */
 export async function deleteMonitor(
@@ -17,25 +24,54 @@ export async function deleteMonitor(
   actor: Actor,
   id: string,
   versions: ReadonlySet<string> | null = null,
-): Promise<void> {
+): Promise<string[]> {
   const { accountId } = actor;
-  await db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockAssignments(tx, accountId, 'shared');
     const row = await findMonitorRow(tx, accountId, id, 'update');
     requireSource(actor, row.source);
     requireVersion(row, versions);
-    await removeMonitors(tx, [id]);
+    const statusChangeIds = await removeMonitors(tx, [id]);
     await recordAudit(tx, actor, auditMonitor(row, null));
+    return statusChangeIds;
   });
 }
 
 /**
  * Deletes monitors whose rows the transaction has locked, after the assignments (`lockAssignments`); the only place that does. `purgeDeletedMonitors` later deletes their events,
  * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an alert that was due is still sent.
+ * @returns status changes whose deliveries are due
  */
-export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
-  if (monitorIds.length === 0) return;
+export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
+  if (monitorIds.length === 0) return [];
   const ids = arrayOf('uuid', monitorIds);
+  const statusChangeIds = await closeIncidents(tx, monitorIds);
   await tx.execute(sql`insert into deleted_monitors (monitor_id) select unnest(${ids})`);
   await tx.execute(sql`delete from monitors where id = any(${ids})`);
+  return statusChangeIds;
+}
+
+/** Announces that the open incidents of these monitors end. Without it, receivers would keep an alert that nothing ever closes. */
+async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
+  const { monitorId, region, cause } = incidents;
+  const isOpen = and(sql`${monitorId} = any(${arrayOf('uuid', monitorIds)})`, isNull(incidents.resolvedAt));
+  const open = await tx.select({ monitorId, region, cause }).from(incidents).where(isOpen).orderBy(monitorId);
+  const due: string[] = [];
+  for (let start = 0; start < open.length; start += INCIDENTS_AT_ONCE) {
+    const batch = open.slice(start, start + INCIDENTS_AT_ONCE);
+    const locked = await lockMonitors(
+      tx,
+      batch.map(({ monitorId }) => monitorId),
+    );
+    for (const { monitorId, region, cause } of batch) {
+      const monitor = locked.get(monitorId);
+      // No webhook has the status PENDING.
+      if (monitor === undefined || monitor.status === 'PENDING') continue;
+      const check = { region, latencyMs: 0, errorReason: cause, errorDetail: monitor.errorDetail };
+      changeStatus(monitor, { to: monitor.status, announced: true, isDeletion: true, ...check });
+    }
+    const written = await writeStatuses(tx, locked.values());
+    due.push(...[...written.values()].flatMap((change) => (change.due ? change.id : [])));
+  }
+  return due;
 }

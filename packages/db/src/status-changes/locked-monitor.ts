@@ -45,6 +45,8 @@ export interface PendingChange extends DecidingCheck {
   readonly to: LockedMonitor['status'];
   /** Whether it makes webhook events. A silent change is stamped with the clock's last stamp. */
   readonly announced: boolean;
+  /** The monitor is deleted in this transaction: its status stays, and only the end of its incident is announced. */
+  readonly isDeletion?: true;
   /** The trace context of that check, if there is one. */
   readonly traceparent?: string | undefined;
 }

@@ -162,7 +162,10 @@ function toRow(
 ) {
   const timestamps: number[] = [];
   const webhookEvents: FrozenWebhookEvent[] = [];
-  for (const event of webhookEventsOf(change.to, change.announced, isIncidentOpen)) {
+  const events = change.isDeletion
+    ? (['incident.resolved'] as const)
+    : webhookEventsOf(change.to, change.announced, isIncidentOpen);
+  for (const event of events) {
     const stamp = monitor.clock.next();
     timestamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));

@@ -7,6 +7,7 @@ import { deleteMonitors, editMonitorLabels, listCheckable } from '@tocsin/db/mon
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/errors.ts';
 import { implement } from '../http/implement.ts';
+import { hintStatusChanges } from '../queue-hints.ts';
 
 /** Up to this many monitors are checked within seconds. */
 const FEW_MONITORS = 50;
@@ -24,9 +25,11 @@ export const bulkMonitorApi = implement(bulkMonitorRoutes, (context) => ({
     for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions);
     return response;
   },
-  deleteMonitors: async ({ caller, body }) => ({
-    deletedIds: await deleteMonitors(context.db, caller, body.monitorIds),
-  }),
+  deleteMonitors: async ({ caller, body }) => {
+    const { deletedIds, statusChangeIds } = await deleteMonitors(context.db, caller, body.monitorIds);
+    hintStatusChanges(context, statusChangeIds);
+    return { deletedIds };
+  },
   addMonitorsToChannel: async ({ caller, id, body }) => ({
     added: await addMonitorsToChannel(context.db, caller, id, body.monitorIds),
   }),

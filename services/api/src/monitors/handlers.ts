@@ -68,8 +68,10 @@ function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
         return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
       },
     },
-    deleteMonitor: async ({ caller, id, headers }) =>
-      deleteMonitor(db, caller, id, versionsOf(headers['If-Match'])),
+    deleteMonitor: async ({ caller, id, headers }) => {
+      const due = await deleteMonitor(db, caller, id, versionsOf(headers['If-Match']));
+      hintStatusChanges(context, due);
+    },
     triggerMonitor: (request) => triggerCheck(context, request),
     listMonitorEvents: async ({ caller, id, query }) => ({
       events: await listEvents(db, caller.accountId, id, query),

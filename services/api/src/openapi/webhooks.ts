@@ -24,7 +24,10 @@ const KINDS: Readonly<Record<WebhookEvent, Kind>> = {
     example: { status: 'MAINTENANCE', previousStatus: 'UP', latency: 0, errorReason: null },
   },
   'incident.created': { summary: 'An incident was opened', example: {} },
-  'incident.resolved': { summary: 'An incident was resolved', example: recovered },
+  'incident.resolved': {
+    summary: 'An incident was resolved, or its monitor was deleted',
+    example: recovered,
+  },
 };
 
 const header = (name: string, description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
