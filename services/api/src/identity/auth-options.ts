@@ -20,7 +20,13 @@ export function authSecret(secretsKeys: readonly Buffer[]): string {
 }
 
 /** Paths of better-auth, without its base. */
-const PATHS = { signIn: '/sign-in/email', changePassword: '/change-password' } as const;
+const PATHS = {
+  signIn: '/sign-in/email',
+  beginSingleSignOn: '/sign-in/social',
+  changePassword: '/change-password',
+} as const;
+/** Beginning single sign-on checks no password, and a whole office may share one address. In seconds. */
+const SINGLE_SIGN_ON_LIMIT = { window: 10, max: 100 };
 
 const DAY_SECONDS = 24 * 60 * 60;
 export interface AuthSettings {
@@ -69,7 +75,11 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
     },
     databaseHooks: databaseHooks(db),
     // Counted per process: a few more attempts on several processes do no harm.
-    rateLimit: { enabled: settings.limitSignIn, storage: 'memory' },
+    rateLimit: {
+      enabled: settings.limitSignIn,
+      storage: 'memory',
+      customRules: { [PATHS.beginSingleSignOn]: SINGLE_SIGN_ON_LIMIT },
+    },
     advanced: {
       cookiePrefix: 'tocsin',
       useSecureCookies: publicUrl.startsWith('https:'),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
@@ -83,6 +83,30 @@ describe('single sign-on', () => {
     });
     expect(await isAccepted(email)).toBe(true);
     expect((await signInAs(claims)).me.status).toBe(200);
+  });
+
+  test('may begin for a whole office behind one address, and is limited', async () => {
+    const limited = await openTestApi({
+      limitSignIn: true,
+      oidc: { issuer: provider.issuer, ...OIDC_CLIENT },
+    });
+    // Otherwise, the limit would begin anew on a slow machine.
+    const stopped = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => stopped);
+    try {
+      const begin = async (): Promise<number> =>
+        (
+          await browser(limited)
+            .post(BEGIN)
+            .send({ provider: 'oidc', callbackURL: `${ORIGIN}/` })
+        ).status;
+      const statuses: number[] = [];
+      for (let count = 0; count < 101; count += 1) statuses.push(await begin());
+      expect(statuses).toEqual([...Array<number>(100).fill(200), 429]);
+    } finally {
+      clock.mockRestore();
+      await limited.close();
+    }
   });
 
   test('admits no one else', async () => {
