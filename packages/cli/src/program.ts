@@ -99,9 +99,13 @@ export function createProgram(rawArgs: readonly string[], terminal: Terminal, on
     .command('import')
     .description('convert the configuration of another tool to a file')
     .addArgument(new Argument('<tool>', 'the other tool').choices(TOOL_NAMES))
-    .argument('<file>', 'backup of Uptime Kuma 1.x (JSON; 2.0 has none) or configuration of Gatus (YAML)')
+    .argument(
+      '<file>',
+      'backup of Uptime Kuma 1.x or monitors of its database (JSON), or configuration of Gatus (YAML file, folder or ConfigMap)',
+    )
     .option('--source <name>', 'source to write into the file (default: the name of the tool)')
     .addOption(secrets())
+    .option('--incomplete', 'import monitors that cannot pass yet, instead of writing them as comments')
     .addOption(output())
     .action(async (tool: Tool, file: string, flags: ImportFlags) =>
       onExit(await importMonitors(terminal, tool, file, flags)),

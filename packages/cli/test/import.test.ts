@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { type FileSet, loadSets } from '@tocsin-monitor/cli/files/load-sets';
+import { EXPORT_ADVICE } from '@tocsin-monitor/cli/import/uptime-kuma';
 import { folderWith, runIn } from './fake-terminal.ts';
 
 type Fields = FileSet['monitors'][number]['fields'];
@@ -45,25 +46,25 @@ function importMonitors(monitors: object[], flags: readonly string[] = []): Prom
 
 test('Uptime Kuma: monitors are converted, the rest is reported, and secrets stay out of the file', async () => {
   const secrets = {
-    TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E8A6210F8: 's3cret',
-    TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D9247AB5997: 'Basic x',
-    TOCSIN_SECRET_SHOP_2_BODY_084F0CD239284833: '{"ping": true}',
+    TOCSIN_SECRET_SHOP_C3121C_X_API_KEY_3E61F7D4A1754498: 's3cret',
+    TOCSIN_SECRET_SHOP_C3121C_AUTHORIZATION_6B124EA20A32D3A9: 'Basic x',
+    TOCSIN_SECRET_SHOP_C3121C_BODY_091248B12D13583A: '{"ping": true}',
   };
   const content = sample('uptime-kuma.json');
   const { source, monitors, text, remarks } = await importFrom('uptime-kuma', content, { env: secrets });
   expect(source).toBe('uptime-kuma');
   expect(monitors).toEqual([
     {
-      externalId: 'shop',
+      externalId: 'shop-b7f66f',
       name: 'Shop',
       url: 'https://shop.example.com/',
       timeout: 48,
       failureThreshold: 3,
       retryInterval: 30,
-      labels: { prod: '' },
+      labels: { prod: 'true' },
     },
     {
-      externalId: 'shop-2',
+      externalId: 'shop-c3121c',
       name: 'Shop',
       url: 'https://shop.example.com/api/orders',
       interval: 20,
@@ -73,25 +74,27 @@ test('Uptime Kuma: monitors are converted, the rest is reported, and secrets sta
       assertions: { bodyContains: '"ok": ${x}', statusCode: 201 },
       headers: { 'Content-Type': 'application/json', 'X-Api-Key': 's3cret', Authorization: 'Basic x' },
     },
-    {
-      externalId: 'no-errors',
-      name: 'No errors',
-      url: 'https://status.example.com/',
-      timeout: 60,
-      failureThreshold: 2,
-      assertions: { bodyNotContains: 'error' },
-    },
   ]);
   expect(text).not.toMatch(/s3cret|hunter2|cHJvYmU|ping/);
+  expect(text.slice(text.indexOf('#'))).toBe(`#  # This monitor cannot pass: NTLM authentication
+#  - externalId: no-errors
+#    name: No errors
+#    url: https://status.example.com/
+#    timeout: 60
+#    assertions:
+#      bodyNotContains: error
+#    failureThreshold: 2
+`);
   expect(remarks).toEqual(
     remarked(
-      'Imported: 3. Skipped: 6.',
+      'Imported: 2. Skipped: 6.',
+      'Incomplete: 1. The file contains them as comments',
       '  Shop: not imported: certificate expiry notification; to get DOWN instead, add',
       '  Shop: timeout changed from 12.5 s to 13 s',
       '  Shop: TLS errors are no longer ignored',
       '  No errors: accepted status codes changed from 200-299, 404 to 200-399',
       '  No errors: not imported: headers, which are not a JSON object',
-      '  No errors: not imported: authentication with ntlm',
+      '  No errors: not imported: NTLM authentication',
       '  DB port: skipped: type port is not supported',
       '  Paused: skipped: it is paused',
       '  Delete: skipped: method DELETE is not supported',
@@ -122,6 +125,40 @@ test('Uptime Kuma: a body has a content type; unsupported settings and invalid f
   expect(remarks).toEqual(remarked('  xml: not imported: group', '  variable: skipped: url '));
 });
 
+test('Uptime Kuma: no timeout means the default, and one nested header does not drop the others', async () => {
+  const headers = JSON.stringify({ Accept: 'a/b', Nested: { a: 1 }, 'Cache-Control': 'no-store' });
+  const { monitors, remarks } = await importMonitors([
+    { timeout: 0, headers },
+    { name: 'b', timeout: null },
+  ]);
+  expect(monitors.map(({ timeout }) => timeout)).toEqual([undefined, undefined]);
+  expect(monitors[0]?.['headers']).toEqual({ Accept: 'a/b', 'Cache-Control': 'no-store' });
+  expect(remarks).toEqual(remarked('  shop: not imported: header Nested, whose value is not a text'));
+});
+
+test('Uptime Kuma: the keys do not depend on the order, also of rows of the database', async () => {
+  const row = {
+    ...HTTP,
+    accepted_statuscodes_json: '["204"]',
+    auth_method: null,
+    retry_interval: 20,
+    interval: 60,
+  };
+  const rows = [
+    { ...row, id: 1 },
+    { ...row, id: 2, name: 'Shop' },
+    { ...row, id: 3, name: 'other', maxretries: 1 },
+  ];
+  const { monitors } = await importFrom('uptime-kuma', rows);
+  const { monitors: reversed } = await importFrom('uptime-kuma', rows.toReversed());
+  expect(reversed.toReversed()).toEqual(monitors);
+  expect(monitors[2]).toMatchObject({
+    externalId: 'other',
+    retryInterval: 20,
+    assertions: { statusCode: 204 },
+  });
+});
+
 test('Uptime Kuma: tags become labels, and every change of a text is reported', async () => {
   const tags = [
     { name: 'prod', value: '' },
@@ -131,12 +168,12 @@ test('Uptime Kuma: tags become labels, and every change of a text is reported', 
     { name: 'example.com/tier', value: 'web' },
   ];
   const { monitors, remarks } = await importMonitors([{ tags }]);
-  const labels = { prod: '', 'Team-Gro-e': 'Shop-Kase', 'example.com/tier': 'web' };
+  const labels = { prod: 'true', 'Team-Gro-e': 'Shop-Kase', 'example.com/tier': 'web' };
   expect(monitors[0]?.labels).toEqual(labels);
   expect(remarks.filter((remark) => remark.includes('label'))).toEqual([
     '  shop: label Team Größe=Shop & Käse changed to Team-Gro-e=Shop-Kase',
     '  shop: not imported: label prod=again, because there is another prod',
-    '  shop: not imported: label 監視, which has no letters or digits',
+    '  shop: not imported: label 監視=true, which has no letters or digits',
   ]);
 });
 
@@ -211,7 +248,7 @@ external-endpoints:
 suites:
   - { name: flow, endpoints: [] }
 `,
-    { flags: ['--secrets'], env: { PATH_OF: 'p', TOKEN: 't', NAME: 'n' } },
+    { flags: ['--secrets', '--incomplete'], env: { PATH_OF: 'p', TOKEN: 't', NAME: 'n' } },
   );
   expect(monitors[0]).toMatchObject({
     url: 'https://x.example/p/$5',
@@ -249,11 +286,25 @@ test('Gatus: the group and extra labels become labels; the maintenance of all en
   );
 });
 
+test('Gatus: a folder and a ConfigMap are read as one configuration', async () => {
+  const endpoint = (name: string): string => `endpoints: [{ name: ${name}, url: "https://x.example" }]`;
+  const indented = endpoint('c').replaceAll(/^/gm, '    ');
+  const folder = await folderWith({
+    'config/a.yaml': endpoint('a'),
+    'config/deep/b.yml': endpoint('b'),
+    'config/map.yaml': `kind: ConfigMap\ndata:\n  config.yaml: |\n${indented}\n  other: text\n`,
+  });
+  await runIn(folder, ['import', 'gatus', 'config', '-o', 'tocsin.yaml']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env: {} });
+  expect(set?.monitors.map(({ fields }) => fields['name'])).toEqual(['a', 'b', 'c']);
+});
+
 test.each([
   ['uptime-kuma', 'x.json', 'The file is not a backup of Uptime Kuma: it has no `monitorList`.'],
   ['uptime-kuma', 'bad.json', 'bad.json is not valid JSON.'],
+  ['uptime-kuma', 'kuma.db', `kuma.db ${EXPORT_ADVICE}`],
   ['gatus', 'x.json', 'The file is not a Gatus configuration: it has no `endpoints`.'],
 ])('import %s %s is refused in one line', async (tool, file, message) => {
-  const folder = await folderWith({ 'x.json': '{}', 'bad.json': '{' });
+  const folder = await folderWith({ 'x.json': '{}', 'bad.json': '{', 'kuma.db': 'SQLite format 3\0' });
   expect((await runIn(folder, ['import', tool, file])).err).toBe(`tocsin: ${message}`);
 });

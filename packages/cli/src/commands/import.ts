@@ -1,8 +1,9 @@
-import { noteVariables, writeMonitors } from '../files/write-monitors.ts';
-import { parseYaml } from '../files/yaml-file.ts';
-import { fromGatus, withStandIns } from '../import/gatus.ts';
-import { validateTranslations, type Imported } from '../import/translation.ts';
-import { fromUptimeKuma } from '../import/uptime-kuma.ts';
+import { noteVariables, type PlainMonitor, writeMonitors } from '../files/write-monitors.ts';
+import { readGatus } from '../import/gatus-files.ts';
+import { withStandIns } from '../import/gatus-variables.ts';
+import { fromGatus } from '../import/gatus.ts';
+import { type IncompleteMonitor, validateTranslations, type Imported } from '../import/translation.ts';
+import { EXPORT_ADVICE, fromUptimeKuma } from '../import/uptime-kuma.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { readText, writeOutput } from '../terminal/text-file.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -11,6 +12,8 @@ import { plain } from '../terminal/text.ts';
 export interface ImportFlags {
   readonly source?: string;
   readonly secrets?: boolean;
+  /** Whether monitors that cannot pass as they are imported are not written as comments. */
+  readonly incomplete?: boolean;
   readonly output?: string;
 }
 
@@ -23,25 +26,41 @@ export async function importMonitors(
   terminal: Terminal,
   tool: Tool,
   file: string,
-  { source = tool, secrets = false, output }: ImportFlags,
+  { source = tool, secrets = false, incomplete: keepsIncomplete = false, output }: ImportFlags,
 ): Promise<ExitCode> {
   const translate: (content: unknown) => Imported = TOOLS[tool];
   const hasVariables = tool === 'gatus';
   const { translations, remarks: general } = translate(await readContent(tool, file, terminal));
-  const { monitors, remarks } = validateTranslations(translations, hasVariables ? withStandIns : null);
-  const { text, variables } = writeMonitors(source, monitors, { withSecrets: secrets, hasVariables });
-  await writeOutput(text, output, terminal);
-  const skipped = translations.length - monitors.length;
+  const valid = validateTranslations(translations, hasVariables ? withStandIns : null);
+  const { incomplete, remarks } = valid;
+  const monitors = keepsIncomplete ? [...valid.monitors, ...incomplete] : valid.monitors;
+  const write = (given: readonly PlainMonitor[]) =>
+    writeMonitors(source, given, { withSecrets: secrets, hasVariables });
+  const { text, variables } = write(monitors);
+  const comments = keepsIncomplete ? [] : incomplete.map((one) => toComment(one, write([one]).text));
+  await writeOutput(text + comments.join(''), output, terminal);
+  const skipped = translations.length - valid.monitors.length - incomplete.length;
   terminal.note(`Imported: ${monitors.length}. Skipped: ${skipped}.`);
+  if (comments.length > 0)
+    terminal.note(
+      `Incomplete: ${comments.length}. The file contains them as comments, because they cannot pass yet. --incomplete imports them.`,
+    );
   for (const remark of [...general, ...remarks]) terminal.note(plain(`  ${remark}`));
   terminal.note('Alerts are not imported. Add `channels` to the file, or assign channels in the dashboard.');
   noteVariables(variables, terminal);
   return EXIT.ok;
 }
 
+/** @param file the text of a file with this monitor alone: its list is the end */
+function toComment({ missing }: IncompleteMonitor, file: string): string {
+  const lines = file.slice(file.indexOf('\nmonitors:\n') + '\nmonitors:\n'.length).trimEnd();
+  const reason = plain(`This monitor cannot pass: ${missing.join(', ')}`);
+  return [`  # ${reason}`, ...lines.split('\n')].map((line) => `#${line}\n`).join('');
+}
+
 async function readContent(tool: Tool, file: string, terminal: Terminal): Promise<unknown> {
-  const text = await readText(file, terminal);
-  if (tool === 'gatus') return parseYaml(file, text).value;
+  if (tool === 'gatus') return readGatus(file, terminal);
+  const text = await readText(file, terminal, EXPORT_ADVICE);
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { containsVariable, mapTexts, urlStandIn } from '../files/interpolate.ts';
+import { containsVariable, mapTexts } from '../files/interpolate.ts';
 import { CliError } from '../terminal/cli-error.ts';
+import { toTocsinVariables } from './gatus-variables.ts';
 import {
   bodyFor,
+  headersFrom,
   textValues,
   labelsFrom,
   seconds,
@@ -31,7 +33,7 @@ const endpoint = z.looseObject({
   url: z.string(),
   method: z.string().nullish(),
   body: z.string().nullish(),
-  headers: textValues.nullish(),
+  headers: z.record(z.string(), z.unknown()).nullish(),
   interval: z.string().nullish(),
   conditions: z.array(z.string()).nullish(),
   alerts: z.array(alert).nullish(),
@@ -116,7 +118,7 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
     interval: seconds(durationSeconds(gatus.interval ?? '60s', remarks), 'interval', remarks),
     timeout: seconds(durationSeconds(gatus.client?.timeout ?? '10s', remarks), 'timeout', remarks),
     ...thresholdsOf(gatus, alerting),
-    headers: gatus.headers ?? null,
+    headers: gatus.headers ? headersFrom(gatus.headers, remarks) : null,
     body: bodyFor(method, gatus.body),
     assertions: assertionsOf(gatus.conditions ?? [], remarks),
     labels: labelsFrom(
@@ -128,7 +130,13 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
       containsVariable,
     ),
   };
-  return { name, fields, remarks: [...remarks, ...lossesOf(gatus)] };
+  return {
+    name,
+    identity: gatus.url,
+    missing: missingOf(gatus),
+    fields,
+    remarks: [...remarks, ...lossesOf(gatus)],
+  };
 }
 
 function unsupportedReason({ url, method, enabled, graphql, ...rest }: Endpoint): string | null {
@@ -139,11 +147,20 @@ function unsupportedReason({ url, method, enabled, graphql, ...rest }: Endpoint)
   return unsupportedMethod(method);
 }
 
-/** Settings of `client` without an equivalent. */
-const CLIENT_LOSSES: Readonly<Record<string, string>> = {
+/** Settings of `client` that its target requires, and Tocsin cannot send. */
+const CREDENTIALS: Readonly<Record<string, string>> = {
   oauth2: 'OAuth 2 authentication',
   'identity-aware-proxy': 'authentication at an identity-aware proxy',
   tls: 'client certificate',
+};
+
+function missingOf({ client }: Endpoint): string[] {
+  return Object.entries(CREDENTIALS).flatMap(([key, what]) => (client?.[key] === undefined ? [] : what));
+}
+
+/** Settings of `client` without an equivalent. */
+const CLIENT_LOSSES: Readonly<Record<string, string>> = {
+  ...CREDENTIALS,
   'proxy-url': 'proxy',
   'dns-resolver': 'DNS resolver',
   tunnel: 'tunnel',
@@ -224,23 +241,4 @@ function assertionsOf(conditions: readonly string[], remarks: string[]): Asserti
     else Object.assign(assertions, found);
   }
   return Object.keys(assertions).length === 0 ? null : assertions;
-}
-
-/** Gatus has `$NAME`, `${NAME}` and `$$` for a `$`; a `tocsin.yaml` has `${NAME}` and `$${` for a `${`. */
-function toTocsinVariables(text: string): string {
-  return text.replaceAll(
-    /\$\$(\{)?|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\$\{/g,
-    (found: string, brace: string | undefined, braced: string | undefined, bare: string | undefined) => {
-      if (found.startsWith('$$')) return brace === undefined ? '$' : '$${';
-      const name = braced ?? bare;
-      return name === undefined ? '$${' : `\${${name}}`;
-    },
-  );
-}
-
-/** A URL with stand-ins for its variables, for validation. */
-export function withStandIns(url: string): string {
-  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) =>
-    found === '$${' ? found : urlStandIn(url, found, offset),
-  );
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { labelKeyProblem } from '@tocsin/contracts/labels/labels';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
@@ -6,15 +7,17 @@ import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
 
-/** Headers or labels in the file of another tool, where numbers and booleans may have no quotes. */
-export const textValues = z.record(
-  z.string(),
-  z.union([z.string(), z.number(), z.boolean()]).transform(String),
-);
+/** A text in the file of another tool, where numbers and booleans may have no quotes. */
+const textValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+export const textValues = z.record(z.string(), textValue);
 
 /** A monitor of another tool, translated. */
 export interface Translation {
   readonly name: string;
+  /** Distinguishes monitors whose names have the same words. */
+  readonly identity?: unknown;
+  /** Why it cannot pass as it is imported, such as `NTLM authentication`. */
+  readonly missing?: readonly string[];
   /** Null: Tocsin cannot check it; `remarks` say why. */
   readonly fields: Readonly<Record<string, unknown>> | null;
   /** What was not imported. */
@@ -32,6 +35,11 @@ export function skipped(name: string, reason: string): Translation {
   return { name, fields: null, remarks: [`skipped: ${reason}`] };
 }
 
+/** A monitor that cannot pass without what is missing. */
+export interface IncompleteMonitor extends PlainMonitor {
+  readonly missing: readonly string[];
+}
+
 /**
  * Gives each monitor an externalId, and skips monitors that the API would refuse.
  * @param replaceVariables makes a URL with variables valid, for validation; null: the tool has no variables
@@ -40,30 +48,73 @@ export function skipped(name: string, reason: string): Translation {
 export function validateTranslations(
   translations: readonly Translation[],
   replaceVariables: ((url: string) => string) | null,
-): { monitors: PlainMonitor[]; remarks: string[] } {
-  const taken = new Set<string>();
+): { monitors: PlainMonitor[]; incomplete: IncompleteMonitor[]; remarks: string[] } {
+  const toKey = keysFor(translations);
   const monitors: PlainMonitor[] = [];
+  const incomplete: IncompleteMonitor[] = [];
   const remarks: string[] = [];
-  for (const { name, fields, remarks: own } of translations) {
+  for (const translation of translations) {
+    const { name, fields, missing = [], remarks: own } = translation;
     remarks.push(...own.map((remark) => `${name}: ${remark}`));
     if (fields === null) continue;
-    const externalId = keyFor(name, taken);
+    const externalId = toKey(translation);
     const url = replaceVariables === null ? fields['url'] : replaceVariables(String(fields['url']));
     // `labelsFrom` returns only valid labels, or variables.
     const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...fields, url, labels: {} });
-    if (errors.length === 0) monitors.push({ externalId, fields });
+    if (errors.length === 0 && missing.length === 0) monitors.push({ externalId, fields });
+    else if (errors.length === 0) incomplete.push({ externalId, fields, missing });
     else remarks.push(...errors.map(({ path, message }) => `${name}: skipped: ${path} ${message}`));
   }
-  return { monitors, remarks };
+  return { monitors, incomplete, remarks };
 }
 
-/** A whole number of seconds within the limits of a field. A remark reports a changed value. */
+const DIGEST_DIGITS = 6;
+/** Leaves room for the digest. */
+const MAX_NAME_CHARACTERS = 60;
+
+/** The externalId of each monitor. It does not depend on the order: where names are alike, each one gets a digest. */
+function keysFor(translations: readonly Translation[]): (translation: Translation) => string {
+  const counts = new Map<string, number>();
+  for (const { name, fields } of translations) {
+    if (fields === null) continue;
+    const key = keyFor(name, new Set());
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const taken = new Set<string>();
+  return ({ name, identity }) => {
+    if (counts.get(keyFor(name, new Set())) === 1) return keyFor(name, taken);
+    const digest = createHash('sha256')
+      .update(JSON.stringify([name, identity]))
+      .digest('hex');
+    return keyFor(`${name.slice(0, MAX_NAME_CHARACTERS)} ${digest.slice(0, DIGEST_DIGITS)}`, taken);
+  };
+}
+
+/** Headers whose values are texts. A remark reports each other one. */
+export function headersFrom(
+  given: Readonly<Record<string, unknown>>,
+  remarks: string[],
+): Record<string, string> {
+  const headers: [string, string][] = [];
+  for (const [name, value] of Object.entries(given)) {
+    const { data } = textValue.safeParse(value);
+    if (data === undefined) remarks.push(`not imported: header ${name}, whose value is not a text`);
+    else headers.push([name, data]);
+  }
+  return Object.fromEntries(headers);
+}
+
+/** A whole number of seconds within the limits of a field; undefined: the default, as for 0. A remark reports a changed value. */
 export function seconds(
   given: unknown,
   field: 'interval' | 'timeout' | 'retryInterval',
   remarks: string[],
 ): number | undefined {
   if (typeof given !== 'number' || !Number.isFinite(given)) return undefined;
+  if (given <= 0) {
+    remarks.push(`${field} changed from ${given} s to the default`);
+    return undefined;
+  }
   const { min, max } = LIMITS[`${field}Seconds`];
   const rounded = Math.min(Math.max(Math.round(given), min), max);
   if (rounded !== given) remarks.push(`${field} changed from ${given} s to ${rounded} s`);

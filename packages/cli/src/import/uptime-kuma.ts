@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
 import {
   bodyFor,
-  textValues,
+  headersFrom,
   labelsFrom,
   seconds,
   skipped,
@@ -19,6 +19,7 @@ const flag = z
 
 /** The supported fields of a monitor in a backup of Uptime Kuma 1.x (Settings, Backup, Export). */
 const kumaMonitor = z.looseObject({
+  id: z.number().nullish(),
   name: z.string(),
   type: z.string(),
   url: text,
@@ -50,15 +51,33 @@ type KumaMonitor = z.infer<typeof kumaMonitor>;
 
 const backup = z.looseObject({ monitorList: z.array(z.unknown()) });
 
-/** @param content the parsed backup. @throws CliError if it is not one */
+/** What to do with a file that is not JSON. */
+export const EXPORT_ADVICE =
+  "is not a JSON backup of Uptime Kuma 1.x. Uptime Kuma 2 has none: write the monitors of its database with `sqlite3 -json kuma.db 'SELECT * FROM monitor' > monitors.json`, and import monitors.json.";
+
+/** @param content the parsed backup, or rows of the database. @throws CliError if it is neither */
 export function fromUptimeKuma(content: unknown): Imported {
-  const { data } = backup.safeParse(content);
-  if (!data) throw new CliError('The file is not a backup of Uptime Kuma: it has no `monitorList`.');
-  const translations = data.monitorList.map((entry, index) => {
+  const list = Array.isArray(content) ? content.map(fromRow) : backup.safeParse(content).data?.monitorList;
+  if (!list) throw new CliError('The file is not a backup of Uptime Kuma: it has no `monitorList`.');
+  const translations = list.map((entry, index) => {
     const parsed = kumaMonitor.safeParse(entry);
     return parsed.success ? translate(parsed.data) : skipped(`monitor ${index + 1}`, 'it cannot be parsed');
   });
   return { translations, remarks: [] };
+}
+
+/** Columns that a backup calls the same. */
+const SAME_NAMES: ReadonlySet<string> = new Set(['basic_auth_user', 'basic_auth_pass']);
+
+/** A row of the table `monitor`, as a backup has it. */
+function fromRow(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null) return row;
+  const fields = Object.entries(row).map(([column, value]: [string, unknown]) => {
+    if (column === 'accepted_statuscodes_json') return ['accepted_statuscodes', parseJson(String(value))];
+    const name = column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    return [SAME_NAMES.has(column) ? column : name, value];
+  });
+  return Object.fromEntries(fields);
 }
 
 function translate(kuma: KumaMonitor): Translation {
@@ -83,7 +102,13 @@ function translate(kuma: KumaMonitor): Translation {
     assertions: assertionsOf(kuma, remarks),
     labels: labelsOf(kuma, remarks),
   };
-  return { name, fields, remarks: [...remarks, ...lossesOf(kuma)] };
+  return {
+    name,
+    identity: kuma.id ?? [kuma.url, method],
+    missing: missingOf(kuma),
+    fields,
+    remarks: [...remarks, ...lossesOf(kuma)],
+  };
 }
 
 function unsupportedReason({ type, url, method, active, upsideDown }: KumaMonitor): string | null {
@@ -100,12 +125,13 @@ function isRetriedSooner({ interval, maxretries, retryInterval }: KumaMonitor): 
 function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   if (kuma.headers) {
-    const parsed = textValues.safeParse(parseJson(kuma.headers));
-    if (parsed.success) Object.assign(headers, parsed.data);
-    else remarks.push('not imported: headers, which are not a JSON object with text values');
+    const parsed = z.record(z.string(), z.unknown()).safeParse(parseJson(kuma.headers));
+    if (parsed.success) Object.assign(headers, headersFrom(parsed.data, remarks));
+    else remarks.push('not imported: headers, which are not a JSON object');
   }
-  if (kuma.authMethod && kuma.authMethod !== 'basic') {
-    remarks.push(`not imported: authentication with ${kuma.authMethod}`);
+  const missing = missingOf(kuma);
+  if (missing.length > 0) {
+    remarks.push(...missing.map((what) => `not imported: ${what}`));
   } else if (kuma.basic_auth_user) {
     const credentials = `${kuma.basic_auth_user}:${kuma.basic_auth_pass ?? ''}`;
     headers['Authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
@@ -113,13 +139,25 @@ function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string>
   return headers;
 }
 
+const AUTHENTICATION: Readonly<Record<string, string>> = {
+  'oauth2-cc': 'OAuth 2 authentication',
+  ntlm: 'NTLM authentication',
+  mtls: 'client certificate',
+};
+
+/** What its target requires, and Tocsin cannot send. */
+function missingOf({ authMethod }: KumaMonitor): string[] {
+  if (!authMethod || authMethod === 'basic') return [];
+  return [AUTHENTICATION[authMethod] ?? `authentication with ${authMethod}`];
+}
+
 const kumaTag = z.looseObject({ name: z.string(), value: text });
 
-/** A tag has a name and, if the user gave one, a value. */
+/** A tag has a name and, if the user gave one, a value. Without a value, its label is `true`. */
 function labelsOf({ tags }: KumaMonitor, remarks: string[]): Record<string, string> | undefined {
   const pairs = (tags ?? []).flatMap((tag): [string, string][] => {
     const { data } = kumaTag.safeParse(tag);
-    return data === undefined ? [] : [[data.name, data.value ?? '']];
+    return data === undefined ? [] : [[data.name, data.value || 'true']];
   });
   return labelsFrom(pairs, remarks);
 }

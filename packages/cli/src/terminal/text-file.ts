@@ -10,17 +10,20 @@ export const STDIN = { path: '-', name: 'stdin' } as const;
 /**
  * Reads a UTF-8 file without its byte order mark.
  * @param file `-` is standard input
+ * @param ifBinary what to say of a file with NUL bytes, after its name. Default: that it is not UTF-8
  * @throws CliError if it cannot be read, or is not UTF-8
  */
 export async function readText(
   file: string,
   { cwd, readStdin }: Pick<Terminal, 'cwd'> & Partial<Pick<Terminal, 'readStdin'>>,
+  ifBinary?: string,
 ): Promise<string> {
   const name = file === STDIN.path ? STDIN.name : file;
   const reading = file === STDIN.path && readStdin !== undefined ? readStdin() : readFile(resolve(cwd, file));
   const bytes = await reading.catch((error: unknown) => {
     throw new CliError(`Could not read ${name}.`, [], error);
   });
+  if (ifBinary !== undefined && bytes.includes(0)) throw new CliError(`${name} ${ifBinary}`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
