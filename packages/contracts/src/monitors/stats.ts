@@ -77,7 +77,9 @@ const figures = {
     .describe('The fraction of the checks that passed; null without checks.'),
   checks: count.describe('Checks that ran, including triggered ones.'),
   failures: count.describe('Checks that failed.'),
-  inconclusive: count.describe('Checks that failed while their region had no network; not part of `checks`.'),
+  inconclusive: count.describe(
+    'Checks that failed while their region may have had no network; not part of `checks`.',
+  ),
   gaps: count.describe('Scheduled checks that did not run.'),
   latency: latencySchema,
 };

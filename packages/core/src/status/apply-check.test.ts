@@ -75,7 +75,7 @@ describe('applyCheck', () => {
       { ...region, recentSlots: [NOW] },
     ],
   ])('%s is recorded and changes nothing', (_, rules, regions, check, expected) => {
-    const effect = { kind: 'recorded', region: expected, awaited: [], status: null };
+    const effect = { kind: 'recorded', inconclusive: false, region: expected, awaited: [], status: null };
     expect(applyCheck(rules, regions, check, NOW)).toEqual(effect);
   });
 
@@ -107,6 +107,7 @@ describe('the network of a region', () => {
         recoveryPasses: fc.option(fc.nat(3)),
         lastResultAt: fc.option(time),
         since: time,
+        doubtful: fc.boolean(),
         recentSlots: fc.uniqueArray(fc.integer({ min: NOW - 9, max: NOW }), { maxLength: 8 }),
         lastLatencyMs: fc.constant(7),
         lastErrorReason: fc.constant(null),
@@ -128,7 +129,7 @@ describe('the network of a region', () => {
     urlOverride: fc.option(fc.constant('https://preview.example'), { freq: 9 }),
   });
 
-  test('is awaited exactly by a result that turns its region failing; if no canary responded, only the slot counts', () => {
+  test('is awaited exactly by a result that turns its region failing; if it is doubtful once, or no canary responded, only the slot counts', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(monitors, states, checks, (rules, regions, fields) => {
@@ -146,9 +147,15 @@ describe('the network of a region', () => {
         expect(apply('unproven')).toEqual(unproven);
         seen.add(unproven.kind);
 
-        const region = (before && after && { ...before, recentSlots: after.recentSlots }) ?? null;
-        const unchanged: CheckEffect = { kind: 'recorded', region, awaited: [], status: null };
-        expect(apply('isolated')).toEqual(conclusive.kind === 'recorded' ? unchanged : conclusive);
+        const inconclusive = (isDoubtful: boolean): CheckEffect => {
+          if (conclusive.kind !== 'recorded') return conclusive;
+          const doubtful = counts ? isDoubtful : before?.doubtful;
+          const kept = before && after && { ...before, recentSlots: after.recentSlots };
+          const region = kept && { ...kept, doubtful: doubtful === true };
+          return { kind: 'recorded', inconclusive: true, region: region ?? null, awaited: [], status: null };
+        };
+        expect(apply('isolated')).toEqual(inconclusive(false));
+        expect(apply('doubtful')).toEqual(before?.doubtful === true ? conclusive : inconclusive(true));
       }),
       { numRuns: 300 },
     );

@@ -25,6 +25,8 @@ export interface MonitorState extends StatusRules {
 export interface RegionState extends RegionVerdict {
   readonly region: string;
   readonly recentSlots: readonly number[];
+  /** Whether its last result was inconclusive because it was doubtful. The next doubtful one counts. */
+  readonly doubtful: boolean;
   /** Of the last check, or the last failed one while the region recovers: it is the cause of DOWN. */
   readonly lastLatencyMs: number | null;
   readonly lastErrorReason: ErrorReason | null;
@@ -42,22 +44,24 @@ export interface CheckVerdict {
   readonly errorReason: ErrorReason | null;
   readonly errorDetail: string | null;
   /**
-   * The network of the region during a check that failed below HTTP: `unproven`, nothing is known yet; `isolated`, no canary responded.
-   * Null: a canary responded, the region has no canaries, or the check reached its target.
+   * The network of the region during a check that failed below HTTP: `unproven`, nothing is known yet; `isolated`, no canary responded;
+   * `doubtful`, canaries respond again, and so does the target. Null: a canary responded during the check, the region has no canaries, or
+   * the check reached its target.
    */
-  readonly network: 'unproven' | 'isolated' | null;
+  readonly network: 'unproven' | 'isolated' | 'doubtful' | null;
 }
 
 /**
  * The effect of one result. A `duplicate` is dropped. An `unproven` one would make its region fail, and must not be recorded before the
- * network of the region is known. Otherwise: the new state of its region (null: unchanged), of other regions that it changes, and the new
- * status of the monitor (null: unchanged).
+ * network of the region is known. Otherwise: whether it is inconclusive, the new state of its region (null: unchanged), of other regions that
+ * it changes, and the new status of the monitor (null: unchanged).
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'unproven' }
   | {
       readonly kind: 'recorded';
+      readonly inconclusive: boolean;
       readonly region: RegionState | null;
       readonly awaited: readonly RegionState[];
       readonly status: 'UP' | 'DOWN' | null;
@@ -75,14 +79,21 @@ export function applyCheck(
 ): CheckEffect {
   const before = regions.find((region) => region.region === check.region);
   if (before && check.slot !== null && before.recentSlots.includes(check.slot)) return { kind: 'duplicate' };
+  // A target that responds only to a second probe would never fail if each doubt were granted.
+  const isDoubtful = check.network === 'doubtful' && before?.doubtful !== true;
+  const inconclusive = check.network === 'isolated' || isDoubtful;
   if (before === undefined || check.urlOverride !== null) {
-    return { kind: 'recorded', region: null, awaited: [], status: null };
+    return { kind: 'recorded', inconclusive, region: null, awaited: [], status: null };
   }
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
-  if (check.revision < monitor.probeRevision || check.network === 'isolated') {
-    return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
+  if (check.revision < monitor.probeRevision) {
+    return { kind: 'recorded', inconclusive, region: { ...before, recentSlots }, awaited: [], status: null };
+  }
+  if (inconclusive) {
+    const region = { ...before, recentSlots, doubtful: isDoubtful };
+    return { kind: 'recorded', inconclusive, region, awaited: [], status: null };
   }
 
   const { consecutiveFailures, recoveryPasses } = streakAfter(monitor, before, check.status === 'UP');
@@ -99,18 +110,21 @@ export function applyCheck(
     lastErrorReason: isRecovering ? before.lastErrorReason : check.errorReason,
     lastErrorDetail: isRecovering ? before.lastErrorDetail : check.errorDetail,
     recentSlots,
+    doubtful: false,
     lastResultAt: timestamp,
   };
   // A region that fails already had its proof.
   const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
   if (check.network === 'unproven' && isFailing(monitor, after) && !failsAlready) return { kind: 'unproven' };
   const awaited = awaitOthers(monitor, regions, before, timestamp);
-  if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, awaited, status: null };
+  if (monitor.status === 'MAINTENANCE')
+    return { kind: 'recorded', inconclusive, region: after, awaited, status: null };
 
   const changed = new Map([after, ...awaited].map((region) => [region.region, region]));
   const all = regions.map((region) => changed.get(region.region) ?? region);
   const status = evaluateStatus(monitor, monitor.status, all, timestamp, [after]);
-  return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
+  const changedTo = status === monitor.status ? null : status;
+  return { kind: 'recorded', inconclusive, region: after, awaited, status: changedTo };
 }
 
 /** The streak of a region after one more result. A failure of a failing region restarts its recovery. */

@@ -71,6 +71,7 @@ test('maintenanceEntry names the first region of the monitor’s list, or the re
 describe('coveredAfterCheck', () => {
   const completed = {
     kind: 'recorded',
+    inconclusive: false,
     region: { ...failing, lastResultAt: NOW },
     awaited: [],
     status: null,

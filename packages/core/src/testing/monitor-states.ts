@@ -23,6 +23,7 @@ export const REGION: RegionState = {
   lastResultAt: null,
   since: NOW,
   recentSlots: [],
+  doubtful: false,
   lastLatencyMs: null,
   lastErrorReason: null,
   lastErrorDetail: null,

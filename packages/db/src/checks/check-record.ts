@@ -32,6 +32,8 @@ interface RecordedOutcome {
   readonly timestamp: number;
   /** A status change whose deliveries are due, or null. */
   readonly statusChangeId: string | null;
+  /** Whether the result counts for nothing, because its region may have had no network. */
+  readonly inconclusive: boolean;
   /** Whether the check ran with an older revision than the monitor now has. */
   readonly outdated: boolean;
   /** Whether its region now fails without having reached the threshold, so that the check is retried. */
@@ -58,8 +60,8 @@ export interface RegionUpdate {
   readonly certificateExpiresAt: Date | null;
   /** When it was checked, epoch milliseconds; null: another region was. */
   readonly checkedAt: number | null;
-  /** The check that raises the counters of this region; null: another region's check changes it. */
-  readonly counted: CheckRecord | null;
+  /** The check that raises the counters of this region, and as what; null: another region's check changes it. */
+  readonly counted: Pick<RecordedCheck, 'check' | 'inconclusive'> | null;
 }
 
 /** A result that becomes an event. */

@@ -64,10 +64,10 @@ export async function recordChecks(
     );
     return results.map((result): CheckOutcome => {
       if (result.kind !== 'recorded') return result;
-      const { kind, check, timestamp, outdated, unconfirmed, gap } = result;
+      const { kind, check, timestamp, inconclusive, outdated, unconfirmed, gap } = result;
       const change = changes.get(check.monitorId);
       const statusChangeId = change?.due === true ? change.id : null;
-      return { kind, timestamp, outdated, unconfirmed, gap, statusChangeId };
+      return { kind, timestamp, inconclusive, outdated, unconfirmed, gap, statusChangeId };
     });
   });
 }
@@ -86,10 +86,11 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   if (effect.kind === 'duplicate') return duplicateOf(check, monitor);
   if (effect.kind !== 'recorded') return effect;
 
+  const { inconclusive } = effect;
   const timestamp = monitor.clock.next();
   monitor.touched = true;
   if (entersMaintenance) enterMaintenance(monitor);
-  if (check.urlOverride === null && check.network !== 'isolated') monitor.lastCheckedAt = timestamp;
+  if (check.urlOverride === null && !inconclusive) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
   if (effect.status !== null) {
     const { region, latencyMs, errorReason, errorDetail, traceparent } = check;
@@ -109,7 +110,7 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
       state: effect.region,
       certificateExpiresAt,
       checkedAt: timestamp,
-      counted: check,
+      counted: { check, inconclusive },
     });
   }
   const outdated = check.revision < monitor.revision;
@@ -117,7 +118,8 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   const isLatest = effect.region?.lastResultAt === timestamp;
   const unconfirmed = isLatest && isUnconfirmed(monitor, effect.region);
   const firstFailure = isLatest && effect.region.consecutiveFailures === 1;
-  return { kind: 'recorded', check, firstFailure, timestamp, outdated, unconfirmed, gap, regions };
+  const facts = { check, timestamp, inconclusive, firstFailure, outdated, unconfirmed, gap };
+  return { kind: 'recorded', ...facts, regions };
 }
 
 function duplicateOf(check: CheckRecord, monitor: LockedMonitor): DroppedCheck {

@@ -16,7 +16,9 @@ import { storedEvents } from '../events/stored-events.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
 import type { CheckRecord, RecordedCheck, RegionUpdate, SealResponse } from './check-record.ts';
 
-type Recorded = Pick<RecordedCheck, 'check' | 'timestamp'>;
+type Recorded = Pick<RecordedCheck, 'check' | 'timestamp' | 'inconclusive'>;
+
+type Counted = NonNullable<RegionUpdate['counted']>;
 
 const HOUR_MS = 3_600_000;
 
@@ -28,7 +30,7 @@ const EVENT_COLUMNS: Columns<Recorded & { readonly sealedResponse: string | null
   status_code: ['int', ({ check }) => check.statusCode],
   error_reason: ['text', ({ check }) => check.errorReason],
   error_detail: ['text', ({ check }) => check.errorDetail],
-  inconclusive: ['bool', ({ check }) => check.network === 'isolated'],
+  inconclusive: ['bool', ({ inconclusive }) => inconclusive],
   sealed_response: ['text', ({ sealedResponse }) => sealedResponse],
   region: ['text', ({ check }) => check.region],
   source: ['text', ({ check }) => check.source],
@@ -48,8 +50,8 @@ export async function insertEvents(
   sealResponse: SealResponse,
 ): Promise<void> {
   if (recorded.length === 0) return;
-  const rows = recorded.map(({ check, timestamp, firstFailure }) => {
-    return { check, timestamp, sealedResponse: firstFailure ? sealResponse(check) : null };
+  const rows = recorded.map(({ check, timestamp, inconclusive, firstFailure }) => {
+    return { check, timestamp, inconclusive, sealedResponse: firstFailure ? sealResponse(check) : null };
   });
   await tx.execute(sql`${prepared}
     insert into events (${columnNames(EVENT_COLUMNS)}, id)
@@ -70,6 +72,7 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       last_error_reason = u.reason,
       last_error_detail = u.detail,
       recent_slots = u.slots::bigint[],
+      doubtful = u.doubtful,
       certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at),
       up_checks = r.up_checks + (u.result = 'up')::int,
       down_checks = r.down_checks + (u.result = 'down')::int,
@@ -88,6 +91,7 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       reason: ['text', ({ state }) => state.lastErrorReason],
       detail: ['text', ({ state }) => state.lastErrorDetail],
       slots: ['text', ({ state }) => `{${state.recentSlots.join(',')}}`],
+      doubtful: ['bool', ({ state }) => state.doubtful],
       certificate: ['timestamptz', ({ certificateExpiresAt }) => certificateExpiresAt],
       result: ['text', ({ counted }) => (counted === null ? 'none' : checkResultOf(counted))],
       // Arrays of Postgres begin at 1. A subscript of null is an error.
@@ -97,16 +101,15 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
     where r.monitor_id = u.monitor_id and r.region = u.region`);
 }
 
-function checkResultOf({ network, status }: CheckRecord): 'up' | 'down' | 'inconclusive' {
-  if (network === 'isolated') return 'inconclusive';
-  return status === 'UP' ? 'up' : 'down';
+function checkResultOf({ check, inconclusive }: Counted): 'up' | 'down' | 'inconclusive' {
+  if (inconclusive) return 'inconclusive';
+  return check.status === 'UP' ? 'up' : 'down';
 }
 
 /** The duration that a check adds to the histogram of its region, in milliseconds; null: it got no response, or does not count. */
-function durationOf(counted: CheckRecord | null): number | null {
-  return counted === null || counted.statusCode === null || counted.network === 'isolated'
-    ? null
-    : counted.latencyMs;
+function durationOf(counted: Counted | null): number | null {
+  if (counted === null || counted.inconclusive || counted.check.statusCode === null) return null;
+  return counted.check.latencyMs;
 }
 
 /** Gives each waiting trigger the event of its check. */

@@ -28,6 +28,8 @@ export const monitorRegions = pgTable(
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
     recentSlots: t.bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
+    /** Whether the last result was inconclusive because the target responded to a second probe. The next such one counts. */
+    doubtful: t.boolean('doubtful').notNull().default(false),
     /** Counters of recorded checks, without those of another URL. They never decrease. */
     upChecks: t.bigint('up_checks', { mode: 'number' }).notNull().default(0),
     downChecks: t.bigint('down_checks', { mode: 'number' }).notNull().default(0),

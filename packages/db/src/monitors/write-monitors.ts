@@ -140,7 +140,7 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
 async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`
-    update monitor_regions set consecutive_failures = 0, recovery_passes = null, last_result_at = null,
+    update monitor_regions set consecutive_failures = 0, recovery_passes = null, doubtful = false, last_result_at = null,
       last_latency_ms = null, last_error_reason = null, last_error_detail = null, since = ${clockNow},
       certificate_expires_at = case when monitor_id <> all(${arrayOf('uuid', retargeted)}) then certificate_expires_at end
     where monitor_id = any(${arrayOf('uuid', probed)})`);

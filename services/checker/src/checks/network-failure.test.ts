@@ -144,6 +144,18 @@ test('without a network, results are inconclusive, and the isolation is reported
   await isolationIsReported();
 });
 
+test('a target that responds only when it is probed again is DOWN by its second check, whichever checker runs it', async () => {
+  let probes = 0;
+  const cold = await serve(() => (probes += 1) % 2 === 0);
+  const id = await addMonitor(cold.origin);
+  await run(0, id);
+  expect([await eventsOf(id), await statusOf(id)]).toEqual([['inconclusive'], 'PENDING']);
+  const other = startChecker();
+  await run(1, id, other);
+  expect([await eventsOf(id), await statusOf(id)]).toEqual([['inconclusive', 'DOWN'], 'DOWN']);
+  await other.close();
+});
+
 test('a result that waits for proof takes no permit from another check, and returns its job at shutdown', async () => {
   const process = startChecker(1);
   targetWorks = false;

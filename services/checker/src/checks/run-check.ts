@@ -47,7 +47,7 @@ export function runCheck(
   request: CheckRequest,
   { onProbed, onWaiting }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
-  const { prober, metrics, retry } = context;
+  const { prober, networkProof, metrics, retry } = context;
   const { monitorId } = target;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
@@ -59,9 +59,10 @@ export function runCheck(
   };
   return withSpan('check', options, async (span) => {
     try {
+      const endAccompaniment = await networkProof.accompany(target, request);
       const startedAt = performance.now();
       const begunAt = Math.max(request.slot ?? 0, Date.now());
-      const result = await prober.probe({
+      const probing = prober.probe({
         url: request.urlOverride ?? target.url,
         method: target.method,
         headers: target.headers,
@@ -70,6 +71,7 @@ export function runCheck(
         timeoutMs: target.timeoutSeconds * 1_000,
         owner: { account: target.accountId, resource: monitorId },
       });
+      const result = await probing.finally(endAccompaniment);
       onProbed?.();
       const endedAt = performance.now();
       metrics.checkSeconds.observe({ region: request.region }, (endedAt - startedAt) / 1_000);
@@ -140,7 +142,7 @@ function recordOf(
 
 function handleOutcome(
   { metrics, targets, announce }: CheckContext,
-  { monitorId, region, source, status, network }: CheckRecord,
+  { monitorId, region, source, status }: CheckRecord,
   outcome: RecordedOutcome,
 ): void {
   if (outcome.kind !== 'recorded') {
@@ -148,7 +150,7 @@ function handleOutcome(
     if (outcome.kind === 'gone') targets.evict(monitorId);
     return;
   }
-  metrics.checks.inc({ region, source, status: network === 'isolated' ? 'INCONCLUSIVE' : status });
+  metrics.checks.inc({ region, source, status: outcome.inconclusive ? 'INCONCLUSIVE' : status });
   if (outcome.outdated) targets.evict(monitorId);
   if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
 }

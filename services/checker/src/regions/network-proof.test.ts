@@ -189,7 +189,7 @@ describe('a check that the network may have failed until shortly before the proo
     await region.addCanary('canary');
     const check = await region.brokenCheck();
     region.targetWorks = true;
-    expect(await settled(region.proof.prove(check), 10)).toBe('isolated');
+    expect(await settled(region.proof.prove(check), 10)).toBe('doubtful');
   });
 
   test('does not count if a canary responded only after its packets were repeated', async () => {
@@ -198,7 +198,7 @@ describe('a check that the network may have failed until shortly before the proo
     region.network.lookupMs = 1_500;
     const check = await region.brokenCheck();
     region.targetWorks = true;
-    expect(await settled(region.proof.prove(check))).toBe('isolated');
+    expect(await settled(region.proof.prove(check))).toBe('doubtful');
   });
 
   test('does not count because a canary responded early in the check', async () => {
@@ -209,8 +209,33 @@ describe('a check that the network may have failed until shortly before the proo
     const check = await timedOutCheck();
     region.network.connections = 'work';
     expect(await settled(region.proof.prove({ ...check, startedAt: earlier.startedAt }), 10)).toBe(
-      'isolated',
+      'doubtful',
     );
+  });
+
+  test('counts if a doubtful one came before, and canaries responded before, during and after it', async () => {
+    await region.addCanary('canary');
+    let probes = 0;
+    const cold = await region.servers.http((_request, response) => {
+      probes += 1;
+      if (probes % 2 === 0) response.end();
+    });
+    const target = monitor('cold', cold.origin, { timeoutSeconds: 5 });
+    const doubtful = await region.failedCheck(target, 5_000);
+    expect(await settled(region.proof.prove(doubtful), 1)).toBe('doubtful');
+    jest.advanceTimersByTime(2_000);
+    const end = await settled(region.proof.accompany(target, doubtful), 1);
+    const failing = region.failedCheck(target);
+    await advanceUntil('the target is probed', () => probes === 3, 0);
+    for (const count of [3, 4]) {
+      jest.advanceTimersByTime(2_000);
+      await advanceUntil('a round ends', async () => (await region.rounds())['connected'] === count, 0);
+    }
+    jest.advanceTimersByTime(1_000);
+    const check = await failing;
+    end();
+    expect(await settled(region.proof.prove(check), 10)).toBeNull();
+    expect([probes, await region.rounds()]).toEqual([3, { connected: 5 }]);
   });
 
   test('counts if its target fails again', async () => {

@@ -5,6 +5,9 @@ import { FairLimiter } from '@tocsin/runtime/fair-limiter';
 import type { CheckerMetrics } from '../metrics.ts';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
 import type { Prober, ProbeResult, ProbeTarget } from '../probe/probe.ts';
+import type { TransportFailure } from '../probe/request-hop.ts';
+import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
+import { MAX_PAUSE_MS } from './evidence.ts';
 import { hasResponded, RegionNetwork, type RegionNetworkOptions } from './region-network.ts';
 
 /** How long a canary has to respond. */
@@ -17,6 +20,9 @@ const PROMPT_MS = 1_000;
 const PROBE_LIMITS = { limit: 2_000, limits: { account: 500 }, sharedBy: 'account' } as const;
 /** How long the probe of a canary waits for its turn; a second probe waits as long as its check may. */
 const TURN_WITHIN_MS = 1_000;
+/** How many checks of a monitor canaries accompany after one that was doubtful. */
+const ACCOMPANIED_CHECKS = 10;
+const MAX_DOUBTED = 10_000;
 /** A region of an account is forgotten when no check has failed for so long. */
 const FORGET_AFTER_MS = 10 * 60_000;
 const SWEEP_EVERY_MS = 60_000;
@@ -51,6 +57,8 @@ export class NetworkProof {
   readonly #networks = new Map<string, RegionNetwork>();
   readonly #canaryProbes = new FairLimiter(PROBE_LIMITS);
   readonly #secondProbes = new FairLimiter(PROBE_LIMITS);
+  /** By monitor and region: how many more checks canaries accompany. */
+  readonly #doubted: ExpiringMap<string, number> = new ExpiringMap(undefined, MAX_DOUBTED);
   #sweptAt = performance.now();
 
   constructor(options: NetworkProofOptions) {
@@ -63,6 +71,31 @@ export class NetworkProof {
     const network = this.#networks.get(keyOf(target.accountId, region));
     // A redirect hides how long the first connection took.
     network?.noteResponse(target.monitorId, startedAt, endedAt - startedAt);
+  }
+
+  /**
+   * Called before the probe of a check. If one of the last checks of the monitor was doubtful, canaries show from now on, until the
+   * returned function is called, whether there is a network. Resolves after the first response of a canary, or two seconds.
+   * @throws ProbeAbortedError at shutdown
+   */
+  async accompany(
+    { accountId, monitorId, intervalSeconds }: CheckTarget,
+    { region, urlOverride }: Pick<ProbedCheck, 'region' | 'urlOverride'>,
+  ): Promise<() => void> {
+    const key = keyOf(monitorId, region);
+    const checks = urlOverride === null ? (this.#doubted.get(key) ?? 0) : 0;
+    if (checks === 0) return () => undefined;
+    this.#doubted.set(key, checks - 1, keepForInterval(intervalSeconds));
+    const network = this.#networkOf(accountId, region);
+    const end = network.accompany();
+    try {
+      const now = performance.now();
+      await network.seekProof('connection', now, now + CANARY_WITHIN_MS);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    return end;
   }
 
   /**
@@ -81,11 +114,11 @@ export class NetworkProof {
 
   /**
    * Seeks proof that this process had a network during a check that failed below HTTP, for at most ten seconds. The target is probed again
-   * if the network may have come back after the check: a response means that the network, not the target, had failed.
+   * if the network may have come back after the check: a response means that the network, not the target, may have failed.
    * @returns null if the failure counts: there is proof, or no evidence against it
    * @throws ProbeAbortedError at shutdown
    */
-  async prove(check: ProbedCheck): Promise<'isolated' | null> {
+  async prove(check: ProbedCheck): Promise<'isolated' | 'doubtful' | null> {
     const { target, region, startedAt, endedAt, result } = check;
     const until = performance.now() + MAX_PROOF_WAIT_MS;
     const network = this.#networkOf(target.accountId, region);
@@ -98,11 +131,19 @@ export class NetworkProof {
     // A refusal is an answer: the network was there. Otherwise, a canary that responded after the check shows nothing about it.
     const hadNetwork =
       result.errorReason === 'CONNECTION_REFUSED' || (proof <= endedAt && endedAt <= startedAt + PROMPT_MS);
-    if (!wasIsolated && hadNetwork) return null;
+    if (!wasIsolated && (hadNetwork || (await wasAccompanied(network, kind, check, until)))) return null;
     const secondAt = performance.now();
     const second = await this.#probeAgain(target, until - secondAt);
     if (second === null) return wasIsolated ? 'isolated' : null;
-    if (second.transportFailure === null) return 'isolated';
+    if (second.transportFailure === null) {
+      if (wasIsolated) return 'isolated';
+      this.#doubted.set(
+        keyOf(target.monitorId, region),
+        ACCOMPANIED_CHECKS,
+        keepForInterval(target.intervalSeconds),
+      );
+      return 'doubtful';
+    }
     // The network may have been lost again.
     const lastProof = await network.seekProof(second.transportFailure, performance.now(), until);
     const wasLost = lastProof === 'isolated' || network.wasIsolated(second.transportFailure, secondAt);
@@ -177,6 +218,21 @@ export class NetworkProof {
   }
 }
 
-function keyOf(accountId: string, region: string): string {
-  return `${accountId} ${region}`;
+/**
+ * Whether canaries responded before a long check, during it and after it. Between two responses the network may be lost for a moment,
+ * which only a shorter check fails for: packets are repeated.
+ */
+async function wasAccompanied(
+  network: RegionNetwork,
+  kind: TransportFailure,
+  { startedAt, endedAt }: ProbedCheck,
+  until: number,
+): Promise<boolean> {
+  if (endedAt < startedAt + MAX_PAUSE_MS || !network.wasProvenSince(kind, startedAt)) return false;
+  const proof = await network.seekProof(kind, endedAt, until);
+  return typeof proof === 'number' && network.wasProvenSince(kind, startedAt);
+}
+
+function keyOf(id: string, region: string): string {
+  return `${id} ${region}`;
 }

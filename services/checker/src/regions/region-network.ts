@@ -7,6 +7,7 @@ import { withDeadline } from '@tocsin/runtime/timeout';
 import type { CanaryRoundResult } from '../metrics.ts';
 import { ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
 import type { TransportFailure } from '../probe/request-hop.ts';
+import { Evidence } from './evidence.ts';
 import { IsolationReport, type ReportIsolation } from './isolation-report.ts';
 
 /** From the start of one round to the start of the next. */
@@ -56,6 +57,8 @@ export class RegionNetwork {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   readonly #waiters = new Set<() => void>();
+  /** Checks that rounds accompany. */
+  #accompanied = 0;
   #usedAt = performance.now();
 
   constructor(options: RegionNetworkOptions) {
@@ -65,7 +68,7 @@ export class RegionNetwork {
 
   /** Whether nobody has used it for so long, and nothing waits for it. */
   isIdle(forMs: number): boolean {
-    const isBusy = this.#hasRound || this.#waiters.size > 0 || this.#report.isOpen;
+    const isBusy = this.#hasRound || this.#accompanied > 0 || this.#waiters.size > 0 || this.#report.isOpen;
     return !isBusy && performance.now() - this.#usedAt > forMs;
   }
 
@@ -83,6 +86,18 @@ export class RegionNetwork {
   /** Whether this process was isolated at some time after this moment. */
   wasIsolated(kind: TransportFailure, since: number): boolean {
     return this.#evidence[kind].wasIsolated(since);
+  }
+
+  /** Whether canaries have responded since this moment without a long pause, as far as they were asked. */
+  wasProvenSince(kind: TransportFailure, moment: number): boolean {
+    return this.#evidence[kind].wasProvenSince(moment);
+  }
+
+  /** Runs round after round until the returned function is called. */
+  accompany(): () => void {
+    this.#accompanied += 1;
+    this.#planRound();
+    return () => (this.#accompanied -= 1);
   }
 
   /**
@@ -171,7 +186,7 @@ export class RegionNetwork {
     this.#options.onRound(this.#resultOf([...outcomes.values()]));
     this.#hasRound = false;
     this.#settle();
-    if (this.#isIsolated) this.#planRound();
+    if (this.#isIsolated || this.#accompanied > 0) this.#planRound();
   }
 
   /** `unusable`: a canary with an address that checks may not reach. `unknown`: the probe did not end. */
@@ -234,38 +249,4 @@ function canariesFor(kind: TransportFailure, canaries: readonly CheckTarget[]): 
 
 function hasName(url: string): boolean {
   return isIP(withoutBrackets(parseUrl(url)?.hostname ?? '')) === 0;
-}
-
-/** What canaries have shown for one kind of failure. */
-class Evidence {
-  /** The last moment at which there was a network. */
-  provenAt = -Infinity;
-  #isolatedSince: number | null = null;
-  /** When the last isolation ended. */
-  #connectedSince = -Infinity;
-
-  get isIsolated(): boolean {
-    return this.#isolatedSince !== null;
-  }
-
-  wasIsolated(since: number): boolean {
-    return this.isIsolated || this.#connectedSince > since;
-  }
-
-  prove(at: number): void {
-    // Of a canary that responded before the others failed.
-    if (this.#isolatedSince !== null && at <= this.#isolatedSince) return;
-    if (this.#isolatedSince !== null) this.end(at);
-    this.provenAt = Math.max(this.provenAt, at);
-  }
-
-  isolate(since: number): void {
-    this.#isolatedSince ??= since;
-  }
-
-  end(at = performance.now()): void {
-    if (this.#isolatedSince === null) return;
-    this.#isolatedSince = null;
-    this.#connectedSince = at;
-  }
 }

@@ -15,6 +15,7 @@ export function urgentCheck(monitorId: string): CheckRecord {
 export const recorded: CheckOutcome = {
   kind: 'recorded',
   timestamp: 1,
+  inconclusive: false,
   statusChangeId: null,
   outdated: false,
   unconfirmed: false,

@@ -1,0 +1,1 @@
+ALTER TABLE "monitor_regions" ADD COLUMN "doubtful" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,48 @@
+/** Between two proofs that belong together. Longer than the time between two rounds of canaries. */
+export const MAX_PAUSE_MS = 3_000;
+
+/** What canaries have shown of the network for one kind of failure. Moments are `performance.now()`. */
+export class Evidence {
+  /** The last moment at which there was a network. */
+  #provenAt = -Infinity;
+  /** The first of the proofs that lead to the last one without a long pause. */
+  #provenSince = -Infinity;
+  #isolatedSince: number | null = null;
+  /** When the last isolation ended. */
+  #connectedSince = -Infinity;
+
+  get provenAt(): number {
+    return this.#provenAt;
+  }
+
+  get isIsolated(): boolean {
+    return this.#isolatedSince !== null;
+  }
+
+  wasIsolated(since: number): boolean {
+    return this.isIsolated || this.#connectedSince > since;
+  }
+
+  /** Whether canaries have responded from this moment, or earlier, to the last proof, without a long pause. */
+  wasProvenSince(moment: number): boolean {
+    return this.#provenSince <= moment;
+  }
+
+  prove(at: number): void {
+    // Of a canary that responded before the others failed.
+    if (this.#isolatedSince !== null && at <= this.#isolatedSince) return;
+    if (this.#isolatedSince !== null) this.end(at);
+    if (at > this.#provenAt + MAX_PAUSE_MS) this.#provenSince = at;
+    this.#provenAt = Math.max(this.#provenAt, at);
+  }
+
+  isolate(since: number): void {
+    this.#isolatedSince ??= since;
+  }
+
+  end(at = performance.now()): void {
+    if (this.#isolatedSince === null) return;
+    this.#isolatedSince = null;
+    this.#connectedSince = at;
+  }
+}
