@@ -146,6 +146,15 @@ describe('a recorded result', () => {
     expect(await statusOf(id)).toBe('DOWN');
   });
 
+  test('of a monitor whose clock is far ahead gets the current time, and counts', async () => {
+    const { id } = await makeMonitor(context);
+    await db.execute(sql`update monitors set last_timestamp = now() + interval '60 days' where id = ${id}`);
+    expect(await kindsOf(failureOf(id))).toEqual(['recorded']);
+    expect(await statusOf(id)).toBe('DOWN');
+    const [change] = await changesOf(id);
+    expect(change?.timestamp.getTime()).toBeLessThan(Date.now() + 3_600_000);
+  });
+
   test('of a check with a URL override is only an event', async () => {
     const { id } = await makeMonitor(context);
     const override = { source: 'trigger', slot: null, urlOverride: 'https://preview.example' } as const;

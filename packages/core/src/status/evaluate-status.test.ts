@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../testing/fast-check.ts';
 import { FRESH_FOR_MS, MONITOR, NOW } from '../testing/monitor-states.ts';
+import { MAX_AHEAD_MS } from './monitor-clock.ts';
 import { evaluateStatus, impliedStatus, type RegionVerdict } from './evaluate-status.ts';
 
 const rules = { ...MONITOR, failureThreshold: 3 };
@@ -35,6 +36,7 @@ describe('impliedStatus', () => {
     ['until it would be stale', [failing, longUnreported, longUnreported], 'DOWN'],
     ['a stale region does not count', [failing, stale], 'DOWN'],
     ['a nearly stale region counts', [failing, region(0, FRESH_FOR_MS - 1)], 'UP'],
+    ['one whose time is far in the future does not count', [failing, region(0, -2 * MAX_AHEAD_MS)], 'DOWN'],
     ['all stale: the status stays', [region(3, FRESH_FOR_MS), stale], null],
     ['no region has reported: the status stays', [unreported, unreported], null],
     ['no regions at all', [], null],

@@ -1,4 +1,5 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { MAX_AHEAD_MS } from './monitor-clock.ts';
 
 /** The settings of a monitor that decide its status; times in seconds. */
 export interface StatusRules {
@@ -71,10 +72,11 @@ export function isUnconfirmed(rules: StatusRules, region: RegionVerdict): boolea
   return region.consecutiveFailures > 0 && !isFailing(rules, region);
 }
 
-/** Whether a region counts: its last result, or else its assignment, is younger than three intervals and the timeout. */
+/** Whether a region counts: its last result, or else its assignment, is younger than three intervals and the timeout, by a clock that was not ahead. */
 export function isEligible(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;
-  return now - (region.lastResultAt ?? region.since) < freshForMs;
+  const ageMs = now - (region.lastResultAt ?? region.since);
+  return ageMs < freshForMs && ageMs >= -MAX_AHEAD_MS;
 }
 
 /** Whether a region counts by a result of its own. */

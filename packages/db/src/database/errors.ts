@@ -1,6 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { DrizzleQueryError } from 'drizzle-orm';
 import { DatabaseError } from 'pg';
+import { ZodError } from 'zod';
 
 function databaseError(error: unknown): DatabaseError | null {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
@@ -18,10 +19,19 @@ function hasCode(codes: RegExp) {
   return (error: unknown): boolean => codes.test(databaseError(error)?.code ?? '');
 }
 
-/** Whether Postgres rejected the data itself (class 22 or 23): a retry cannot help. */
-export const isDataError = hasCode(/^2[23]/);
-/** Whether Postgres rejected the statement itself. False if it was unreachable, shutting down, starting up, read-only or overloaded. */
-export const isRefusal = hasCode(/^(?!08|53|57P|58|25006)./);
+const isInvalid = hasCode(/^2[23]/);
+/** Whether Postgres rejected the data itself (class 22 or 23): a retry cannot help, unless a partition is missing. */
+export function isDataError(error: unknown): boolean {
+  return isInvalid(error) && !isMissingPartition(error);
+}
+const isRejected = hasCode(/^(?!08|53|57P|58|25006)./);
+/**
+ * Whether Postgres rejected the statement itself, or our code failed over what it read. False if Postgres was unreachable, shutting down,
+ * starting up, read-only or overloaded.
+ */
+export function isRefusal(error: unknown): boolean {
+  return [TypeError, RangeError, ZodError].some((type) => error instanceof type) || isRejected(error);
+}
 /** Whether the reason is temporary: a deadlock (class 40), a timeout, too few resources (53), a shutdown (57). */
 export const isTemporary = hasCode(/^(40|53|57|55P03)/);
 /** Whether a statement took longer than its time limit, or waited too long for a lock. */

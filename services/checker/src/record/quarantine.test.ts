@@ -38,14 +38,19 @@ describe('Recorder', () => {
     expect(recorder.stalled).toBe(false);
   });
 
-  test.each(['P0001', 'XX001', '42P10'])(
-    'a result that is always refused with SQLSTATE %s is dropped after a few tries, and delays no other',
-    async (code) => {
+  test.each([
+    ['with SQLSTATE P0001', sqlError('P0001')],
+    ['with SQLSTATE XX001', sqlError('XX001')],
+    ['with SQLSTATE 42P10', sqlError('42P10')],
+    ['for lack of a partition', MISSING_PARTITION],
+    ['by our code', new RangeError('invalid time')],
+  ])(
+    'a result that is always refused %s is dropped after a few tries, and delays no other',
+    async (_, error) => {
       const refused: string[] = [];
-      const { recorder, batches } = recorderOn(
-        (ids) => (ids.includes('bad') ? sqlError(code) : acceptAll(ids)),
-        { onRefused: () => refused.push('bad') },
-      );
+      const { recorder, batches } = recorderOn((ids) => (ids.includes('bad') ? error : acceptAll(ids)), {
+        onRefused: () => refused.push('bad'),
+      });
       const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
       const bad = recorder.record(urgentCheck('bad'));
       bad.catch(() => undefined);
@@ -56,7 +61,7 @@ describe('Recorder', () => {
       const before = batches.length;
       await recorder.record(urgentCheck('a'));
       expect(batches.slice(before).filter((batch) => batch.includes('a'))).toEqual([['a']]);
-      await expect(bad).rejects.toThrow('refused');
+      await expect(bad).rejects.toThrow(error.message);
       expect([refused, recorder.stalled]).toEqual([['bad'], false]);
     },
   );

@@ -144,7 +144,7 @@ export class Quarantine {
           return [{ ...group, results: rest, notBefore: 0 }];
         }
         if (isMissingPartition(error)) await ensurePartitions();
-        if (isMissingPartition(error) || !isRefusal(error)) left.push(retry(results, refusedWaitMs));
+        if (!isRefusal(error)) left.push(retry(results, refusedWaitMs));
         else enqueue(results, error);
         failures += isDataError(error) ? 0 : 1;
       }

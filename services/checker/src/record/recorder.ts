@@ -256,8 +256,7 @@ export class Recorder {
   }
 
   #mayQuarantine(error: unknown, tries: number): boolean {
-    if (isMissingPartition(error) || !isRefusal(error) || this.#quarantine.size >= MAX_QUARANTINED)
-      return false;
+    if (!isRefusal(error) || this.#quarantine.size >= MAX_QUARANTINED) return false;
     return isDataError(error) || isTimeout(error) || tries >= TRIES_BEFORE_QUARANTINE;
   }
 
