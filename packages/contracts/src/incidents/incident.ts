@@ -11,7 +11,10 @@ export const incidentSchema = component('Incident', 'A period in which a monitor
   monitorName: z.string(),
   openedAt: timestamp,
   resolvedAt: timestamp.nullable().describe('Null while it is open.'),
-  durationSeconds: z.int().min(0).describe('Whole seconds; until now if it is open.'),
+  durationSeconds: z
+    .int()
+    .min(0)
+    .describe('Whole seconds, without times that had no results; until now if it is open.'),
   cause: errorReasonSchema.nullable().describe('Why the check that opened it failed.'),
   errorDetail: z.string().nullable().describe('Details of `cause`, for people.'),
   region: z.string().describe('Region of the check that opened it.'),

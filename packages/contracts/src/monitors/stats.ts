@@ -132,7 +132,9 @@ const statePeriodSchema = component('StatePeriod', 'A period in which a monitor 
   status: z
     .enum(MONITOR_STATUSES)
     .nullable()
-    .describe('Null if it is unknown: the monitor did not exist yet, or its status is no longer kept.'),
+    .describe(
+      'Null if it is unknown: the monitor did not exist yet, had no results for a while, or its status is no longer kept.',
+    ),
   from: timestamp,
   to: timestamp,
   count: z

@@ -54,7 +54,9 @@ const availabilityFiguresSchema = component('AvailabilityFigures', {
     .nullable()
     .describe('The share of time without an open incident; null if no time counts, such as without checks.'),
   uptime: share.nullable().describe('The fraction of the checks that passed; null without checks.'),
-  coverage: share.describe('The share of the period in which the monitor was observed.'),
+  coverage: share.describe(
+    'The share of the period in which the monitor was observed: it existed and had results.',
+  ),
   downtimeSeconds: seconds.describe('How long incidents were open.'),
   maintenanceSeconds: seconds.describe('How long the monitor was in maintenance, excluded or not.'),
   incidents: count.describe('Incidents with downtime in the period.'),

@@ -22,6 +22,7 @@ const history = fc.record<MonitorHistory>({
   createdAt: moment,
   incidents: periods,
   maintenance: periods,
+  unknown: periods,
 });
 const period = fc
   .tuple(moment, moment)
@@ -34,9 +35,9 @@ const isIn = (time: number, all: readonly Period[]): boolean =>
 test('equals what counting every millisecond gives', () => {
   fc.assert(
     fc.property(history, period, mode, (recorded, { from, to }, maintenanceMode) => {
-      const { createdAt, incidents, maintenance } = recorded;
+      const { createdAt, incidents, maintenance, unknown } = recorded;
       const all = Array.from({ length: to - from }, (_, index) => from + index);
-      const observed = all.filter((time) => time >= createdAt);
+      const observed = all.filter((time) => time >= createdAt && !isIn(time, unknown));
       const counted = observed.filter((time) => maintenanceMode === 'included' || !isIn(time, maintenance));
       const downtimes = incidents.map((incident) => counted.filter((time) => isIn(time, [incident])).length);
       expect(measureAvailability(recorded, { from, to }, maintenanceMode)).toEqual({
@@ -70,7 +71,7 @@ test('the parts of a period add up to the whole', () => {
 
 const HOUR_MS = 3_600_000;
 const DAY: Period = { from: 0, to: 24 * HOUR_MS };
-const created: MonitorHistory = { createdAt: -HOUR_MS, incidents: [], maintenance: [] };
+const created: MonitorHistory = { createdAt: -HOUR_MS, incidents: [], maintenance: [], unknown: [] };
 const hours = (from: number, to: number): Period => ({ from: from * HOUR_MS, to: to * HOUR_MS });
 
 test.each<[string, Partial<MonitorHistory>, number | null, number | null]>([
@@ -88,6 +89,12 @@ test.each<[string, Partial<MonitorHistory>, number | null, number | null]>([
     14 / 16,
   ],
   ['maintenance all day', { incidents: [hours(2, 3)], maintenance: [hours(-1, Infinity)] }, 23 / 24, null],
+  [
+    'unknown for an hour of an incident',
+    { incidents: [hours(2, 5)], unknown: [hours(3, 4)] },
+    21 / 23,
+    21 / 23,
+  ],
   ['created in the middle', { createdAt: 12 * HOUR_MS, incidents: [hours(12, 15)] }, 9 / 12, 9 / 12],
   ['created later', { createdAt: 25 * HOUR_MS }, null, null],
 ])('availability of a day %s', (_name, recorded, included, excluded) => {

@@ -9,6 +9,8 @@ export interface MonitorHistory {
   readonly createdAt: number;
   readonly incidents: readonly Period[];
   readonly maintenance: readonly Period[];
+  /** When nothing is known of it, because it had no results. */
+  readonly unknown: readonly Period[];
 }
 
 /** Whether maintenance counts like any other time, or not at all. */
@@ -16,7 +18,7 @@ export type MaintenanceMode = 'included' | 'excluded';
 
 /** The times of a monitor in a period, in milliseconds. Times of several monitors or periods add up, except the longest incident. */
 export interface AvailabilityTimes {
-  /** In which the monitor existed. */
+  /** In which the monitor existed, and something is known of it. */
   readonly observedMs: number;
   /** In maintenance, in either mode. */
   readonly maintenanceMs: number;
@@ -32,14 +34,17 @@ export interface AvailabilityTimes {
 
 /** Measures how long a monitor was available in a period (docs/reference/availability.md). */
 export function measureAvailability(
-  { createdAt, incidents, maintenance }: MonitorHistory,
+  { createdAt, incidents, maintenance, unknown }: MonitorHistory,
   period: Period,
   mode: MaintenanceMode,
 ): AvailabilityTimes {
   const observed = { from: Math.max(period.from, createdAt), to: period.to };
-  const observedMs = overlapMs(observed, observed);
-  const maintenanceMs = maintenance.reduce((sum, one) => sum + overlapMs(one, observed), 0);
-  const excluded = mode === 'excluded' ? maintenance : [];
+  const totalMs = (all: readonly Period[]): number =>
+    all.reduce((sum, one) => sum + overlapMs(one, observed), 0);
+  const existedMs = totalMs([observed]);
+  const observedMs = existedMs - totalMs(unknown);
+  const either = joined(maintenance, unknown);
+  const excluded = mode === 'excluded' ? either : unknown;
   let first = 0;
   const downtimes = incidents.flatMap((incident) => {
     const counted = { from: Math.max(incident.from, observed.from), to: Math.min(incident.to, observed.to) };
@@ -51,12 +56,24 @@ export function measureAvailability(
   });
   return {
     observedMs,
-    maintenanceMs,
-    countedMs: mode === 'excluded' ? observedMs - maintenanceMs : observedMs,
+    maintenanceMs: totalMs(either) - totalMs(unknown),
+    countedMs: existedMs - totalMs(excluded),
     downtimeMs: downtimes.reduce((sum, one) => sum + one, 0),
     incidents: downtimes.length,
     longestIncidentMs: downtimes.reduce((longest, one) => Math.max(longest, one), 0),
   };
+}
+
+/** The times that are in one list of periods, or in both. */
+function joined(some: readonly Period[], others: readonly Period[]): readonly Period[] {
+  if (others.length === 0) return some;
+  const all: Period[] = [];
+  for (const next of [...some, ...others].toSorted((one, other) => one.from - other.from)) {
+    const last = all.at(-1);
+    if (last === undefined || last.to < next.from) all.push(next);
+    else all[all.length - 1] = { from: last.from, to: Math.max(last.to, next.to) };
+  }
+  return all;
 }
 
 function overlapMs(one: Period, other: Period): number {

@@ -1,4 +1,5 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { Period } from '../stats/availability.ts';
 import { MAX_AHEAD_MS } from './monitor-clock.ts';
 
 /** The settings of a monitor that decide its status; times in seconds. */
@@ -74,9 +75,28 @@ export function isUnconfirmed(rules: StatusRules, region: RegionVerdict): boolea
 
 /** Whether a region counts: its last result, or else its assignment, is younger than three intervals and the timeout, by a clock that was not ahead. */
 export function isEligible(rules: StatusRules, region: RegionVerdict, now: number): boolean {
-  const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;
   const ageMs = now - (region.lastResultAt ?? region.since);
-  return ageMs < freshForMs && ageMs >= -MAX_AHEAD_MS;
+  return ageMs < freshForMs(rules) && ageMs >= -MAX_AHEAD_MS;
+}
+
+/** How long a result counts, milliseconds. */
+export function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
+  return (3 * intervalSeconds + timeoutSeconds) * 1_000;
+}
+
+/**
+ * The time in which nothing is known before a new result: since the result after the last one was due. Null if a region still has a fresh
+ * result, or none has reported.
+ */
+export function silenceBefore(
+  rules: StatusRules,
+  regions: readonly RegionVerdict[],
+  now: number,
+): Period | null {
+  if (regions.some((region) => hasFreshResult(rules, region, now))) return null;
+  const lastAt = Math.max(...regions.map(({ lastResultAt }) => lastResultAt ?? -Infinity));
+  const from = lastAt + rules.intervalSeconds * 1_000;
+  return isFinite(from) && from < now ? { from, to: now } : null;
 }
 
 /** Whether a region counts by a result of its own. */

@@ -25,13 +25,14 @@ export async function ensureRollupPartition(db: Database, hour: Date): Promise<v
 }
 
 /**
- * Drops what is older than 13 months: partitions of rollups, and the spans that ended before.
+ * Drops what is older than 13 months: partitions of rollups, and the spans and silences that ended before.
  * @param now Postgres' clock, epoch milliseconds
  * @returns the names of the dropped partitions
  */
 export async function dropExpiredRollups(db: Database, now: number, signal?: AbortSignal): Promise<string[]> {
   const oldest = oldestRollup(now);
   const expired = await dropPartitionsBefore(db, 'check_rollups', oldest);
-  await deleteInBatches(db, 'schedule_spans', sql`ends_at < ${timestamptz(oldest)}`, signal);
+  for (const table of ['schedule_spans', 'silences'])
+    await deleteInBatches(db, table, sql`ends_at < ${timestamptz(oldest)}`, signal);
   return expired;
 }

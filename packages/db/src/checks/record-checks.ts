@@ -1,11 +1,12 @@
 import { gapBefore, type SlotGap } from '@tocsin/core/schedule/slots';
 import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
-import { isUnconfirmed } from '@tocsin/core/status/evaluate-status';
+import { freshForMs, isUnconfirmed, silenceBefore } from '@tocsin/core/status/evaluate-status';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
 import { together } from '../database/sql.ts';
+import { type EndedSilence, recordSilences } from '../silences/silences.ts';
 import {
   changeStatus,
   enterMaintenance,
@@ -56,10 +57,14 @@ export async function recordChecks(
     });
     const recorded = results.filter((result) => result.kind === 'recorded');
     const updates = recorded.flatMap(({ regions }) => regions);
-    const [, , , changes] = await together(
+    const [, , , , changes] = await together(
       insertEvents(tx, recorded, sealResponse),
       updateRegions(tx, updates),
       settleTriggers(tx, recorded),
+      recordSilences(
+        tx,
+        recorded.flatMap(({ silence }) => silence ?? []),
+      ),
       writeStatuses(tx, monitors.values()),
     );
     return results.map((result): CheckOutcome => {
@@ -117,9 +122,16 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   const gap = findGap(check, monitor);
   const isLatest = effect.region?.lastResultAt === timestamp;
   const unconfirmed = isLatest && isUnconfirmed(monitor, effect.region);
+  const silence = isLatest ? endedSilence(monitor, timestamp) : null;
   const firstFailure = isLatest && effect.region.consecutiveFailures === 1;
-  const facts = { check, timestamp, inconclusive, firstFailure, outdated, unconfirmed, gap };
+  const facts = { check, timestamp, inconclusive, silence, firstFailure, outdated, unconfirmed, gap };
   return { kind: 'recorded', ...facts, regions };
+}
+
+function endedSilence(monitor: LockedMonitor, timestamp: number): EndedSilence | null {
+  const silence = silenceBefore(monitor, monitor.regions, timestamp);
+  const minMs = freshForMs(monitor) - monitor.intervalSeconds * 1_000;
+  return silence && { monitorId: monitor.id, minMs, ...silence };
 }
 
 function duplicateOf(check: CheckRecord, monitor: LockedMonitor): DroppedCheck {

@@ -11,7 +11,7 @@ const MONITORS_AT_ONCE = 1_000;
 const ROWS_AT_ONCE = 5_000;
 
 /**
- * Deletes the events, rollups and incidents of deleted monitors in small steps, and returns how many monitors were purged. Several
+ * Deletes the events, rollups, incidents and silences of deleted monitors in small steps, and returns how many monitors were purged. Several
  * processes may run it at once.
  * @param signal ends it after the current step; the next call continues
  */
@@ -30,7 +30,7 @@ export async function purgeDeletedMonitors(
     const partitions: string[] = [];
     for (const table of ['events', 'event_blocks', 'check_rollups'] as const)
       partitions.push(...(await listPartitions(db, table)));
-    for (const table of [...partitions, 'incidents']) {
+    for (const table of [...partitions, 'incidents', 'silences']) {
       const name = sql.identifier(table);
       for (let deleted = 1; deleted > 0;) {
         // Waits for rows that another process is deleting: a row that is skipped could come back.

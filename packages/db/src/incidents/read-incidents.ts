@@ -6,7 +6,10 @@ import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
 import { epochMs, timestamptz, toWire } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
+import { silentTime } from '../silences/silences.ts';
 import { incidentNotes, incidents } from './table.ts';
+
+const endsAt = sql`coalesce(${incidents.resolvedAt}, clock_timestamp())`;
 
 /** The columns of the wire record. An open incident lasts until now by Postgres' clock. */
 const wireColumns = {
@@ -16,7 +19,8 @@ const wireColumns = {
   openedAt: incidents.openedAt,
   resolvedAt: incidents.resolvedAt,
   durationSeconds: sql<number>`greatest(0,
-    floor(extract(epoch from coalesce(${incidents.resolvedAt}, clock_timestamp()) - ${incidents.openedAt})))::float8`,
+    floor(extract(epoch from ${endsAt} - ${incidents.openedAt}
+      - ${silentTime(sql`${incidents.monitorId}`, sql`${incidents.openedAt}`, endsAt)})))::float8`,
   cause: incidents.cause,
   errorDetail: incidents.errorDetail,
   region: incidents.region,

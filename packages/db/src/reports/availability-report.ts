@@ -149,8 +149,8 @@ async function measureMonitors(
   const totals = await readTotals(tx, ids, { from, to, now, rolledUntil: rolledUntil ?? from });
   const totalOf = new Map(totals.map((total) => [total.monitorId, total]));
   return slice.map((monitor) => {
-    const { incidents = [], maintenance: covered = [] } = histories.get(monitor.id) ?? {};
-    const history = { createdAt: monitor.createdAt.getTime(), incidents, maintenance: covered };
+    const { incidents = [], maintenance: covered = [], unknown = [] } = histories.get(monitor.id) ?? {};
+    const history = { createdAt: monitor.createdAt.getTime(), incidents, maintenance: covered, unknown };
     const { checks = 0, failures = 0, gaps = 0 } = totalOf.get(monitor.id) ?? {};
     const times = measureAvailability(history, period, maintenance);
     const isObserved = checks > 0 || times.incidents > 0;

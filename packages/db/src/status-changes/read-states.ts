@@ -70,7 +70,8 @@ type PeriodRow = z.output<typeof periodRow>;
 /**
  * The statuses of a monitor: each status lasts until the next one. Status changes tell them as far back as they are kept; before that,
  * incidents tell when it was `DOWN`, and nothing is known of the rest. Statuses that last less than a cell are grouped by cell, so that
- * a flapping monitor has a bounded number of rows. A group is `DOWN` if one of them is, and otherwise what lasted longest.
+ * a flapping monitor has a bounded number of rows. A group is `DOWN` if one of them is, and otherwise what lasted longest. Nothing is known
+ * of silences.
  */
 async function readPeriods(
   tx: Transaction,
@@ -93,11 +94,17 @@ async function readPeriods(
       select resolved_at, null, 1 from incidents
       where monitor_id = ${id} and resolved_at > ${first} and resolved_at < ${known}
       union all
-      select ${known}, coalesce((select from_status from status_changes
-        where monitor_id = ${id} and timestamp > ${known} order by timestamp limit 1), ${status}), 3
+      select ${known}, ${statusAt(id, known, status)}, 3
       union all
       select timestamp, to_status, 3 + row_number() over (order by timestamp, id) from status_changes
-      where monitor_id = ${id} and timestamp > ${known} and timestamp < ${end}),
+      where monitor_id = ${id} and timestamp > ${known} and timestamp < ${end}
+      union all
+      -- The result that ends a silence may change the status, which is stamped a millisecond later.
+      select greatest(starts_at, ${known}), null, 1e9 from silences
+      where monitor_id = ${id} and starts_at < ${end} and ends_at > ${known}
+      union all
+      select ends_at, ${statusAt(id, sql`ends_at + interval '1 millisecond'`, status)}, 2e9 from silences
+      where monitor_id = ${id} and ends_at > ${known} and ends_at < ${end}),
     timed as (
       select since, status, lead(since, 1, ${end}) over (order by since, position) as until from states),
     grouped as (
@@ -113,6 +120,12 @@ async function readPeriods(
       where monitor_id = ${id} and opened_at < grouped.until and coalesce(resolved_at, 'infinity') > grouped.since
       order by opened_at desc limit 1) i on status = 'DOWN'
     order by since`;
+}
+
+/** The status of a monitor after the status changes at a time. @param now its current status */
+function statusAt(id: string, time: SQL, now: string): SQL {
+  return sql`coalesce((select from_status from status_changes
+    where monitor_id = ${id} and timestamp > ${time} order by timestamp limit 1), ${now})`;
 }
 
 /** Joins periods of one status and incident: such as an outage that began before status changes are kept. */
