@@ -19,12 +19,17 @@ import {
   SUPERUSER,
 } from './postgres-cluster.ts';
 import type { PostgresBinaries } from './postgres-cluster.ts';
-import { stopProcess } from './processes.ts';
+import { isAlive, stopProcess, whenEnded } from './processes.ts';
 import { keepSecret, prepareServerFolder } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 const DATABASE = 'tocsin';
 const START_TIMEOUT_MS = 60_000;
+/** After a crash, a slow disk takes minutes to recover what was written since the last checkpoint. */
+const RECOVERY_TIMEOUT_MS = 600_000;
+const INVALID_PASSWORD = '28P01';
+/** Sent during a recovery. */
+const CANNOT_CONNECT_NOW = '57P03';
 const ATTEMPTS = 5;
 const MAX_LOG_BYTES = 10_000_000;
 
@@ -32,7 +37,7 @@ export interface PostgresOptions {
   /** Kept between runs. An earlier server that still runs in it is stopped. */
   readonly dataDir: string;
   /** Default: the port of the last start, or any if it is in use. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** False: faster, but a crash of the machine may lose data. For tests. */
   readonly durable?: boolean;
   /** Default 200. */
@@ -46,6 +51,8 @@ export interface PostgresServer {
   readonly pid: number;
   /** The folder of the data. It is not below `dataDir` if the current user is root and the server's user cannot access `dataDir`. */
   readonly folder: string;
+  /** Resolves to a predicate, such as `exited with code 1`, when the process has ended. */
+  readonly ended: Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
@@ -75,6 +82,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
         port,
         pid: child.pid,
         folder: folder.path,
+        ended: whenEnded(child),
         stop: stopper(child, binaries, cluster),
       };
     }
@@ -140,10 +148,11 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
 
 /** Null when the server is ready, otherwise the reason why it is not. */
 async function waitUntilReady(child: ChildProcess, url: string): Promise<string | null> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline) {
+  const startedAt = Date.now();
+  let timeoutMs = START_TIMEOUT_MS;
+  while (Date.now() - startedAt < timeoutMs) {
     if (child.pid === undefined) return 'its executable cannot be run';
-    if (child.exitCode !== null || child.signalCode !== null) return 'it exited at once';
+    if (!isAlive(child)) return 'it exited at once';
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
     client.on('error', () => {});
     try {
@@ -151,7 +160,8 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<string 
       await client.query('select 1');
       return null;
     } catch (error) {
-      if (errorCode(error) === '28P01') {
+      if (errorCode(error) === CANNOT_CONNECT_NOW) timeoutMs = RECOVERY_TIMEOUT_MS;
+      if (errorCode(error) === INVALID_PASSWORD) {
         child.kill('SIGINT');
         return 'the stored password is not valid';
       }
@@ -161,7 +171,7 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<string 
     await sleep(25);
   }
   child.kill('SIGQUIT');
-  return `it did not respond within ${START_TIMEOUT_MS / 1000} s`;
+  return `it did not respond within ${timeoutMs / 1000} s`;
 }
 
 async function ensureDatabase(adminUrl: string): Promise<void> {
@@ -192,7 +202,7 @@ async function lastFailure(log: string, fallback: string | null): Promise<string
 function stopper(child: ChildProcess, binaries: PostgresBinaries, cluster: string): () => Promise<void> {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child.pid === undefined || !isAlive(child)) return;
     if (process.platform === 'win32') {
       await promisify(execFile)(binaries.pgCtl, ['stop', '-D', cluster, '-m', 'fast', '-w']);
     } else {

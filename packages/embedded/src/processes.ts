@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '@tocsin/runtime/error-code';
@@ -61,4 +62,22 @@ export async function stopProcess(
     if (await waitForExit(pid, waitMs)) return true;
   }
   return false;
+}
+
+export function isAlive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+/** A predicate such as `exited with code 1`. Both are null if the process could not be started. */
+export function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal !== null) return `was terminated by ${signal}`;
+  return code === null ? 'could not be started' : `exited with code ${code}`;
+}
+
+/** Resolves to the predicate of `describeEnd` when a process that was started has ended. */
+export async function whenEnded(child: ChildProcess): Promise<string> {
+  if (!isAlive(child)) return describeEnd(child.exitCode, child.signalCode);
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve(describeEnd(code, signal)));
+  });
 }

@@ -9,7 +9,7 @@ import { EmbeddedError } from './embedded-error.ts';
 import { findExecutable } from './executables.ts';
 import { replaceFile } from './files.ts';
 import { choosePort, rememberedPort } from './ports.ts';
-import { commandLine, isRunning, stopProcess } from './processes.ts';
+import { commandLine, isAlive, isRunning, stopProcess, whenEnded } from './processes.ts';
 import { isReachable, keepSecret, prepareServerFolder } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
@@ -70,7 +70,7 @@ export interface RedisOptions {
   /** Kept between runs. An earlier server that still runs in it is stopped. */
   readonly dataDir: string;
   /** Default: the port of the last start, or any if it is in use. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** Whether changes are written to disk, within a second. Otherwise no data is kept. */
   readonly appendOnly: boolean;
   /** Number of logical databases; default 16. */
@@ -90,6 +90,8 @@ export interface RedisServer {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
+  /** Resolves to a predicate, such as `exited with code 1`, when the process has ended. */
+  readonly ended: Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
@@ -120,7 +122,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       const file = { mode: 0o644, owner } as const;
       await replaceFile(join(folder.path, 'port'), `${port}\n`, file);
       await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, file);
-      return { url, port, pid: child.pid, stop: stopper(child, join(folder.path, 'pid')) };
+      const stop = stopper(child, join(folder.path, 'pid'));
+      return { url, port, pid: child.pid, ended: whenEnded(child), stop };
     }
     const reason = await lastFailure(log);
     if (attempt === ATTEMPTS || !/already in use|could not create server tcp/i.test(reason)) {
@@ -178,7 +181,7 @@ async function spawnServer(folder: ServerFolder, binary: string, logFile: string
 
 async function isReady(child: ChildProcess, port: number, password: string): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
+  while (Date.now() < deadline && isAlive(child)) {
     if (await pingRedis(port, password)) return true;
     await sleep(20);
   }
@@ -197,7 +200,7 @@ async function lastFailure(log: string): Promise<string> {
 function stopper(child: ChildProcess, pidFile: string): () => Promise<void> {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+    if (child.pid !== undefined && isAlive(child)) {
       await stopProcess(child.pid, STOP_STEPS);
     }
     await rm(pidFile, { force: true });

@@ -19,7 +19,7 @@ export interface LaunchOptions {
   readonly port: number;
   readonly dataDir: string;
   readonly stop: StopHandler;
-  /** Shows a line of a service to the user. */
+  /** Shows a line of a service, or about a store, to the user. */
   readonly say: (line: string) => void;
 }
 
@@ -35,7 +35,7 @@ export interface LaunchedSystem {
 /** Starts the stores that the settings do not name, and the services. `stop` stops them again. */
 export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
   const { settings, port, dataDir, stop } = options;
-  const stores = await openStores(settings, dataDir, stop.onStop);
+  const stores = await openStores(options);
   stop.check();
   const key = await secretsKey(process.env['SECRETS_KEY'], dataDir);
   const env = {

@@ -6,6 +6,8 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { EmbeddedError } from '../embedded-error.ts';
 import type { Owner } from '../files.ts';
+import { describeEnd, isAlive, whenEnded } from '../processes.ts';
+import { Restarts } from './restarts.ts';
 
 const MAX_LOG_BYTES = 50_000_000;
 
@@ -94,16 +96,21 @@ export class Service {
   #child: ChildProcess | undefined;
   #stopping = false;
   #restart: NodeJS.Timeout | undefined;
-  #failures = 0;
+  readonly #restarts: Restarts;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
+    this.#restarts = new Restarts({
+      firstPauseMs: options.backoffMs ?? 1000,
+      maxPauseMs: MAX_BACKOFF_MS,
+      stableAfterMs: STABLE_AFTER_MS,
+    });
   }
 
   /** Resolves when the service is ready. @throws EmbeddedError if it exits before, or takes over a minute */
   async start(): Promise<void> {
     const child = this.#spawn();
-    const exit = once(child, 'exit').then(([code, signal]) => `${ending(code, signal)} during startup`);
+    const exit = once(child, 'exit').then(([code, signal]) => `${describeEnd(code, signal)} during startup`);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<string>((resolve) => {
       timer = setTimeout(resolve, READY_TIMEOUT_MS, `was not ready after ${READY_TIMEOUT_MS / 1000} s`);
@@ -113,7 +120,7 @@ export class Service {
     if (this.#stopping) return;
     if (failure !== null)
       throw new EmbeddedError(`${this.#options.name} ${failure}. See ${this.#options.log.path}.`);
-    this.#watch(child);
+    void this.#watch(child);
   }
 
   /** Stops the service gracefully. After 35 s it is killed. */
@@ -164,34 +171,23 @@ export class Service {
     child.on('message', (message: unknown) => {
       if (isReady(message)) onReady?.(message);
     });
+    // `start` and `#watch` report a failed spawn.
+    child.on('error', () => {});
     this.#child = child;
     return child;
   }
 
-  #watch(child: ChildProcess): void {
+  async #watch(child: ChildProcess): Promise<void> {
     const startedAt = Date.now();
-    const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
-      if (this.#stopping) return;
-      this.#failures = Date.now() - startedAt > STABLE_AFTER_MS ? 1 : this.#failures + 1;
-      const pauseMs = Math.min((this.#options.backoffMs ?? 1000) * 2 ** (this.#failures - 1), MAX_BACKOFF_MS);
-      const { name, say, log } = this.#options;
-      say(`${name} ${ending(code, signal)}. Restarting it in ${pauseMs / 1000} s (see ${log.path})`);
-      this.#restart = setTimeout(() => this.#watch(this.#spawn()), pauseMs);
-    };
-    // It may have exited since it was ready.
-    if (isAlive(child)) child.once('exit', onExit);
-    else onExit(child.exitCode, child.signalCode);
+    const end = await whenEnded(child);
+    if (this.#stopping) return;
+    const pauseMs = this.#restarts.next(Date.now() - startedAt);
+    const { name, say, log } = this.#options;
+    say(`${name} ${end}. Restarting it in ${pauseMs / 1000} s (see ${log.path})`);
+    this.#restart = setTimeout(() => void this.#watch(this.#spawn()), pauseMs);
   }
 }
 
 function isReady(message: unknown): message is Readonly<Record<string, unknown>> {
   return typeof message === 'object' && message !== null && 'type' in message && message.type === 'ready';
-}
-
-function isAlive(child: ChildProcess): boolean {
-  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-}
-
-function ending(code: unknown, signal: unknown): string {
-  return typeof signal === 'string' ? `was terminated by ${signal}` : `exited with code ${String(code)}`;
 }

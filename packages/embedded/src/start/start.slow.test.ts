@@ -4,6 +4,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { HttpTarget } from '../local-web/http-target.ts';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
 
@@ -38,6 +39,7 @@ async function start(env: Record<string, string>): Promise<{ pid: number; output
 }
 
 interface Process {
+  readonly pid: number;
   readonly command: string;
   readonly uid: number;
   /** Such as `127.0.0.1:3000`. */
@@ -59,6 +61,7 @@ async function childrenOf(parent: number): Promise<Process[]> {
       const links = await Promise.all(descriptors.map(linkOf));
       return [
         {
+          pid: Number(pid),
           command: (await read('cmdline')).replaceAll('\0', ' '),
           uid: Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]),
           listensOn: links.flatMap((link) => addresses.get(link) ?? []),
@@ -113,3 +116,34 @@ function addressOf(local: string): string {
     expect((await fetch(`${url}/`)).headers.get('content-type')).toMatch(/^text\/html/);
   },
 );
+
+// The stores are found among the children in `/proc`.
+(process.platform === 'linux' ? test : test.skip)('npm start restarts stores that were killed', async () => {
+  const target = await HttpTarget.start();
+  const { pid, output } = await start({ EGRESS_ALLOW_CIDRS: '127.0.0.0/8' });
+  const [, url = ''] = /running at (\S+)/.exec(output) ?? [];
+  const [, key = ''] = /API key +(\S+)/.exec(output) ?? [];
+  const post = async (path: string, body: object = {}): Promise<Response> =>
+    fetch(`${url}/api/cli/monitors${path}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const created = await post('', { name: 'Shop', url: target.url() });
+  const { monitor } = (await created.json()) as { monitor: { id: string } };
+  for (const store of [/\/postgres -D/, /redis-server|valkey-server/]) {
+    const find = async (): Promise<Process[]> =>
+      (await childrenOf(pid)).filter(({ command }) => store.test(command));
+    const [killed] = await find();
+    process.kill(killed?.pid ?? 0, 'SIGKILL');
+    await until(`${store} to run again`, async () => {
+      const [found] = await find();
+      return found !== undefined && found.pid !== killed?.pid && found.listensOn.length > 0;
+    });
+    const [restarted] = await find();
+    expect(restarted?.listensOn).toEqual(killed?.listensOn);
+    // It needs the api, both stores and the checker.
+    await until('a check', async () => (await post(`/${monitor.id}/trigger`)).status === 200);
+  }
+  await target.stop();
+});

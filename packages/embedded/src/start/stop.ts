@@ -19,6 +19,8 @@ export interface StopHandler {
   readonly check: () => void;
   /** The start has succeeded or failed. From now on a stop request takes effect at once. */
   readonly started: () => void;
+  /** Reports an error that ends the program, and requests a stop with exit code 1. */
+  readonly fail: (message: string) => void;
   /** Runs the shutdown and exits with this code. */
   readonly run: (exitCode: number) => Promise<void>;
 }
@@ -79,6 +81,11 @@ export function handleStop(say: (line: string) => void): StopHandler {
     started() {
       isStarted = true;
       if (requestedAt !== null) void finish();
+    },
+    fail(message) {
+      process.stderr.write(`${message}\n`);
+      // A second request would force the exit.
+      if (requestedAt === null) request(1);
     },
     run,
   };

@@ -13,6 +13,8 @@ import { EmbeddedError } from '../embedded-error.ts';
 import { startPostgres } from '../postgres.ts';
 import { findRedisServer, startRedis } from '../redis.ts';
 import { keepSecret } from '../server-folder.ts';
+import type { StopHandler } from './stop.ts';
+import { SupervisedStore } from './supervised-store.ts';
 
 type FilledIn = 'DATABASE_URL' | 'QUEUE_URL' | 'SECRETS_KEY';
 export type StartSettings = Omit<Settings, FilledIn> & {
@@ -41,13 +43,19 @@ export interface Stores {
   readonly queue: string;
 }
 
-/** Adds a step to the shutdown. The steps run in reverse order. */
-export type OnStop = (stop: () => Promise<void>) => void;
+export interface StoresOptions {
+  readonly settings: StartSettings;
+  readonly dataDir: string;
+  readonly stop: Pick<StopHandler, 'onStop' | 'fail'>;
+  /** Shows a line to the user. */
+  readonly say: (line: string) => void;
+}
 
-/** Opens and migrates the stores of the settings, or embedded ones. */
-export async function openStores(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Stores> {
-  const database = await openDatabase(settings, dataDir, onStop);
-  const queue = await openQueue(settings, dataDir, database.url, onStop);
+/** Opens and migrates the stores of the settings, or embedded ones, which are restarted if they end. */
+export async function openStores(options: StoresOptions): Promise<Stores> {
+  const { settings } = options;
+  const database = await openDatabase(options);
+  const queue = await openQueue(options, database.url);
   await prepare('database', () =>
     migrate(settings.DATABASE_DIRECT_URL ?? database.url, {
       partitionMinutes: settings.EVENT_PARTITION_MINUTES,
@@ -79,20 +87,24 @@ interface Store {
   readonly text: string;
 }
 
-async function openDatabase(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Store> {
+async function openDatabase({ settings, dataDir, stop, say }: StoresOptions): Promise<Store> {
   if (settings.DATABASE_URL !== undefined) {
     return { url: settings.DATABASE_URL, text: `${address(settings.DATABASE_URL)} (DATABASE_URL)` };
   }
-  const server = await startPostgres({ dataDir: join(dataDir, 'postgres') });
-  onStop(server.stop);
-  return { url: server.url, text: `embedded, at 127.0.0.1:${server.port}, data in ${shown(server.folder)}` };
+  const store = await SupervisedStore.start({
+    name: 'PostgreSQL',
+    start: (port) => startPostgres({ dataDir: join(dataDir, 'postgres'), port }),
+    say,
+    onFailure: stop.fail,
+  });
+  stop.onStop(() => store.stop());
+  const { url, port, folder } = store.first;
+  return { url, text: `embedded, at 127.0.0.1:${port}, data in ${shown(folder)}` };
 }
 
 async function openQueue(
-  settings: StartSettings,
-  dataDir: string,
+  { settings, dataDir, stop, say }: StoresOptions,
   databaseUrl: string,
-  onStop: OnStop,
 ): Promise<Store> {
   if (settings.QUEUE_URL !== undefined) {
     return { url: settings.QUEUE_URL, text: `${address(settings.QUEUE_URL)} (QUEUE_URL)` };
@@ -102,9 +114,15 @@ async function openQueue(
     return { url: databaseUrl, text: 'PostgreSQL (no redis-server or valkey-server on the PATH)' };
   }
   try {
-    const server = await startRedis({ dataDir: join(dataDir, 'redis'), appendOnly: true });
-    onStop(server.stop);
-    return { url: server.url, text: `embedded Redis at 127.0.0.1:${server.port} (${binary})` };
+    const store = await SupervisedStore.start({
+      name: 'Redis',
+      start: (port) => startRedis({ dataDir: join(dataDir, 'redis'), appendOnly: true, port }),
+      say,
+      onFailure: stop.fail,
+    });
+    stop.onStop(() => store.stop());
+    const { url, port } = store.first;
+    return { url, text: `embedded Redis at 127.0.0.1:${port} (${binary})` };
   } catch (error) {
     if (!(error instanceof EmbeddedError)) throw error;
     return { url: databaseUrl, text: `PostgreSQL. ${error.message}` };

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Restarts, type RestartRule } from './restarts.ts';
+
+/** Pauses are shorter than those of services, because nothing is checked meanwhile. */
+const RULE: RestartRule = { firstPauseMs: 500, maxPauseMs: 5_000, stableAfterMs: 5_000 };
+/** The restarts then took at least half a minute, so the cause does not pass by itself. The disk may be full, for example. */
+const MAX_FAILURES = 10;
+
+/** A running server, such as `startPostgres` returns. */
+export interface StoreServer {
+  /** With the credentials. */
+  readonly url: string;
+  readonly port: number;
+  /** Resolves to a predicate, such as `exited with code 1`, when its process has ended. */
+  readonly ended: Promise<string>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface SupervisedStoreOptions<Server extends StoreServer> {
+  /** For the user, such as `PostgreSQL`. */
+  readonly name: string;
+  /** Starts the server on the given port, or on any. */
+  readonly start: (port?: number) => Promise<Server>;
+  /** Shows a line to the user. */
+  readonly say: (line: string) => void;
+  /** Called once, when the server is not restarted any more. */
+  readonly onFailure: (message: string) => void;
+  readonly rule?: RestartRule;
+}
+
+/** Restarts an embedded server that ends unexpectedly, with the same port, data and credentials, until `stop`. */
+export class SupervisedStore<Server extends StoreServer> {
+  /** The server of the first start. The services know its URL. */
+  readonly first: Server;
+  readonly #options: SupervisedStoreOptions<Server>;
+  readonly #restarts: Restarts;
+  readonly #stopping = new AbortController();
+  #running: Promise<Server>;
+
+  private constructor(first: Server, options: SupervisedStoreOptions<Server>) {
+    this.first = first;
+    this.#options = options;
+    this.#restarts = new Restarts(options.rule ?? RULE);
+    this.#running = Promise.resolve(first);
+    void this.#supervise();
+  }
+
+  /** @throws what the first start throws */
+  static async start<Server extends StoreServer>(
+    options: SupervisedStoreOptions<Server>,
+  ): Promise<SupervisedStore<Server>> {
+    return new SupervisedStore(await options.start(), options);
+  }
+
+  /** Also stops a server that is being restarted. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const server = await this.#running.catch(() => null);
+    await server?.stop();
+  }
+
+  async #supervise(): Promise<void> {
+    const { name, say, onFailure } = this.#options;
+    const { signal } = this.#stopping;
+    for (;;) {
+      const { failure, ranMs } = await this.#nextFailure();
+      if (signal.aborted) return;
+      const pauseMs = this.#restarts.next(ranMs);
+      if (this.#restarts.failures > MAX_FAILURES) {
+        return onFailure(
+          `${name} failed ${MAX_FAILURES} times in a row after its start. Last failure: ${failure}`,
+        );
+      }
+      say(`${failure}. Restarting it in ${pauseMs / 1000} s`);
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      this.#running = this.#restart();
+    }
+  }
+
+  /** Waits until the server has ended, or has failed to start. */
+  async #nextFailure(): Promise<{ failure: string; ranMs: number }> {
+    let server: Server;
+    try {
+      server = await this.#running;
+    } catch (error) {
+      return { failure: error instanceof Error ? error.message : String(error), ranMs: 0 };
+    }
+    const startedAt = performance.now();
+    if (server !== this.first && !this.#stopping.signal.aborted)
+      this.#options.say(`${this.#options.name} is running again`);
+    const ending = await server.ended;
+    return { failure: `${this.#options.name} ${ending}`, ranMs: performance.now() - startedAt };
+  }
+
+  async #restart(): Promise<Server> {
+    const { name, start } = this.#options;
+    const server = await start(this.first.port);
+    if (server.url === this.first.url) return server;
+    // The services would neither find their data nor sign in.
+    await server.stop();
+    throw new Error(`${name} has lost its password, because its data folder was removed or replaced`);
+  }
+}
