@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import os from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from './denied-ranges.ts';
+import { type Address, isLocalPrefix, type Range, translatedIPv4, WELL_KNOWN_PREFIX } from './nat64.ts';
 
 export interface AddressPolicy {
   /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Non-canonical IPs are blocked. */
@@ -10,9 +11,6 @@ export interface AddressPolicy {
 
 /** The addresses of this machine and ranges of them (`8.8.4.0/24`). The same array as long as they do not change. */
 export type OwnAddresses = () => readonly string[];
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = [Address, number];
 
 const FIRST_MAPPED_BIT = 96;
 const globalUnicast = ipaddr.parseCIDR(GLOBAL_UNICAST_IPV6);
@@ -23,7 +21,8 @@ const deniedIPv6 = parseDenied(DENIED_IPV6);
 
 /**
  * The policy for public addresses, with some ranges opened.
- * @param allowCidrs an IPv4 range includes the IPv4-mapped form of its addresses, but not their NAT64, 6to4 or Teredo form
+ * @param allowCidrs an IPv4 range includes the IPv4-mapped and NAT64 form of its addresses, but not their 6to4 or Teredo form. A prefix for
+ * local NAT64 opens what is public behind it
  * @param ownAddresses blocked even if public: a service on them may rely on a firewall that connections from this machine bypass
  * @throws TypeError naming the entry that is not a CIDR
  */
@@ -32,14 +31,20 @@ export function createAddressPolicy(
   ownAddresses: OwnAddresses = () => [],
 ): AddressPolicy {
   const allowed = allowCidrs.map(parseAllowed);
+  const nat64Prefixes = [WELL_KNOWN_PREFIX, ...allowed.filter(isLocalPrefix)];
   const isOwn = createOwnTest(ownAddresses);
+  function reasonOf(address: Address): string | null {
+    const reason = deniedReason(address) ?? (isOwn(address) ? 'an address of this machine' : null);
+    return reason === null || allowed.some((range) => contains(range, address)) ? null : reason;
+  }
   return {
     blockedReason(ip) {
       const address = parseAddress(ip);
       if (address === null) return 'not a valid IP address';
-      const reason = deniedReason(address) ?? (isOwn(address) ? 'an address of this machine' : null);
-      if (reason === null || allowed.some((range) => contains(range, address))) return null;
-      return reason;
+      const translated = translatedIPv4(address, nat64Prefixes);
+      if (translated === null) return reasonOf(address);
+      const reason = reasonOf(translated);
+      return reason === null ? null : `NAT64 for ${translated.toString()}, which is ${reason}`;
     },
   };
 }

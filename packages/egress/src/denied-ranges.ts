@@ -30,14 +30,13 @@ export const DENIED_IPV4: readonly DeniedRange[] = [
   ['240.0.0.0/4', 'in a reserved range'],
 ];
 
-/** The same for IPv6. The policy treats IPv4-mapped addresses as IPv4. */
+/** The same for IPv6. The policy treats IPv4-mapped addresses, and those of NAT64 (`nat64.ts`), as IPv4. */
 export const DENIED_IPV6: readonly DeniedRange[] = [
   ['::/128', 'the unspecified address'],
   ['::1/128', 'in a loopback range'],
   ['::/96', 'in an IPv4-compatible range'],
   ['::ffff:0:0:0/96', 'in an IPv4-translated range'],
-  ['64:ff9b::/96', 'in a NAT64 range'],
-  ['64:ff9b:1::/48', 'in a NAT64 range'],
+  ['64:ff9b:1::/48', 'in a local NAT64 range'],
   ['fd00:ec2::/32', 'in a cloud metadata range'],
   ['fc00::/7', 'in a private range'],
   ['fe80::/10', 'in a link-local range'],

@@ -1,0 +1,32 @@
+import ipaddr from 'ipaddr.js';
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+export type Range = [Address, number];
+
+/** RFC 6052. Behind DNS64, names that have only IPv4 addresses resolve to it. */
+export const WELL_KNOWN_PREFIX: Range = ipaddr.parseCIDR('64:ff9b::/96');
+/** RFC 8215. Operators choose prefixes in it, so an address does not tell where its IPv4 address is. */
+const LOCAL_USE = ipaddr.parseCIDR('64:ff9b:1::/48');
+
+/** The bytes of the IPv4 address, by the length of the prefix. RFC 6052 skips byte 8. */
+const IPV4_BYTES: Readonly<Record<number, readonly [number, number, number, number]>> = {
+  48: [6, 7, 9, 10],
+  56: [7, 9, 10, 11],
+  64: [9, 10, 11, 12],
+  96: [12, 13, 14, 15],
+};
+
+/** Whether a range can be the prefix of a local NAT64, whose length then tells where the IPv4 addresses are. */
+export function isLocalPrefix([network, length]: Range): boolean {
+  return network instanceof ipaddr.IPv6 && network.match(LOCAL_USE) && IPV4_BYTES[length] !== undefined;
+}
+
+/** The IPv4 address to which a NAT64 with one of the prefixes translates an address; null if none does. */
+export function translatedIPv4(address: Address, prefixes: readonly Range[]): ipaddr.IPv4 | null {
+  if (address instanceof ipaddr.IPv4) return null;
+  const prefix = prefixes.find((range) => address.match(range));
+  const positions = prefix && IPV4_BYTES[prefix[1]];
+  if (positions === undefined) return null;
+  const bytes = address.toByteArray();
+  return new ipaddr.IPv4(positions.map((position) => bytes[position] ?? 0));
+}
