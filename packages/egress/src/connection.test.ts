@@ -142,12 +142,16 @@ describe('an allowed range', () => {
     expect(connections).toBe(1);
   });
 
-  test('tries the next address if the first refuses', async () => {
-    const onlyIPv4 = http.createServer((_request, response) => response.end());
+  test.each(['http', 'https'])('tries the next address over %s if the first refuses', async (scheme) => {
+    const respond: http.RequestListener = (_request, response) => response.end();
+    const onlyIPv4 =
+      scheme === 'http' ? http.createServer(respond) : https.createServer(certificate, respond);
     await new Promise<void>((resolve) => onlyIPv4.listen(0, '127.0.0.1', resolve));
-    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
-    await expect(get(egress, `http://both.test:${portOf(onlyIPv4)}/`)).resolves.toBe(200);
+    const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: certificate.ca, lookup });
+    const url = `${scheme}://both.test:${portOf(onlyIPv4)}/`;
+    await expect(get(egress, url)).resolves.toBe(200);
     onlyIPv4.close();
+    await expect(get(egress, url)).rejects.toMatchObject({ code: 'ECONNREFUSED', errors: [{}, {}] });
   });
 
   test.each([
@@ -156,7 +160,8 @@ describe('an allowed range', () => {
     ['https://127.9.9.9:80/', 80],
   ])('connects for %s to port %i', async (url, expected) => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
-    const socket = egress.connectionTo(new URL(url), testOwner(url))();
+    let socket!: net.Socket;
+    egress.connectionTo(new URL(url), testOwner(url))({}, (_error, created) => (socket = created));
     // Whether a server listens there does not matter.
     socket.on('error', () => undefined);
     const [, port] = (await once(socket, 'connectionAttempt')) as [string, number];

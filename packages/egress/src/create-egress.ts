@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createAddressPolicy, createOwnAddresses, type OwnAddresses } from './address-policy.ts';
@@ -25,8 +25,11 @@ export interface EgressOptions {
 }
 
 export interface Egress {
-  /** Every connection names its owner, so that lookups that hang do not delay other accounts. */
-  readonly connectionTo: (origin: Origin, owner: LookupOwner) => CreateConnection;
+  /**
+   * Every connection names its owner, so that lookups that hang do not delay other accounts. @param onResolved called when the name is
+   * resolved, or is not; never for an address
+   */
+  readonly connectionTo: (origin: Origin, owner: LookupOwner, onResolved?: () => void) => CreateConnection;
   /**
    * Why the guard would refuse this URL now, as a sentence; null if it would not, or if the name does not resolve within 3 s. This is an
    * early check for the user: each connection is checked again. @param account on whose behalf the name is looked up
@@ -43,7 +46,11 @@ export function createEgress(options: EgressOptions): Egress {
   const guard = { policy, lookup, secureContext: createSecureContext(options.extraCa ?? null) };
   const withinMs = options.checkUrlLookupMs ?? CHECK_URL_LOOKUP_MS;
   return {
-    connectionTo: (origin, owner) => () => openConnection(origin, guard, owner),
+    connectionTo: (origin, owner, onResolved) => (_options, onCreated) => {
+      const opened = (socket: Socket): void => onCreated(null as never, socket);
+      openConnection(origin, { guard, owner, onCreated: opened, onResolved });
+      return undefined;
+    },
     async checkUrl(text, account) {
       // The parser converts decimal, octal, hexadecimal and full-width hosts to plain addresses.
       const url = parseUrl(text);

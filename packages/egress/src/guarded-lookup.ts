@@ -1,5 +1,4 @@
-import type { LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import dns, { type LookupAddress } from 'node:dns';
 import type { AddressPolicy } from './address-policy.ts';
 import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
 import { lookupError } from './dns/name-lookup.ts';
@@ -31,27 +30,29 @@ export function allowedAddresses(
   return allowed.length === 0 && blocked !== null ? blocked : allowed;
 }
 
-/** A `lookup` for `net.connect`. The connection uses these very addresses, so a name that resolves differently later gains nothing. */
-export function createGuardedLookup(
-  lookup: OwnedLookup,
-  policy: AddressPolicy,
+/** As Node looks names up for connections: without IPv6 addresses if this machine has no IPv6 network. */
+const LOOKUP_OPTIONS = { all: true, hints: dns.ADDRCONFIG } as const;
+
+/**
+ * Looks up the addresses to connect to: at least one, or an error. The connection uses these very addresses, so a name that resolves
+ * differently later gains nothing.
+ */
+export function lookupAllowed(
+  hostname: string,
+  { lookup, policy }: { readonly lookup: OwnedLookup; readonly policy: AddressPolicy },
   owner: LookupOwner,
-): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, owner, (error, addresses) => {
-      if (error) return callback(error, []);
-      let allowed: LookupAddress[] | Error;
-      try {
-        allowed = allowedAddresses(hostname, addresses, policy);
-      } catch (cause) {
-        // Thrown in the callback of a resolver, it would end the process.
-        allowed = cause as Error;
-      }
-      if (allowed instanceof Error) return callback(allowed, []);
-      const [first] = allowed;
-      if (first === undefined) return callback(lookupError('ENOTFOUND', hostname), []);
-      if (options.all === true) return callback(null, allowed);
-      return callback(null, first.address, first.family);
-    });
-  };
+  callback: (addresses: readonly LookupAddress[] | Error) => void,
+): void {
+  lookup(hostname, LOOKUP_OPTIONS, owner, (error, addresses) => {
+    if (error) return callback(error);
+    let allowed: LookupAddress[] | Error;
+    try {
+      allowed = allowedAddresses(hostname, addresses, policy);
+    } catch (cause) {
+      // Thrown in the callback of a resolver, it would end the process.
+      allowed = cause as Error;
+    }
+    const isEmpty = Array.isArray(allowed) && allowed.length === 0;
+    callback(isEmpty ? lookupError('ENOTFOUND', hostname) : allowed);
+  });
 }

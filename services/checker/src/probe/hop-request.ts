@@ -1,8 +1,6 @@
 import type { RequestOptions } from 'node:http';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
-import type { Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { LENIENT_PARSING } from '@tocsin/egress/lenient-responses';
 import { quote } from './redact.ts';
 
@@ -29,11 +27,14 @@ export function firstRequest(
   return { url, method, headers, body: sent ? Buffer.from(body) : null, cookies: null };
 }
 
-/** Options for a request through the egress guard. The user name and password of a URL are never sent. */
-export function requestOptions(request: HopRequest, egress: Egress, owner: LookupOwner): RequestOptions {
+/** Options for a request, whose connection comes from the egress guard. The user name and password of a URL are never sent. */
+export function requestOptions(
+  request: HopRequest,
+  createConnection: RequestOptions['createConnection'],
+): RequestOptions {
   const { url, method } = request;
   return {
-    createConnection: egress.connectionTo(url, owner),
+    createConnection,
     path: url.pathname + url.search,
     method,
     ...LENIENT_PARSING,

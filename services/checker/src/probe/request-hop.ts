@@ -145,7 +145,8 @@ function startHop(
   if (deadline.state !== 'running') return interrupted();
   deadline.interrupt = interrupted;
   try {
-    request = http.request(requestOptions(hop, egress, owner));
+    const createConnection = egress.connectionTo(hop.url, owner, () => clock.resolved());
+    request = http.request(requestOptions(hop, createConnection));
     request.on('socket', connecting);
     request.on('response', (head) => responded(head, true));
     // An unexpected 101. Without a listener Node would report a closed connection instead of the status.

@@ -72,11 +72,16 @@ export class PhaseClock {
     this.#isNamed = isNamed;
   }
 
+  resolved(): void {
+    this.#resolvedAt = performance.now();
+  }
+
+  /** @param socket that may still be connecting */
   watch(socket: Socket, isSecure: boolean): void {
     this.#isSecure = isSecure;
-    // Emitted for each address of a name, and never for an IP literal: the first one ends the phase.
-    socket.on('lookup', () => (this.#resolvedAt ??= performance.now()));
-    socket.on('connect', () => (this.#connectedAt = performance.now()));
+    // The winner of several attempts is connected already.
+    if (!socket.pending) this.#connectedAt = performance.now();
+    else socket.on('connect', () => (this.#connectedAt = performance.now()));
     if (isSecure) socket.on('secureConnect', () => (this.#securedAt = performance.now()));
   }
 

@@ -10,7 +10,7 @@ import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { LENIENT_PARSING, problemOfHead } from '@tocsin/egress/lenient-responses';
 import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
-import { got, type Request } from 'got';
+import { got, type OptionsInit, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
 /** How much of a response the delivery log keeps, and how long to wait for it once the status is known. */
@@ -65,7 +65,11 @@ export async function sendWebhook(
         'user-agent': WEBHOOK_USER_AGENT,
         ...signatureHeaders(request),
       },
-      createConnection: egress.connectionTo(url, { ...owner, deadline: started + deadlineMs }),
+      // got's type demands a socket at once.
+      createConnection: egress.connectionTo(url, {
+        ...owner,
+        deadline: started + deadlineMs,
+      }) as OptionsInit['createConnection'],
       // A receiver has accepted the webhook if other clients can read its response.
       request: (target, options, onResponse) =>
         https
