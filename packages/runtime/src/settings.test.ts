@@ -41,6 +41,8 @@ describe('settings', () => {
 
   it.each([
     ['TRUST_PROXY', 'true'],
+    ['PUBLIC_URL', 'https://example.com/tocsin/'],
+    ['PUBLIC_URL', 'https://example.com?page=1'],
     ['QUEUE_URL', 'http://localhost'],
     ['DATABASE_URL', 'mysql://localhost'],
     ['REGION', 'EU_WEST'],

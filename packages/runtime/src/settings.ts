@@ -54,6 +54,7 @@ export const settings = z.object({
   HOST: address().optional(),
   PUBLIC_URL: url(['http', 'https'])
     .transform((value) => value.replace(/\/+$/, ''))
+    .refine(isOrigin, 'must be a URL without a path, because Tocsin serves its pages at /')
     .optional(),
   TRUST_PROXY: trustProxy().default(false),
   HSTS_INCLUDE_SUBDOMAINS: flag().default(false),
@@ -148,6 +149,12 @@ export function secretValues(source: EnvSource = process.env): string[] {
       parts.push(sentinelPassword, unescape(sentinelPassword.replaceAll('+', ' ')));
     return [value, ...parts.map((part) => part.trim())].filter((part) => part !== '');
   });
+}
+
+/** Whether a URL has nothing after its port, and no user name. */
+function isOrigin(value: string): boolean {
+  const { protocol, host, href } = new URL(value);
+  return href === `${protocol}//${host}/`;
 }
 
 /** A value for Express' `trust proxy`. `true` is refused because every client could then choose its own address. */
