@@ -25,12 +25,12 @@ test('a file is compared, applied, applied again without changes, changed and pr
   2 to create, 0 to change, 0 to delete, 0 unchanged`,
   });
   expect(await api.keysOf('way')).toEqual([]);
-  expect(await api.tocsin(folder, ['apply'])).toMatchObject({
+  expect(await api.tocsin(folder, ['apply', '--yes'])).toMatchObject({
     code: 0,
     out: expect.stringMatching(/\nsource way: 2 created, 0 changed, 0 deleted, 0 unchanged$/),
   });
-  for (const [command, dryRun] of Object.entries({ apply: false, diff: true })) {
-    const { code, out } = await api.tocsin(folder, [command, '--json']);
+  for (const [command, dryRun] of Object.entries({ 'apply --yes': false, diff: true })) {
+    const { code, out } = await api.tocsin(folder, [...command.split(' '), '--json']);
     expect([code, JSON.parse(out)]).toMatchObject([0, { sets: [{ dryRun, changed: false }] }]);
   }
 
@@ -47,10 +47,10 @@ test('a file is compared, applied, applied again without changes, changed and pr
   - way-b
   0 to create, 1 to change, 1 to delete, 0 unchanged`,
   });
-  const kept = await api.tocsin(folder, ['apply']);
+  const kept = await api.tocsin(folder, ['apply', '--yes']);
   expect(kept.out).toContain('1 in no file, kept without --prune: way-b');
   expect(await api.keysOf('way')).toEqual(['way-a', 'way-b']);
-  expect((await api.tocsin(folder, ['apply', '--prune'])).code).toBe(0);
+  expect((await api.tocsin(folder, ['apply', '--prune', '--yes'])).code).toBe(0);
   expect(await api.keysOf('way')).toEqual(['way-a']);
 });
 
@@ -64,8 +64,8 @@ monitors:
   });
   let text = '';
   for (const value of ['hush-1', 'hush-2']) {
-    for (const command of ['diff', 'apply']) {
-      const { out, err } = await api.tocsin(folder, [command], { env: { TOKEN: value, WORD: value } });
+    for (const command of [['diff'], ['apply', '--yes']]) {
+      const { out, err } = await api.tocsin(folder, command, { env: { TOKEN: value, WORD: value } });
       text += `${out}\n${err}\n`;
     }
   }
@@ -74,12 +74,17 @@ monitors:
   expect(text).not.toContain('hush');
 });
 
-test('apply asks for confirmation on a terminal, unless --yes is given', async () => {
+test('apply asks for confirmation, unless --yes is given, and does nothing without a terminal', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('ask', entry('ask-a')) });
   expect(await api.tocsin(folder, ['apply'], { answer: false })).toMatchObject({
     code: 1,
     questions: ['Apply these changes?'],
     err: 'Nothing was changed.',
+  });
+  expect(await api.tocsin(folder, ['apply'])).toMatchObject({
+    code: 1,
+    out: '',
+    err: 'tocsin: There is no terminal to confirm the changes. To make them without confirmation, add --yes.',
   });
   expect(await api.keysOf('ask')).toEqual([]);
   expect((await api.tocsin(folder, ['apply', '--yes'], { answer: false })).questions).toEqual([]);
@@ -113,12 +118,12 @@ test('if one of several sources fails, the results of the earlier ones are print
 test('errors of the API have positions in the file', async () => {
   const { id } = await newMonitor(api, { externalId: 'place-b', name: 'By hand' });
   const folder = await folderWith({ 'm/a.yaml': fileOf('place', entry('place-a', ', regions: [mars]')) });
-  expect(await api.tocsin(folder, ['apply', '-f', 'm'])).toMatchObject({
+  expect(await api.tocsin(folder, ['apply', '-f', 'm', '--yes'])).toMatchObject({
     code: 1,
     err: `tocsin: 1 error in the files:\n  m/a.yaml:3:85: regions.0 must be one of default, eu`,
   });
   await writeFile(join(folder, 'm/a.yaml'), fileOf('place', entry('place-a'), entry('place-b')));
-  const { code, err } = await api.tocsin(folder, ['apply', '-f', 'm']);
+  const { code, err } = await api.tocsin(folder, ['apply', '-f', 'm', '--yes']);
   expect([code, err.split('\n')]).toEqual([
     1,
     [
@@ -133,7 +138,7 @@ test('apply with a read key, or for a source of another team, says which key is 
   const folder = await folderWith({ 'tocsin.yaml': fileOf('bound', entry('bound-a')) });
   const { key } = await api.newKey('read,write', null, ['team/*']);
   const applyWith = async (apiKey: string): Promise<string> => {
-    const { code, err } = await api.tocsin(folder, ['apply'], { env: { TOCSIN_API_KEY: apiKey } });
+    const { code, err } = await api.tocsin(folder, ['apply', '--yes'], { env: { TOCSIN_API_KEY: apiKey } });
     expect(code).toBe(1);
     return err;
   };
@@ -164,7 +169,7 @@ describe('channels', () => {
       '  + channel hook-b  https://${HOST}/hook',
       '  channels: 2 to create, 0 to change, 0 to delete, 0 unchanged',
     ]);
-    const applied = await api.tocsin(first, ['apply'], { env });
+    const applied = await api.tocsin(first, ['apply', '--yes'], { env });
     const [b, a] = await api.channelsOf('hook');
     expect(applied.out.split('\n').slice(6)).toEqual([
       'channels of hook: 2 created, 0 changed, 0 deleted, 0 unchanged',
@@ -182,7 +187,7 @@ describe('channels', () => {
       '{ externalId: hook-b, name: Pager, url: "https://b.invalid/hook", secret: "${HOOK_SECRET}", selector: {} }',
     );
     const other = { HOOK_SECRET: `whsec_${Buffer.alloc(24, 2).toString('base64')}` };
-    const changed = await api.tocsin(second, ['apply', '--prune'], { env: other });
+    const changed = await api.tocsin(second, ['apply', '--prune', '--yes'], { env: other });
     expect(changed.out.split('\n').slice(2, 5)).toEqual([
       '  ~ channel hook-b  name B → Pager, selector none → every monitor, secret',
       '  - channel hook-a',
@@ -194,7 +199,7 @@ describe('channels', () => {
 
   test('have their generated secrets in the output of --json', async () => {
     const folder = await folderOf('json', '{ externalId: json, name: a, url: "https://a.invalid" }');
-    const { out } = await api.tocsin(folder, ['apply', '--json']);
+    const { out } = await api.tocsin(folder, ['apply', '--json', '--yes']);
     const [channel] = await api.channelsOf('json');
     const created = [{ id: channel?.id, externalId: 'json', secret: await secretOf(channel) }];
     expect(JSON.parse(out)).toMatchObject({ sets: [{ channels: { created } }] });
@@ -216,6 +221,8 @@ describe('channels', () => {
       '  tocsin.yaml:6:5: url cannot be a receiver',
     );
     const unknown = `${fields('https://a.invalid')}    monitorExternalIds: [x]\n`;
-    expect(await faultsOf(['apply'], unknown)).toContain('  tocsin.yaml:7:26: monitorExternalIds.0 "x"');
+    expect(await faultsOf(['apply', '--yes'], unknown)).toContain(
+      '  tocsin.yaml:7:26: monitorExternalIds.0 "x"',
+    );
   });
 });

@@ -14,13 +14,13 @@ afterAll(() => api.close());
 
 /** Applies a file, which must change nothing. */
 async function expectNoChange(folder: string, file: string): Promise<void> {
-  const { out } = await api.tocsin(folder, ['apply', '-f', file, '--prune', '--json']);
+  const { out } = await api.tocsin(folder, ['apply', '-f', file, '--prune', '--json', '--yes']);
   expect(JSON.parse(out)).toMatchObject({ sets: [{ changed: false }] });
 }
 
 test('an exported file changes nothing, and --adopt includes monitors without a source', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('out', entry('out-a')) });
-  await api.tocsin(folder, ['apply']);
+  await api.tocsin(folder, ['apply', '--yes']);
   await newMonitor(api, {
     name: 'Free: Bird ${1}',
     headers: { 'X-Key': 'secret ${x}', Accept: '*/*' },

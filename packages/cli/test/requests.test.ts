@@ -85,7 +85,7 @@ test('a source that no file names is deleted only as planned: another pipeline m
     json(result('pruned', true)),
   ]);
   const terminal = fakeTerminal(await folderWith({ 'tocsin.yaml': fileOf('kept') }));
-  expect(await apply(client, terminal, { pruneSources: ['pruned'] })).toBe(0);
+  expect(await apply(client, terminal, { pruneSources: ['pruned'], yes: true })).toBe(0);
   expect(seen.slice(2).map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined, '"2"']);
 });
 
@@ -152,7 +152,7 @@ describe('an apply whose response was lost', () => {
     const { client } = await clientOf([json(set), lost, json(repeated)]);
     const channels = 'channels: [{ externalId: lost, name: a, url: "https://a.invalid" }]\n';
     const terminal = fakeTerminal(await folderWith({ 'tocsin.yaml': fileOf('lost') + channels }));
-    expect(await apply(client, terminal, {})).toBe(0);
+    expect(await apply(client, terminal, { yes: true })).toBe(0);
     expect(terminal.notes).toContain(
       'Channels whose generated secrets were lost with a response: lost. An owner can reveal them in the dashboard.',
     );
@@ -198,7 +198,7 @@ test('rename-source tries again after a concurrent change, and accepts its own l
     respond(404, JSON.stringify({ status: 404, detail: 'None.', instance: 'r' })),
   ]);
   const terminal = fakeTerminal();
-  expect(await renameSource(client, terminal, 'old', 'new')).toBe(0);
+  expect(await renameSource(client, terminal, 'old', 'new', { yes: true })).toBe(0);
   expect(terminal.printed).toEqual(['Moved to source "new": 2. Change `source` in the files, too.']);
   const puts = seen.filter(({ method }) => method === 'PUT');
   expect(puts.map(({ headers }) => headers['if-match'])).toEqual(['"1"', '"1"', '"1"', '"1"']);

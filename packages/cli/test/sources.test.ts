@@ -54,7 +54,7 @@ test('sources that no file of a folder names are listed; --prune-sources deletes
     '  - channel prune-channel',
     '  channels: 0 to create, 0 to change, 1 to delete, 0 unchanged',
   ]);
-  expect((await api.tocsin(folder, ['apply', ...args])).code).toBe(0);
+  expect((await api.tocsin(folder, ['apply', '--yes', ...args])).code).toBe(0);
   expect([await api.keysOf('prune/old'), await api.keysOf('prune/new')]).toEqual([[], ['prune-c']]);
   expect(await api.channelsOf('prune/old')).toEqual([]);
   expect(await api.keysOf('other/team')).toEqual(['prune-other']);
@@ -67,22 +67,22 @@ test('--max-delete refuses a plan that deletes more, before anything is changed'
     'b.yaml': fileOf('limit', entry('limit-a')),
   });
   const args = ['-f', '.', '--prune', '--json'];
-  for (const command of ['diff', 'apply']) {
-    const { code, out, err } = await api.tocsin(folder, [command, ...args, '--max-delete', '1']);
+  for (const command of [['diff'], ['apply', '--yes']]) {
+    const { code, out, err } = await api.tocsin(folder, [...command, ...args, '--max-delete', '1']);
     expect([code, JSON.parse(out)]).toMatchObject([1, { sets: [{ dryRun: true }, { dryRun: true }] }]);
     expect(err).toContain('The plan deletes 2 monitors and channels, more than --max-delete 1.');
   }
   expect(await api.keysOf('limit-first')).toEqual([]);
   expect(await api.keysOf('limit')).toHaveLength(3);
-  expect((await api.tocsin(folder, ['apply', ...args, '--max-delete', '2'])).code).toBe(0);
+  expect((await api.tocsin(folder, ['apply', '--yes', ...args, '--max-delete', '2'])).code).toBe(0);
 });
 
 test('a region that no checker serves is reported', async () => {
   const folder = await folderWith();
   const write = (regions: string): Promise<void> =>
     writeFile(join(folder, 'tocsin.yaml'), fileOf('place', entry('place', `, regions: [${regions}]`)));
-  const notesOf = async (command: string): Promise<string[]> =>
-    (await api.tocsin(folder, [command])).err.split('\n');
+  const notesOf = async (...command: string[]): Promise<string[]> =>
+    (await api.tocsin(folder, command)).err.split('\n');
   await newMonitor(api, { regions: ['eu', 'us'] });
   await write('eu, us, late');
   const [eu, late] = ['eu', 'late'].map(
@@ -92,9 +92,9 @@ test('a region that no checker serves is reported', async () => {
     eu,
     'Warning: no monitor uses region late yet. Make sure that a checker serves it.',
   ]);
-  expect(await notesOf('apply')).toEqual([eu, late]);
+  expect(await notesOf('apply', '--yes')).toEqual([eu, late]);
   await write('us');
-  expect(await notesOf('apply')).toEqual(['']);
+  expect(await notesOf('apply', '--yes')).toEqual(['']);
 });
 
 test('rename-source moves monitors and channels, so that the changed file changes nothing', async () => {
@@ -108,13 +108,14 @@ test('rename-source moves monitors and channels, so that the changed file change
     code: 1,
     questions: ['Move monitors (2) and channels (1) from source "name-old" to "name-new"?'],
   });
-  expect(await api.tocsin(folder, args)).toMatchObject({
+  expect((await api.tocsin(folder, args)).err).toContain('add --yes');
+  expect(await api.tocsin(folder, [...args, '--yes'])).toMatchObject({
     code: 0,
     out: 'Moved to source "name-new": 3. Change `source` in the files, too.',
   });
   expect([await api.keysOf('name-old'), await api.keysOf('name-new')]).toEqual([[], ['name-a', 'name-b']]);
   expect((await api.tocsin(folder, ['diff'])).code).toBe(0);
-  expect(await api.tocsin(folder, args)).toMatchObject({
+  expect(await api.tocsin(folder, [...args, '--yes'])).toMatchObject({
     code: 1,
     err: 'tocsin: There are no monitors or channels of source "name-old".',
   });

@@ -131,7 +131,7 @@ channels:
     selector: { matchLabels: { app: blog } }
 `,
   );
-  const apply = tocsin('apply', '-f', file);
+  const apply = tocsin('apply', '-f', file, '--yes');
   await apply.ended;
   expect([apply.code(), apply.stderr()]).toEqual([0, '']);
   const { body } = await system.request('GET', '/api/cli/monitors');

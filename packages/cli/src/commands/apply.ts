@@ -5,7 +5,7 @@ import { InvalidFilesError } from '../files/yaml-file.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { withProgress, type Terminal } from '../terminal/terminal.ts';
+import { requireConfirmation, withProgress, type Terminal } from '../terminal/terminal.ts';
 import { jsonText, plain } from '../terminal/text.ts';
 import {
   findUnlistedSources,
@@ -49,19 +49,20 @@ type Api = Pick<ApiClient, 'putSet' | 'listMonitors' | 'listChannels' | 'listReg
 type Plans = Map<Target, Plan>;
 
 /**
- * Makes the monitors and channels match the files: shows the plan, asks for confirmation on a terminal and applies it. Each source is one request,
+ * Makes the monitors and channels match the files: shows the plan, asks for confirmation and applies it. Each source is one request,
  * which the API applies as a whole or not at all.
  * @returns `negative` if a dry run finds differences
  */
 export async function apply(api: Api, terminal: Terminal, flags: ApplyFlags): Promise<ExitCode> {
   const { dryRun = false, yes = false, json = false, maxDelete = Infinity } = flags;
+  if (!dryRun) requireConfirmation(terminal, yes);
   const { targets, unlisted } = await findTargets(api, terminal, flags);
   const plans: Plans = new Map();
   await forEachSet(terminal, 'Comparing', targets, async (set) => {
     plans.set(set, await sendSet(api, set, true, null));
   });
   const changed = targets.filter((set) => plans.get(set)?.result.changed);
-  const asks = terminal.isInteractive && !yes && !dryRun;
+  const asks = !yes && !dryRun;
   if (!json || asks) await showPlans(api, terminal, plans, json ? terminal.note : terminal.print);
   if (!json && flags.pruneSources === undefined) noteUnlistedSources(unlisted ?? [], terminal);
   const newRegions = await warnAboutRegions(api, regionsOf(targets), terminal);

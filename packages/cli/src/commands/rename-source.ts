@@ -3,7 +3,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { withProgress, type Terminal } from '../terminal/terminal.ts';
+import { requireConfirmation, withProgress, type Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 
 /** How often a monitor is read again because it keeps changing. */
@@ -27,6 +27,7 @@ export async function renameSource(
   if (next === '' || next.length > LIMITS.externalIdCharacters)
     throw new CliError(`The new name must be 1 to ${LIMITS.externalIdCharacters} characters.`);
   if (old === next) throw new CliError('The old and the new name are the same.');
+  requireConfirmation(terminal, yes);
   const [allMonitors, allChannels] = [await api.listMonitors(), await api.listChannels()];
   const monitors = allMonitors.filter(({ source }) => source === old);
   const channels = allChannels.filter(({ source }) => source === old);
@@ -36,7 +37,7 @@ export async function renameSource(
   if (others > 0) terminal.note(plain(`Source "${next}" already has monitors or channels: ${others}.`));
   const what = `monitors (${monitors.length}) and channels (${channels.length})`;
   const question = plain(`Move ${what} from source "${old}" to "${next}"?`);
-  if (terminal.isInteractive && !yes && !(await terminal.confirm(question))) {
+  if (!yes && !(await terminal.confirm(question))) {
     terminal.note('Nothing was changed.');
     return EXIT.failed;
   }

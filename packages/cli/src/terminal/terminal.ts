@@ -1,4 +1,5 @@
 import type { Colors } from 'picocolors/types.js';
+import { CliError } from './cli-error.ts';
 
 /** Progress of long work, shown only on a terminal. */
 export interface Progress {
@@ -20,6 +21,14 @@ export async function withProgress<Result>(
   } finally {
     stop();
   }
+}
+
+/** @throws CliError if a command must ask before it changes something, and nobody can answer */
+export function requireConfirmation({ isInteractive }: Pick<Terminal, 'isInteractive'>, yes: boolean): void {
+  if (!isInteractive && !yes)
+    throw new CliError(
+      'There is no terminal to confirm the changes. To make them without confirmation, add --yes.',
+    );
 }
 
 /** The environment of a command. Data goes to stdout, everything else to stderr. */
