@@ -9,6 +9,7 @@ export const ERRORS = {
   not_signed_in: { status: 401, title: 'Not signed in' },
   forbidden: { status: 403, title: 'The API key lacks the write scope' },
   source_not_allowed: { status: 403, title: 'The API key may not change this source' },
+  quota_exceeded: { status: 403, title: 'The account would exceed a quota' },
   untrusted_origin: { status: 403, title: 'The request comes from another site' },
   owner_required: { status: 403, title: 'Only an owner of the account may do this' },
   author_required: { status: 403, title: 'Only the author may do this' },
@@ -36,11 +37,20 @@ export interface FieldError {
   readonly message: string;
 }
 
+/** A quota that a request would exceed. */
+export interface ExceededQuota {
+  readonly quota: 'assignments' | 'regions';
+  readonly limit: number;
+  /** What the account would use after the request, as far as it was counted. */
+  readonly used: number;
+}
+
 interface AppErrorOptions {
   readonly errors?: readonly FieldError[];
   readonly headers?: Readonly<Record<string, string>>;
   /** The id of the resource that the request conflicts with. */
   readonly conflictingId?: string;
+  readonly quota?: ExceededQuota;
   readonly cause?: unknown;
 }
 
@@ -51,6 +61,7 @@ export class AppError extends Error {
   readonly errors: readonly FieldError[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly conflictingId: string | undefined;
+  readonly quota: ExceededQuota | undefined;
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, { cause: options.cause });
@@ -58,6 +69,7 @@ export class AppError extends Error {
     this.errors = options.errors;
     this.headers = options.headers ?? {};
     this.conflictingId = options.conflictingId;
+    this.quota = options.quota;
   }
 
   get status(): number {
@@ -90,6 +102,12 @@ export const problemSchema = component('Problem', 'An error (RFC 9457).', {
     .uuid()
     .optional()
     .describe('If an `externalId` is taken: the id of the resource that has it.'),
+  quota: z.string().optional().describe('The quota that the account would exceed.'),
+  limit: z.int().optional().describe('The limit of the quota.'),
+  used: z
+    .int()
+    .optional()
+    .describe('What the account would use after the request, as far as it was counted.'),
 });
 export type Problem = z.infer<typeof problemSchema>;
 
@@ -108,5 +126,6 @@ export function toProblem(error: AppError, requestId: string): Problem {
     instance: requestId,
     ...(error.errors && { errors: [...error.errors] }),
     ...(error.conflictingId !== undefined && { conflictingId: error.conflictingId }),
+    ...error.quota,
   };
 }

@@ -23,6 +23,8 @@ export const LIMITS = {
   metricLabels: 20,
   selectorValues: 200,
   keySources: 100,
+  /** Stored pairs of a monitor with a channel or a maintenance window, in an account. */
+  assignments: 500_000,
   maintenanceDays: 30,
   maintenanceMonitors: 5_000,
   emailCharacters: 254,

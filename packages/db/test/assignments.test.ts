@@ -1,10 +1,12 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
-import { lockAssignments, repairMatches } from '@tocsin/db/assignments/assignments';
+import { lockAssignments } from '@tocsin/db/assignments/assignments';
+import { repairMatches } from '@tocsin/db/assignments/match-selectors';
 import { getChannel } from '@tocsin/db/channels/read-channels';
-import { createChannel, updateChannel } from '@tocsin/db/channels/write-channels';
+import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Transaction } from '@tocsin/db/database/open';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
@@ -38,6 +40,7 @@ beforeEach(async () => {
 });
 
 const SHOP: Selector = { matchLabels: { app: 'shop' } };
+const LABELED: Selector = { matchExpressions: [{ key: 'app', operator: 'Exists' }] };
 
 async function makeSelecting(
   selector: Selector | null,
@@ -59,6 +62,12 @@ async function alertsOf(monitorId: string): Promise<string[]> {
   const { rows } = await db.execute<{ alert: string }>(sql`
     select channel_id || ' ' || event as alert from deliveries where monitor_id = ${monitorId} order by timestamp`);
   return rows.map(({ alert }) => alert);
+}
+
+async function countAssignments(): Promise<number> {
+  const { rows } = await db.execute<{ count: number }>(sql`
+    select ((select count(*) from channel_monitors) + (select count(*) from maintenance_window_monitors))::int as count`);
+  return rows[0]?.count ?? Number.NaN;
 }
 
 const alertsFor = (id: string): string[] => [`${id} monitor.down`, `${id} incident.created`];
@@ -112,6 +121,39 @@ describe('a channel with a selector receives the alerts', () => {
   });
 });
 
+test('a channel that selects everything has no row for each monitor, until it selects less', async () => {
+  const before = await makeMonitor(context, { labels: { app: 'shop' } });
+  const [empty, all] = [await makeSelecting({ matchExpressions: [] }), await makeSelecting(LABELED)];
+  await updateChannel(db, actor, all, { allMonitors: true });
+  const after = await makeMonitor(context);
+  expect(await countAssignments()).toBe(0);
+  for (const { id } of [before, after]) {
+    expect((await alertsOf(id)).toSorted()).toEqual([...alertsFor(empty), ...alertsFor(all)].toSorted());
+  }
+  await updateChannel(db, actor, empty, { selector: SHOP });
+  await updateChannel(db, actor, all, { allMonitors: false });
+  expect(await countAssignments()).toBe(2);
+  await updateChannel(db, actor, empty, { selector: {} });
+  await deleteChannel(db, actor, all);
+  expect(await countAssignments()).toBe(0);
+});
+
+test('an account cannot have more assignments than its quota', async () => {
+  await makeMonitor(context, { labels: { app: 'shop' } });
+  const id = await makeSelecting(SHOP);
+  const limited = jest.replaceProperty(LIMITS, 'assignments', 1 as never);
+  try {
+    const refused = { code: 'quota_exceeded', quota: { quota: 'assignments', limit: 1, used: 2 } };
+    await expect(makeMonitor(context, { labels: { app: 'shop' } })).rejects.toMatchObject(refused);
+    await expect(makeSelecting(LABELED)).rejects.toMatchObject(refused);
+    await makeSelecting({});
+    await updateChannel(db, actor, id, { selector: LABELED });
+    expect(await countAssignments()).toBe(1);
+  } finally {
+    limited.restore();
+  }
+});
+
 test('a channel receives only the events of its filter', async () => {
   const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
   const all = await makeSelecting(SHOP);
@@ -155,7 +197,7 @@ describe('a maintenance window with a selector covers', () => {
       await makeMonitor(context, { labels: { app: 'blog' } }),
     ];
     const id = await makeSelecting(SHOP, { monitorIds: [blog.id] });
-    await start({ allMonitors: true });
+    await start({ selector: LABELED });
     const read = async (): Promise<unknown> => {
       const { rows } = await db.execute(sql`
         select channel_id as id, monitor_id, listed, matched from channel_monitors
@@ -170,7 +212,29 @@ describe('a maintenance window with a selector covers', () => {
     expect(await repairMatches(db)).toBe(3);
     expect(await read()).toEqual(before);
     expect((await getChannel(db, accountId, id)).monitorIds).toEqual([blog.id]);
+    // More channels than one statement compares.
+    await db.execute(sql`
+      insert into channels (id, account_id, name, url, sealed_secret, selector)
+      select gen_random_uuid(), account_id, name, url, sealed_secret, selector from channels, generate_series(1, 120)`);
+    expect(await repairMatches(db)).toBe(120);
   });
+
+  test.each<Partial<NewWindow>>([{ allMonitors: true }, { selector: { matchLabels: {} } }])(
+    'every monitor with %j, without a row for each, and only until it ends',
+    async (scope) => {
+      await makeMonitor(context, { name: 'a' });
+      const id = await start(scope);
+      await makeMonitor(context, { name: 'b' });
+      expect(await covered()).toEqual(['a', 'b']);
+      expect(await countAssignments()).toBe(0);
+      await end(context, id);
+      expect(await covered()).toEqual([]);
+      const { rows } = await db.execute(
+        sql`select outcome from maintenance_occurrences where window_id = ${id}`,
+      );
+      expect(rows).toEqual([{ outcome: 'completed' }]);
+    },
+  );
 
   test('what matches while it runs', async () => {
     const { id: shop } = await makeMonitor(context, { name: 'shop', labels: { app: 'shop' } });
@@ -236,17 +300,18 @@ describe('locks', () => {
   }
 
   test('a channel that no longer lists a monitor, but selects it, does not deadlock with its deletion', async () => {
-    const [first, deleted] = [await makeMonitor(context), await makeMonitor(context)];
+    const labels = { app: 'shop' };
+    const [first, deleted] = [await makeMonitor(context, { labels }), await makeMonitor(context, { labels })];
     const id = await makeSelecting(null, { monitorIds: [deleted.id] });
     const results = await startHolding(
       (tx) => tx.execute(sql`select from monitors where id = ${first.id} for update`),
       [
-        () => updateChannel(db, actor, id, { monitorIds: [], selector: {} }),
+        () => updateChannel(db, actor, id, { monitorIds: [], selector: SHOP }),
         () => deleteMonitor(db, actor, deleted.id),
       ],
     );
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
-    expect(await getChannel(db, accountId, id)).toMatchObject({ monitorIds: [], selector: {} });
+    expect(await getChannel(db, accountId, id)).toMatchObject({ monitorIds: [], selector: SHOP });
   });
 
   test.each([

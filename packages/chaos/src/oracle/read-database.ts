@@ -50,8 +50,10 @@ export async function readDatabase(stores: Stores, selection: MonitorSelection):
       `select id, name, failure_threshold as "failureThreshold", status, labels from monitors where id SELECTED`,
     ),
     channels: await read(
-      `select c.id, c.selector, array(
-         select a.monitor_id::text from channel_monitors a
+      // Channels that select everything have no matches.
+      `select c.id, case when not (c.all_monitors or c.selector <@ '{"matchLabels": {}, "matchExpressions": []}')
+           then c.selector end as selector,
+         array(select a.monitor_id::text from channel_monitors a
          where a.channel_id = c.id and a.matched and a.monitor_id SELECTED) as "matchedIds"
        from channels c`,
     ),

@@ -47,7 +47,7 @@ const update = {
   bodyExample: { enabled: true },
   response,
   responseExample: { channel: CHANNEL },
-  errors: ['conflict'],
+  errors: ['quota_exceeded', 'conflict'],
 } as const;
 
 const remove = {
@@ -67,7 +67,7 @@ export const cliChannelRoutes = defineRoutes(
       description:
         'The response contains the secret that signs its webhooks, which no other response to a key shows. A URL that webhooks may not reach is refused. A key that is bound to sources may only create channels of these sources.',
       body: createCliChannelSchema,
-      errors: ['conflict'],
+      errors: ['quota_exceeded', 'conflict'],
       bodyExample: {
         name: 'On call',
         url: 'https://hooks.example/tocsin',
@@ -91,6 +91,7 @@ export const channelRoutes = defineRoutes(common, {
       'The response contains the secret that signs its webhooks. A URL that webhooks may not reach is refused.',
     body: createChannelSchema,
     bodyExample: { name: 'On call', url: 'https://hooks.example/tocsin', monitorIds: [MONITOR.id] },
+    errors: ['quota_exceeded'],
   },
   getChannel: { ...get, endpoint: 'GET /api/dashboard/channels/:id' },
   updateChannel: { ...update, endpoint: 'PATCH /api/dashboard/channels/:id' },
@@ -103,6 +104,7 @@ export const channelRoutes = defineRoutes(common, {
     resource: 'monitor',
     body: monitorChannelsSchema,
     bodyExample: { add: [CHANNEL.id] },
+    errors: ['quota_exceeded'],
   },
   getChannelSecret: {
     endpoint: 'GET /api/dashboard/channels/:id/secret',

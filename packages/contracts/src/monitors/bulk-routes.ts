@@ -77,6 +77,7 @@ export const bulkMonitorRoutes = defineRoutes(common, {
       monitors: [{ id: MONITOR.id, labels: { team: 'checkout' }, updatedAt: MONITOR.updatedAt }],
       failures: [],
     },
+    errors: ['quota_exceeded'],
   },
   deleteMonitors: {
     endpoint: 'POST /api/dashboard/monitors/delete',
@@ -98,6 +99,7 @@ export const bulkMonitorRoutes = defineRoutes(common, {
     bodyExample,
     response: z.strictObject({ added: z.int().min(0).describe('How many it did not list before.') }),
     responseExample: { added: 1 },
+    errors: ['quota_exceeded'],
   },
   checkMonitors: {
     endpoint: 'POST /api/dashboard/monitors/check',

@@ -1,42 +1,33 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { labelTexts } from '@tocsin/contracts/labels/labels';
-import type { Selector } from '@tocsin/contracts/labels/selector';
-import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
-import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
+import { AppError } from '@tocsin/contracts/errors';
+import { LIMITS } from '@tocsin/contracts/limits';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
-import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
-import type { MonitorRow } from '../monitors/table.ts';
+import type { Queryable, Transaction } from '../database/open.ts';
+import { arrayOf, queryOne } from '../database/sql.ts';
 
-/* Which monitors a channel or a maintenance window has by its selector (ADR 17). */
-
-/** Labels and values compared between two turns of the event loop. */
-const MAX_COMPARISONS = 20_000;
+/* Which monitors a channel or a maintenance window has (ADR 17). `match-selectors.ts` writes those that it has by its selector. */
 
 /** The tables of assignments, and what a row assigns a monitor to. */
-const TABLES = {
+export const TABLES = {
   channel: { table: sql.raw('channel_monitors'), owner: sql.raw('channel_id') },
   window: { table: sql.raw('maintenance_window_monitors'), owner: sql.raw('window_id') },
 } as const;
-type Kind = keyof typeof TABLES;
+export type Kind = keyof typeof TABLES;
 
-const ownerRow = z.object({
-  kind: z.enum(['channel', 'window']),
-  id: z.string(),
-  /** Validated when it was written. */
-  selector: z.custom<Selector>(),
-  sources: z.array(z.string()).nullable(),
-});
-type Owner = z.output<typeof ownerRow>;
+/** Rows that the maintenance clock deletes of windows that have ended; `repairMatches` deletes the rest. */
+const MAX_DELETED = 20_000;
 
-/** What a selector decides by. */
-type Labeled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
-
-const pairRow = z.object({ ownerId: z.string(), monitorId: z.string() });
-type Pair = z.output<typeof pairRow>;
-const matchedRow = pairRow.extend({ listed: z.boolean() });
+/**
+ * The condition for a channel or a window that has every monitor of its account, so that no row says which. It is not true, but may be
+ * null, for others. A selector without conditions selects everything.
+ * @param alias of its table in the statement
+ */
+export function selectsAll(kind: Kind, alias: string): SQL {
+  const isEmpty = `${alias}.selector <@ '{"matchLabels": {}, "matchExpressions": []}'::jsonb`;
+  const isAll = `(${alias}.all_monitors or ${isEmpty})`;
+  return sql.raw(kind === 'channel' ? isAll : `(${alias}.sources is null and ${isAll})`);
+}
 
 /**
  * Locks the assignments of an account until the transaction ends. Every transaction that changes them does so before it locks a row.
@@ -52,96 +43,28 @@ export async function lockAssignments(
   await tx.execute(sql`select ${lock}(${ADVISORY_LOCKS.assignments}, hashtext(${accountId}))`);
 }
 
-/** Assigns new, relabeled or moved monitors, whose rows are locked, to what selects them. Requires the shared lock. */
-export async function matchMonitors(
-  tx: Transaction,
-  accountId: string,
-  monitors: readonly Labeled[],
-): Promise<void> {
-  const owners = await query(tx, ownerRow)`
-    select 'channel' as kind, id, selector, null::text[] as sources from channels
-    where account_id = ${accountId} and deleted_at is null and selector is not null
-    union all
-    select 'window', id, case when all_monitors then '{}' else selector end, sources from maintenance_windows
-    where account_id = ${accountId} and state <> 'ended' and (selector is not null or all_monitors)`;
-  if (owners.length === 0) return;
-  const isOfMonitors = sql`a.monitor_id = any(${arrayOf(
-    'uuid',
-    monitors.map(({ id }) => id),
-  )})`;
-  for (const kind of ['channel', 'window'] as const) {
-    const ofKind = owners.filter((owner) => owner.kind === kind);
-    if (ofKind.length === 0) continue;
-    await writeMatches(
-      tx,
-      kind,
-      await compareMatches(tx, kind, isOfMonitors, await matchesOf(ofKind, monitors)),
-    );
-  }
-}
-
-/** Assigns the monitors that channels or windows select now, and no others. Requires the exclusive lock. */
-export async function matchOwner(
-  tx: Transaction,
-  accountId: string,
-  kind: Kind,
-  ...owned: readonly string[]
-): Promise<void> {
-  await writeMatches(tx, kind, await compareOwned(tx, accountId, kind, owned));
-}
+const countRow = z.object({ used: z.number() });
 
 /**
- * Corrects what an api of the previous release, which knows no selectors, has written during an upgrade. Locks only accounts with
- * differences.
- * @returns the assignments that were wrong
+ * Requires that an account does not have too many assignments: requests and maintenance tasks that read or replace all of them stay short.
+ * Call it after writing some. @throws AppError quota_exceeded
  */
-export async function repairMatches(db: Database): Promise<number> {
-  const accountIds = await queryColumn(db)`
-    select account_id from channels where deleted_at is null and selector is not null
-    union select account_id from maintenance_windows where state <> 'ended' and (selector is not null or all_monitors)`;
-  let repaired = 0;
-  for (const accountId of accountIds) {
-    for (const kind of ['channel', 'window'] as const) {
-      if ((await compareKind(db, accountId, kind)).count === 0) continue;
-      repaired += await db.transaction(async (tx) => {
-        await lockAssignments(tx, accountId, 'exclusive');
-        const differences = await compareKind(tx, accountId, kind);
-        await writeMatches(tx, kind, differences);
-        return differences.count;
-      });
-    }
-  }
-  return repaired;
+export async function requireAssignmentQuota(db: Queryable, accountId: string): Promise<void> {
+  const { used } = await queryOne(db, countRow)`
+    select ((select count(*) from channels c join channel_monitors a on a.channel_id = c.id where c.account_id = ${accountId})
+      + (select count(*) from maintenance_windows w join maintenance_window_monitors a on a.window_id = w.id
+        where w.account_id = ${accountId}))::int as used`;
+  if (used > LIMITS.assignments) throw tooManyAssignments(used);
 }
 
-async function compareKind(db: Queryable, accountId: string, kind: Kind): Promise<Differences> {
-  const owned = await (kind === 'channel'
-    ? queryColumn(db)`
-        select id from channels where account_id = ${accountId} and deleted_at is null and selector is not null`
-    : queryColumn(db)`
-        select id from maintenance_windows
-        where account_id = ${accountId} and state <> 'ended' and (selector is not null or all_monitors)`);
-  return compareOwned(db, accountId, kind, owned);
-}
-
-async function compareOwned(
-  db: Queryable,
-  accountId: string,
-  kind: Kind,
-  owned: readonly string[],
-): Promise<Differences> {
-  const { owner } = TABLES[kind];
-  const ids = arrayOf('uuid', owned);
-  const owners = await (kind === 'channel'
-    ? query(db, ownerRow)`
-        select 'channel' as kind, id, selector, null::text[] as sources from channels
-        where id = any(${ids}) and deleted_at is null and selector is not null`
-    : query(db, ownerRow)`
-        select 'window' as kind, id, case when all_monitors then '{}' else selector end as selector, sources
-        from maintenance_windows where id = any(${ids}) and state <> 'ended'
-          and (selector is not null or all_monitors)`);
-  const monitors = owners.length === 0 ? [] : await readLabeled(db, accountId);
-  return compareMatches(db, kind, sql`a.${owner} = any(${ids})`, await matchesOf(owners, monitors));
+/** The error of a request after which an account would have this many assignments, or more. */
+export function tooManyAssignments(used: number): AppError {
+  const limit = LIMITS.assignments;
+  return new AppError(
+    'quota_exceeded',
+    `The channels and maintenance windows of an account can have at most ${limit} assignments of monitors, by lists and selectors together. Use allMonitors, or a selector without conditions, for those that have every monitor: they need none.`,
+    { quota: { quota: 'assignments', limit, used } },
+  );
 }
 
 /**
@@ -153,125 +76,11 @@ export async function deleteWindowMatches(tx: Transaction, windowIds: readonly s
   await tx.execute(sql`
     with matches as (
       select window_id, monitor_id from maintenance_window_monitors
-      where window_id = any(${arrayOf('uuid', windowIds)}) and not listed for update skip locked
+      where window_id = any(${arrayOf('uuid', windowIds)}) and not listed
+      limit ${MAX_DELETED} for update skip locked
     )
     delete from maintenance_window_monitors a using matches m
     where a.window_id = m.window_id and a.monitor_id = m.monitor_id`);
-}
-
-/** The account's monitors that a selector matches now. @param sources limits them to these sources; null: to none */
-export async function findMatching(
-  db: Queryable,
-  accountId: string,
-  { selector, sources }: Pick<Owner, 'selector' | 'sources'>,
-): Promise<string[]> {
-  const monitors = await readLabeled(db, accountId);
-  const matches = await matchesOf([{ id: '', selector, sources }], monitors);
-  return matches.map(({ monitorId }) => monitorId);
-}
-
-const labeledRow = z.object({
-  id: z.string(),
-  labels: z.record(z.string(), z.string()),
-  source: z.string().nullable(),
-});
-
-async function readLabeled(db: Queryable, accountId: string): Promise<Labeled[]> {
-  return query(db, labeledRow)`select id, labels, source from monitors where account_id = ${accountId}`;
-}
-
-async function matchesOf(
-  owners: readonly Omit<Owner, 'kind'>[],
-  monitors: readonly Labeled[],
-): Promise<Pair[]> {
-  const byLabel = new Map<string, Labeled[]>();
-  for (const monitor of monitors) {
-    for (const label of labelTexts(monitor.labels)) {
-      const labeled = byLabel.get(label);
-      if (labeled) labeled.push(monitor);
-      else byLabel.set(label, [monitor]);
-    }
-  }
-  const pairs: Pair[] = [];
-  let compared = 0;
-  for (const { id: ownerId, selector, sources } of owners) {
-    const valueCount = (selector.matchExpressions ?? []).flatMap(({ values = [] }) => values).length;
-    const candidates = requiredLabels(selector)?.flatMap((label) => byLabel.get(label) ?? []) ?? monitors;
-    for (const { id: monitorId, labels, source } of candidates) {
-      if (isSourceAllowed(sources, source) && matchesSelector(selector, labels)) {
-        pairs.push({ ownerId, monitorId });
-      }
-      compared += 1 + valueCount;
-      if (compared < MAX_COMPARISONS) continue;
-      compared = 0;
-      await nextTurn();
-    }
-  }
-  return pairs;
-}
-
-/** Labels as `key=value`. Only a monitor with at least one of them can match, so that few are compared. Null: any monitor can match. */
-function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
-  const [label] = labelTexts(matchLabels);
-  if (label !== undefined) return [label];
-  const condition = matchExpressions.find(({ operator }) => operator === 'In');
-  if (condition === undefined) return null;
-  return [...new Set(condition.values)].map((value) => `${condition.key}=${value}`);
-}
-
-/** What differs between stored matches and those that are right. */
-interface Differences {
-  readonly added: readonly Pair[];
-  /** No longer matched, and not listed. */
-  readonly deleted: readonly Pair[];
-  /** No longer matched, but listed. */
-  readonly kept: readonly Pair[];
-  readonly count: number;
-}
-
-/** Compares the matches among the assignments `a` of a scope. */
-async function compareMatches(
-  db: Queryable,
-  kind: Kind,
-  scope: SQL,
-  wanted: readonly Pair[],
-): Promise<Differences> {
-  const { table, owner } = TABLES[kind];
-  const current = await query(db, matchedRow)`
-    select a.${owner} as owner_id, a.monitor_id, a.listed from ${table} a where ${scope} and a.matched`;
-  const added = difference(wanted, current);
-  const removed = difference(current, wanted);
-  const deleted = removed.filter(({ listed }) => !listed);
-  const kept = removed.filter(({ listed }) => listed);
-  return { added, deleted, kept, count: added.length + removed.length };
-}
-
-async function writeMatches(tx: Transaction, kind: Kind, { added, deleted, kept }: Differences) {
-  const { table, owner } = TABLES[kind];
-  const isOfPair = sql`a.${owner} = u.owner_id and a.monitor_id = u.monitor_id`;
-  if (added.length > 0) {
-    await tx.execute(sql`
-      insert into ${table} (${owner}, monitor_id, listed, matched)
-      select u.owner_id, u.monitor_id, false, true from ${pairsOf(added)}
-      on conflict (${owner}, monitor_id) do update set matched = true`);
-  }
-  if (deleted.length > 0)
-    await tx.execute(sql`delete from ${table} a using ${pairsOf(deleted)} where ${isOfPair}`);
-  if (kept.length > 0)
-    await tx.execute(sql`update ${table} a set matched = false from ${pairsOf(kept)} where ${isOfPair}`);
-}
-
-function pairsOf(pairs: readonly Pair[]): SQL {
-  return tableOf('u', pairs, {
-    owner_id: ['uuid', ({ ownerId }) => ownerId],
-    monitor_id: ['uuid', ({ monitorId }) => monitorId],
-  });
-}
-
-function difference<Of extends Pair>(pairs: readonly Of[], others: readonly Pair[]): Of[] {
-  const keyOf = ({ ownerId, monitorId }: Pair): string => `${ownerId} ${monitorId}`;
-  const keys = new Set(others.map(keyOf));
-  return pairs.filter((pair) => !keys.has(keyOf(pair)));
 }
 
 /** Makes these the monitors that a channel or a window lists by their ids; unknown ones are left out. Requires the exclusive lock. */

@@ -1,7 +1,7 @@
 import type { MonitorChannels } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, inArray } from 'drizzle-orm';
-import { lockAssignments } from '../assignments/assignments.ts';
+import { lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
@@ -37,6 +37,7 @@ export async function updateMonitorChannels(
       if (others.length < monitorIds.length === add.has(row.id)) continue;
       await writeChannel(tx, row, { monitorIds: add.has(row.id) ? [...others, monitorId] : others });
     }
+    await requireAssignmentQuota(tx, accountId);
     await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, ids, true)));
   });
 }

@@ -4,7 +4,8 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
-import { listMonitorsOf, lockAssignments, matchOwner } from '../assignments/assignments.ts';
+import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
+import { matchOwner } from '../assignments/match-selectors.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
@@ -62,6 +63,7 @@ export async function createChannel(
       await lockAssignments(tx, accountId, 'exclusive');
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
+      await requireAssignmentQuota(tx, accountId);
       await recordAudit(
         tx,
         actor,
@@ -130,13 +132,15 @@ export async function updateChannel(
   }
   return db
     .transaction(async (tx) => {
-      const reassigns = monitorIds !== undefined || selector !== undefined;
+      const reselects = selector !== undefined || update.allMonitors !== undefined;
+      const reassigns = monitorIds !== undefined || reselects;
       if (reassigns) await lockAssignments(tx, accountId, 'exclusive');
       const row = await findChannelRow(tx, accountId, id, 'no key update');
       requireSources(row);
       const before = await readAuditedChannels(tx, [id], reassigns);
       await writeChannel(tx, row, update);
-      if (selector !== undefined) await matchOwner(tx, accountId, 'channel', id);
+      if (reselects) await matchOwner(tx, accountId, 'channel', id);
+      if (reassigns) await requireAssignmentQuota(tx, accountId);
       const after = await getChannel(tx, accountId, id);
       await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], reassigns)));
       return after;
@@ -169,6 +173,7 @@ export async function addMonitorsToChannel(
     if (added === 0) return 0;
     const before = await readAuditedChannels(tx, [id], true);
     await writeChannel(tx, row, { monitorIds: [...wanted] });
+    await requireAssignmentQuota(tx, accountId);
     await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], true)));
     return added;
   });

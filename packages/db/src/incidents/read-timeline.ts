@@ -3,6 +3,7 @@ import { type Timeline, TIMELINE_KINDS, type TimelineEntry } from '@tocsin/contr
 import type { StatusChange } from '@tocsin/contracts/monitors/events';
 import { and, asc, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { selectsAll } from '../assignments/assignments.ts';
 import { listAuditEntries } from '../audit-log/read-audit-log.ts';
 import { channels } from '../channels/table.ts';
 import type { Database } from '../database/open.ts';
@@ -157,7 +158,7 @@ async function listMaintenance(
     ) o
     where w.account_id = ${accountId}
       and o.starts_at < ${timestamptz(endsAt)} and o.ends_at > ${timestamptz(openedAt)}
-      and (w.all_monitors or exists (
+      and (w.all_monitors or ${selectsAll('window', 'w')} or exists (
         select from maintenance_window_monitors a where a.window_id = w.id and a.monitor_id = ${monitorId}))
     order by o.starts_at, w.id limit ${MAX_RECORDS + 1}`;
   return rows.map((maintenance) => ({ kind: 'maintenance', timestamp: maintenance.startsAt, maintenance }));

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, query, queryColumn, readClock, tableOf } from '../database/sql.ts';
+import { COVERS_ALL } from './coverage.ts';
 import { storedOccurrence } from './read-windows.ts';
 import {
   type MaintenanceOutcome,
@@ -200,11 +201,22 @@ export async function readOutcomes(
   windowIds: readonly string[],
 ): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
   const rows = await query(tx, enteredRow)`
-    select a.window_id, coalesce(bool_and(m.status = 'MAINTENANCE') filter (where a.listed), true)
-      and coalesce(bool_or(m.status = 'MAINTENANCE') filter (where not a.listed), true) as all_entered
-    from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
-    where a.window_id = any(${arrayOf('uuid', windowIds)})
-    group by a.window_id`;
+    with ended as (
+      select w.id, case when ${COVERS_ALL} then w.account_id end as covered_account
+      from maintenance_windows w where w.id = any(${arrayOf('uuid', windowIds)})
+    ), assigned as (
+      select a.window_id, bool_and(m.status = 'MAINTENANCE') filter (where a.listed) as listed_entered,
+        bool_or(m.status = 'MAINTENANCE') filter (where not a.listed) as matched_entered
+      from ended join maintenance_window_monitors a on a.window_id = ended.id join monitors m on m.id = a.monitor_id
+      group by a.window_id
+    ), covered as (
+      select m.account_id, bool_or(m.status = 'MAINTENANCE') as entered
+      from monitors m where m.account_id in (select covered_account from ended) group by m.account_id
+    )
+    select ended.id as window_id,
+      coalesce(a.listed_entered, true) and coalesce(c.entered, a.matched_entered, true) as all_entered
+    from ended left join assigned a on a.window_id = ended.id left join covered c on c.account_id = ended.covered_account
+    where a.window_id is not null or c.account_id is not null`;
   const entered = new Map(rows.map(({ windowId, allEntered }) => [windowId, allEntered]));
   return ({ id, state }) => ((entered.get(id) ?? state === 'running') ? 'completed' : 'missed');
 }

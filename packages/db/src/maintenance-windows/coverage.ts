@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { selectsAll } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 
@@ -6,12 +7,16 @@ import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
   and w.occurrence_ends_at > statement_timestamp())`;
 
+/** Whether window `w` covers every monitor of its account, so that no row says which. */
+export const COVERS_ALL = selectsAll('window', 'w');
+
 /** With more running windows than this in an account, each monitor's own windows are read instead. */
 const MAX_PROBES = 20;
 
 /**
- * Which of these monitors a maintenance window covers now. Other accounts must not make this slow: it looks for the monitor in each of the
- * account's windows that have begun, or, if those are many, reads the monitor's own windows. `order by`, `limit` and `offset` keep the
+ * Which of these monitors a maintenance window covers now. Other accounts must not make this slow: unless a window covers all monitors of
+ * the account, it looks for the monitor in each of the account's windows that have begun, or, if those are many, reads the monitor's own
+ * windows. `order by`, `limit` and `offset` keep the
  * planner from reading whole tables. The statement is not prepared: a plan for small tables would outlive them.
  */
 export async function readCovered(
@@ -25,7 +30,12 @@ export async function readCovered(
       select account.id as account_id, array(
           select w.id from maintenance_windows w where w.account_id = account.id and ${HAS_BEGUN}
           order by w.occurrence_starts_at limit ${MAX_PROBES + 1}
-        ) as ids
+        ) as ids,
+        exists (
+          select from (
+            select from maintenance_windows w where w.account_id = account.id and ${HAS_BEGUN} and ${COVERS_ALL}
+            order by w.occurrence_starts_at limit 1) w
+        ) as covers_all
       from unnest(${arrayOf('uuid', [...accountIds])}) as account (id)
     )
     select m.id from ${tableOf('m', monitors, {
@@ -33,7 +43,7 @@ export async function readCovered(
       account_id: ['uuid', ({ accountId }) => accountId],
     })}
     join begun on begun.account_id = m.account_id
-    where case when cardinality(begun.ids) <= ${MAX_PROBES} then exists (
+    where begun.covers_all or case when cardinality(begun.ids) <= ${MAX_PROBES} then exists (
         select from unnest(begun.ids) as w (id) cross join lateral (
           select from maintenance_window_monitors a where a.window_id = w.id and a.monitor_id = m.id limit 1) a
         offset 0)

@@ -14,7 +14,8 @@ import {
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
 import { and, count, desc, eq, ne, sql } from 'drizzle-orm';
-import { findMatching } from '../assignments/assignments.ts';
+import { selectsAll } from '../assignments/assignments.ts';
+import { findMatching } from '../assignments/match-selectors.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
@@ -43,7 +44,11 @@ export async function findWindowRow(
 /** The monitors that a window covers while it runs, ordered by id. */
 export async function readCoveredIds(db: Queryable, windowId: string): Promise<string[]> {
   return queryColumn(db)`
-    select monitor_id from maintenance_window_monitors where window_id = ${windowId} order by monitor_id`;
+    select monitor_id from maintenance_window_monitors where window_id = ${windowId}
+    union
+    select m.id from maintenance_windows w join monitors m on m.account_id = w.account_id
+    where w.id = ${windowId} and ${selectsAll('window', 'w')}
+    order by monitor_id`;
 }
 
 /** The monitors that a window names, ordered by id. */
@@ -182,13 +187,18 @@ export async function previewWindow(
   const isActive = and(eq(maintenanceWindows.accountId, accountId), ne(maintenanceWindows.state, 'ended'));
   const isOther = ownId === null ? undefined : ne(maintenanceWindows.id, ownId);
   const coveredIds = arrayOf('uuid', await findCovered(db, accountId, scope, ownId));
-  const isShared = sql`${maintenanceWindowMonitors.monitorId} = any(${coveredIds})`;
+  const { windowId, monitorId } = maintenanceWindowMonitors;
+  const isShared = and(eq(windowId, maintenanceWindows.id), sql`${monitorId} = any(${coveredIds})`);
+  const monitorCount = sql<number>`case when ${selectsAll('window', 'maintenance_windows')}
+    then (select count(*) from monitors m where m.account_id = ${accountId} and m.id = any(${coveredIds}))
+    else ${count(monitorId)} end::int`;
   const others = await db
-    .select({ window: maintenanceWindows, monitorCount: count() })
+    .select({ window: maintenanceWindows, monitorCount })
     .from(maintenanceWindows)
-    .innerJoin(maintenanceWindowMonitors, eq(maintenanceWindowMonitors.windowId, maintenanceWindows.id))
-    .where(and(isActive, isOther, isShared))
+    .leftJoin(maintenanceWindowMonitors, isShared)
+    .where(and(isActive, isOther))
     .groupBy(maintenanceWindows.id)
+    .having(sql`${monitorCount} > 0`)
     .orderBy(desc(maintenanceWindows.id))
     .limit(MAX_COMPARED);
   const overlaps: MaintenanceWindowPreview['overlaps'] = [];

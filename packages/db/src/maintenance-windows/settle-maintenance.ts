@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
 import { enterMaintenance, leaveMaintenance, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
-import { HAS_BEGUN } from './coverage.ts';
+import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
 
 /** Monitors that one transaction settles: it holds their locks for some tens of milliseconds. */
 export const SETTLED_AT_ONCE = 200;
@@ -41,11 +41,8 @@ export async function settleMaintenance(
   });
 }
 
-/** The windows of monitor `m` that run, or will once the maintenance clock has looked at them. */
-const BEGUN = sql`
-  select from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
-  where a.monitor_id = m.id
-    and (w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
+/** Whether window `w` runs, or will once the maintenance clock has looked at it. */
+const BEGUN = sql`(w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
 
 /** Locks free monitors that break the rule. Those that have to enter come first: they could alert. */
 async function lockDiffering(tx: Transaction, among: readonly string[] | null): Promise<string[]> {
@@ -56,11 +53,20 @@ async function lockDiffering(tx: Transaction, among: readonly string[] | null): 
       where m.status <> 'MAINTENANCE' ${scope}
         and m.id in (
           select a.monitor_id from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
-          where ${HAS_BEGUN})
+          where ${HAS_BEGUN}
+          union all
+          select free.id from monitors free
+          where free.status <> 'MAINTENANCE' and free.account_id in (
+            select w.account_id from maintenance_windows w where ${HAS_BEGUN} and ${COVERS_ALL}))
       order by m.id limit ${SETTLED_AT_ONCE} for no key update of m skip locked
     ), leaving as (
       select m.id from monitors m
-      where m.status = 'MAINTENANCE' ${scope} and not exists (${BEGUN})
+      where m.status = 'MAINTENANCE' ${scope}
+        and not exists (
+          select from maintenance_windows w where w.account_id = m.account_id and ${BEGUN} and ${COVERS_ALL})
+        and not exists (
+          select from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
+          where a.monitor_id = m.id and ${BEGUN})
       order by m.id limit greatest(0, ${SETTLED_AT_ONCE} - (select count(*) from entering)) for no key update of m skip locked
     )
     select id from entering union all select id from leaving`;

@@ -2,6 +2,7 @@ import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windo
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { selectsAll } from '../assignments/assignments.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { assignmentColumns, monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
@@ -43,6 +44,10 @@ export const maintenanceWindows = pgTable(
     index('maintenance_windows_account_due_idx')
       .on(table.accountId, table.occurrenceStartsAt, table.occurrenceEndsAt)
       .where(sql`${table.state} <> 'ended'`),
+    // Every recorded batch of checks reads these.
+    index('maintenance_windows_all_idx')
+      .on(table.accountId, table.occurrenceStartsAt)
+      .where(sql`${table.state} <> 'ended' and ${selectsAll('window', 'maintenance_windows')}`),
   ],
 );
 export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;

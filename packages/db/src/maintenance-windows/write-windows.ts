@@ -18,8 +18,9 @@ import {
   deleteWindowMatches,
   listMonitorsOf,
   lockAssignments,
-  matchOwner,
+  requireAssignmentQuota,
 } from '../assignments/assignments.ts';
+import { matchOwner } from '../assignments/match-selectors.ts';
 import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
@@ -108,6 +109,7 @@ export async function insertWindow(
   const row = firstOf(await tx.insert(maintenanceWindows).values(values).returning());
   await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
   await matchOwner(tx, accountId, 'window', row.id);
+  await requireAssignmentQuota(tx, accountId);
   return toMaintenanceWindow(row, await readMonitorIds(tx, row.id));
 }
 
@@ -150,6 +152,7 @@ export async function updateMaintenanceWindow(
     const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
     // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
+    if (reassigned) await requireAssignmentQuota(tx, accountId);
     const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id));
     const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
     const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);

@@ -5,7 +5,8 @@ import type { ChannelSetResult, MonitorSet } from '@tocsin/contracts/monitor-set
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, getTableColumns, or, sql } from 'drizzle-orm';
 import { z } from 'zod';
-import { matchOwner } from '../assignments/assignments.ts';
+import { requireAssignmentQuota } from '../assignments/assignments.ts';
+import { matchOwner } from '../assignments/match-selectors.ts';
 import type { Actor } from '../audit-log/actor.ts';
 import type { AuditRecord } from '../audit-log/record-audit.ts';
 import { auditChannels, auditSecret, readAuditedChannels } from '../channels/audit-channels.ts';
@@ -112,11 +113,14 @@ export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
   return (plan?.update ?? []).flatMap(({ before, entry }) => (entry.enabled === true ? before : []));
 }
 
+/** The fields that decide which monitors a channel has. */
+const ASSIGNING: ReadonlySet<string> = new Set(['selector', 'allMonitors', 'monitorExternalIds']);
+
 /** Whether a plan changes which monitors channels have, which requires the exclusive lock of the assignments. */
 export function changesAssignments({ create, update, delete: deleted }: ChannelPlan): boolean {
   return (
     create.length + deleted.length > 0 ||
-    update.some(({ changed }) => changed.includes('selector') || changed.includes('monitorExternalIds'))
+    update.some(({ changed }) => changed.some((field) => ASSIGNING.has(field)))
   );
 }
 
@@ -195,7 +199,7 @@ export async function writeChannelPlan(
     const update = Object.fromEntries(Object.entries(fields).filter(([field]) => isChanged(field)));
     const rotation = secret !== undefined && isChanged('secret') ? rotateTo(secrets, actor, secret) : null;
     await writeChannel(tx, before, update, rotation);
-    if (isChanged('selector')) selecting.push(before.id);
+    if (isChanged('selector') || isChanged('allMonitors')) selecting.push(before.id);
   }
   const created: ChannelSetResult['created'] = [];
   for (const entry of plan.create) {
@@ -204,6 +208,7 @@ export async function writeChannelPlan(
     if (entry.selector !== null) selecting.push(id);
   }
   if (selecting.length > 0) await matchOwner(tx, actor.accountId, 'channel', ...selecting);
+  if (assigns) await requireAssignmentQuota(tx, actor.accountId);
   const createdIds = created.flatMap(({ id }) => id ?? []);
   const after = await readAuditedChannels(tx, [...changedIds, ...createdIds], assigns);
   const rotated = plan.update.filter(({ changed }) => changed.includes('secret'));

@@ -4,6 +4,7 @@ import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
+import { selectsAll } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, query, queryColumn, tableOf, together } from '../database/sql.ts';
@@ -223,12 +224,13 @@ const assignment = z.object({
 });
 type AssignedChannel = Omit<z.output<typeof assignment>, 'monitorId'>;
 
-/** The channels of each monitor: for all monitors, listed, or matched by their selectors. */
+/** The channels of each monitor: those that select everything, list it, or match its labels. */
 async function findAssignedChannels(tx: Transaction, monitorIds: readonly string[]) {
   const rows = await query(tx, assignment)`
     select m.id as monitor_id, c.id as channel_id, c.events
     from monitors m cross join lateral (
-      select id, events from channels where account_id = m.account_id and all_monitors
+      select c.id, c.events from channels c
+      where c.account_id = m.account_id and c.deleted_at is null and ${selectsAll('channel', 'c')}
       union
       select c.id, c.events from channel_monitors a join channels c on c.id = a.channel_id where a.monitor_id = m.id
     ) c

@@ -1,4 +1,4 @@
-import { repairMatches } from '@tocsin/db/assignments/assignments';
+import { repairMatches } from '@tocsin/db/assignments/match-selectors';
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
   deleteExpiredSignIns,

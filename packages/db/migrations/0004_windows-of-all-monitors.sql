@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "maintenance_windows_all_idx" ON "maintenance_windows" USING btree ("account_id","occurrence_starts_at") WHERE "maintenance_windows"."state" <> 'ended' and (maintenance_windows.sources is null and (maintenance_windows.all_monitors or maintenance_windows.selector <@ '{"matchLabels": {}, "matchExpressions": []}'::jsonb));
