@@ -215,8 +215,8 @@ describe('a maintenance window with a selector covers', () => {
     // More channels than one statement compares.
     await db.execute(sql`
       insert into channels (id, account_id, name, url, sealed_secret, selector)
-      select gen_random_uuid(), account_id, name, url, sealed_secret, selector from channels, generate_series(1, 120)`);
-    expect(await repairMatches(db)).toBe(120);
+      select gen_random_uuid(), account_id, name, url, sealed_secret, selector from channels, generate_series(1, 250)`);
+    expect(await repairMatches(db)).toBe(250);
   });
 
   test.each<Partial<NewWindow>>([{ allMonitors: true }, { selector: { matchLabels: {} } }])(

@@ -1,14 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { labelTexts } from '@tocsin/contracts/labels/labels';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Selector } from '@tocsin/contracts/labels/selector';
-import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
-import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query, queryColumn, queryOne, tableOf } from '../database/sql.ts';
-import type { MonitorRow } from '../monitors/table.ts';
 import {
   type Kind,
   lockAssignments,
@@ -17,21 +12,21 @@ import {
   TABLES,
   tooManyAssignments,
 } from './assignments.ts';
-
-/** Labels and values compared between two turns of the event loop. */
-const MAX_COMPARISONS = 20_000;
-/** What one statement compares: memory and the time of a statement do not depend on how many owners there are. */
-const MAX_OWNERS = 50;
-const MAX_PAIRS = 20_000;
+import {
+  type Batch,
+  type Compared,
+  type Labeled,
+  matchesOf,
+  type Owner,
+  type Pair,
+} from './compare-selectors.ts';
 
 const ownerRow = z.object({
   id: z.string(),
-  /** Validated when it was written. Null: it selects nothing, or everything, and so has no matches. */
+  /** Validated when it was written. */
   selector: z.custom<Selector | null>(),
   sources: z.array(z.string()).nullable(),
 });
-/** A channel or a maintenance window. */
-type Owner = z.output<typeof ownerRow>;
 
 const KINDS = ['channel', 'window'] as const;
 
@@ -46,20 +41,6 @@ const OWNERS = {
     from maintenance_windows w`,
 } as const;
 
-/** What a selector decides by. */
-type Labeled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
-
-interface Pair {
-  readonly ownerId: string;
-  readonly monitorId: string;
-}
-
-/** Some owners with all of their matches. */
-interface Batch {
-  readonly ownerIds: readonly string[];
-  readonly pairs: readonly Pair[];
-}
-
 /** Assigns new, relabeled or moved monitors, whose rows are locked, to what selects them. Requires the shared lock. */
 export async function matchMonitors(
   tx: Transaction,
@@ -71,7 +52,7 @@ export async function matchMonitors(
     const owners = await query(tx, ownerRow)`
       select * from (${OWNERS[kind]} where account_id = ${accountId}) o where selector is not null`;
     const isOfMonitors = sql`a.monitor_id = any(${arrayOf('uuid', ids)})`;
-    await writeMatches(tx, accountId, kind, matchesOf(owners, monitors), { scope: isOfMonitors });
+    await writeMatches(tx, accountId, kind, [owners, monitors], { scope: isOfMonitors });
   }
 }
 
@@ -82,7 +63,7 @@ export async function matchOwner(
   kind: Kind,
   ...owned: readonly string[]
 ): Promise<void> {
-  await writeMatches(tx, accountId, kind, matchesOf(...(await readOwned(tx, accountId, kind, owned))));
+  await writeMatches(tx, accountId, kind, await readOwned(tx, accountId, kind, owned));
 }
 
 async function readOwned(
@@ -90,7 +71,7 @@ async function readOwned(
   accountId: string,
   kind: Kind,
   owned: readonly string[],
-): Promise<[Owner[], Labeled[]]> {
+): Promise<Compared> {
   const owners = await query(tx, ownerRow)`${OWNERS[kind]} where id = any(${arrayOf('uuid', owned)})`;
   return [owners, await readFor(tx, accountId, owners)];
 }
@@ -130,8 +111,8 @@ async function repairAccount(db: Database, accountId: string, kind: Kind): Promi
     repaired += missing + wrong;
     await db.transaction(async (tx) => {
       await lockAssignments(tx, accountId, 'exclusive');
-      const batches = matchesOf(...(await readOwned(tx, accountId, kind, batch.ownerIds)));
-      await writeMatches(tx, accountId, kind, batches, { isLimited: false });
+      const compared = await readOwned(tx, accountId, kind, batch.ownerIds);
+      await writeMatches(tx, accountId, kind, compared, { isLimited: false });
     });
   }
   return repaired;
@@ -160,60 +141,6 @@ const labeledRow = z.object({
 async function readFor(db: Queryable, accountId: string, owners: readonly Owner[]): Promise<Labeled[]> {
   if (owners.every(({ selector }) => selector === null)) return [];
   return query(db, labeledRow)`select id, labels, source from monitors where account_id = ${accountId}`;
-}
-
-/** Compares owners with monitors, a batch at a time. */
-async function* matchesOf(
-  owners: readonly Owner[],
-  monitors: readonly Labeled[],
-): AsyncGenerator<Batch, void, undefined> {
-  if (owners.length === 0) return;
-  const candidatesOf = indexByLabel(monitors);
-  let ownerIds: string[] = [];
-  let pairs: Pair[] = [];
-  let compared = 0;
-  for (const { id: ownerId, selector, sources } of owners) {
-    ownerIds.push(ownerId);
-    if (selector !== null) {
-      const cost = 1 + (selector.matchExpressions ?? []).flatMap(({ values = [] }) => values).length;
-      for (const { id: monitorId, labels, source } of candidatesOf(selector)) {
-        if (isSourceAllowed(sources, source) && matchesSelector(selector, labels)) {
-          pairs.push({ ownerId, monitorId });
-        }
-        compared += cost;
-        if (compared < MAX_COMPARISONS) continue;
-        compared = 0;
-        await nextTurn();
-      }
-    }
-    if (ownerIds.length < MAX_OWNERS && pairs.length < MAX_PAIRS) continue;
-    yield { ownerIds, pairs };
-    ownerIds = [];
-    pairs = [];
-  }
-  if (ownerIds.length > 0) yield { ownerIds, pairs };
-}
-
-/** @returns the monitors that a selector may match: those that have a label that it requires */
-function indexByLabel(monitors: readonly Labeled[]): (selector: Selector) => readonly Labeled[] {
-  const byLabel = new Map<string, Labeled[]>();
-  for (const monitor of monitors) {
-    for (const label of labelTexts(monitor.labels)) {
-      const labeled = byLabel.get(label);
-      if (labeled) labeled.push(monitor);
-      else byLabel.set(label, [monitor]);
-    }
-  }
-  return (selector) => requiredLabels(selector)?.flatMap((label) => byLabel.get(label) ?? []) ?? monitors;
-}
-
-/** Labels as `key=value`. Only a monitor with at least one of them can match, so that few are compared. Null: any monitor can match. */
-function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
-  const [label] = labelTexts(matchLabels);
-  if (label !== undefined) return [label];
-  const condition = matchExpressions.find(({ operator }) => operator === 'In');
-  if (condition === undefined) return null;
-  return [...new Set(condition.values)].map((value) => `${condition.key}=${value}`);
 }
 
 const differenceRow = z.object({
@@ -252,12 +179,13 @@ async function writeMatches(
   tx: Transaction,
   accountId: string,
   kind: Kind,
-  batches: AsyncIterable<Batch>,
+  compared: Compared,
   { scope = sql`true`, isLimited = true }: WriteOptions = {},
 ): Promise<void> {
   const { table, owner } = TABLES[kind];
+  if (isLimited) await refuseTooMany(compared);
   let added = 0;
-  for await (const batch of batches) {
+  for await (const batch of matchesOf(...compared)) {
     const { missing, wrong } = await countDifferences(tx, kind, batch, scope);
     const pairs = tableOfPairs(batch.pairs);
     const isOfPair = sql`a.${owner} = u.owner_id and a.monitor_id = u.monitor_id`;
@@ -269,8 +197,6 @@ async function writeMatches(
     }
     if (missing === 0) continue;
     added += missing;
-    // Does not write the rest of a request that is refused anyway.
-    if (isLimited && added > LIMITS.assignments) throw tooManyAssignments(added);
     await tx.execute(sql`
       insert into ${table} (${owner}, monitor_id, listed, matched)
       select u.owner_id, u.monitor_id, false, true from ${pairs}
@@ -278,6 +204,16 @@ async function writeMatches(
       on conflict (${owner}, monitor_id) do update set matched = true`);
   }
   if (isLimited && added > 0) await requireAssignmentQuota(tx, accountId);
+}
+
+/** Refuses more matches than any account may have, before any is written. @throws AppError quota_exceeded */
+async function refuseTooMany([owners, monitors]: Compared): Promise<void> {
+  if (owners.length * monitors.length <= LIMITS.assignments) return;
+  let count = 0;
+  for await (const { pairs } of matchesOf(owners, monitors)) {
+    count += pairs.length;
+    if (count > LIMITS.assignments) throw tooManyAssignments(count);
+  }
 }
 
 function tableOfPairs(pairs: readonly Pair[]): SQL {
