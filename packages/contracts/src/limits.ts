@@ -16,6 +16,8 @@ export const LIMITS = {
   maxLatencyMs: 60_000,
   certificateMinDays: 3_650,
   regionCount: 20,
+  /** Regions that monitors of an account name although no checker has served them yet. */
+  unservedRegions: 20,
   externalIdCharacters: 255,
   labelCount: 32,
   labelPrefixCharacters: 253,

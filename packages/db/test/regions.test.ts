@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { LIMITS } from '@tocsin/contracts/limits';
+import { monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { loadCanaries, readRegionNetworks, setCanaries } from '@tocsin/db/regions/canaries';
 import {
@@ -11,7 +15,7 @@ import {
 } from '@tocsin/db/regions/isolations';
 import { sql } from 'drizzle-orm';
 import { makeAccount } from './delivery-steps.ts';
-import { editMonitor, makeMonitor, openTestContext, readClock } from './harness.ts';
+import { checkOf, editMonitor, makeMonitor, openTestContext, readClock } from './harness.ts';
 
 const context = await openTestContext();
 const { db, accountId, actor } = context;
@@ -24,6 +28,21 @@ beforeEach(async () => {
 const set = (region: string, ids: readonly string[]): Promise<void> => setCanaries(db, actor, region, ids);
 const canariesOf = async (region: string, account = accountId): Promise<string[]> =>
   (await loadCanaries(context, account, region)).map(({ monitorId }) => monitorId).toSorted();
+
+test('monitors name only some regions that no checker has served yet', async () => {
+  const named = Array.from({ length: LIMITS.unservedRegions }, (_, index) => `region-${index}`);
+  const { id } = await makeMonitor(context, { regions: named });
+  await makeMonitor(context, { regions: ['region-0', 'default'] });
+  const refused = { code: 'quota_exceeded', quota: { quota: 'regions', limit: 20, used: 21 } };
+  await expect(makeMonitor(context, { regions: ['one-more'] })).rejects.toMatchObject(refused);
+  const { id: other } = await makeMonitor(context);
+  await expect(editMonitor(context, other, { regions: ['one-more'] })).rejects.toMatchObject(refused);
+  const monitors = [{ externalId: 'a', name: 'A', url: 'https://a.example', regions: ['one-more'] }];
+  const monitorSet = monitorSetSchema.parse({ source: 'set', monitors });
+  await expect(applySet(context, actor, monitorSet, 'default')).rejects.toMatchObject(refused);
+  await recordChecks(db, [checkOf(id, { region: 'region-0' })]);
+  await editMonitor(context, other, { regions: ['one-more'] });
+});
 
 describe('canaries', () => {
   test('are replaced as a whole, and loaded with what a checker needs to probe them', async () => {

@@ -38,6 +38,8 @@ export function openPostgresStore(
       // One connection of a worker waits for notifications. Without heartbeats, a dead one would look like a quiet one.
       heartbeatMs: silentMs / 4,
     });
+    // Each queue listens, and there are two for each region.
+    pool.setMaxListeners(0);
     pools.push(pool.on('error', onError));
     return pool;
   };
@@ -60,6 +62,12 @@ export function openPostgresStore(
       return worker as unknown as StoredWorker;
     },
     countWorkers: (queue) => queue.getWorkersCount(),
+    listQueues: async () => {
+      const { rows } = await mainPool.query<{ queue: string }>(
+        'select queue from meta union select queue from scheduler union select queue from job',
+      );
+      return rows.map(({ queue }) => queue);
+    },
     readClock: async () => {
       const { rows } = await mainPool.query<{ now: number }>(
         'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',

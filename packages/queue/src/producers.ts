@@ -8,6 +8,11 @@ import type { QueueStores } from './queue-stores.ts';
 /** How long adding jobs may take. Every job is a hint: a loop finds in Postgres what is due without a job. */
 const ADD_WITHIN_MS = 2_000;
 
+/** How long removing a queue may take. */
+const REMOVE_WITHIN_MS = 10_000;
+/** A queue that is not used for this long is closed. It is longer than any command takes. */
+const MAX_IDLE_MS = 10 * 60_000;
+
 /** No finished job is kept: an `add` with the id of a kept one would do nothing. */
 export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as const;
 
@@ -15,7 +20,7 @@ export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as
 export class Producers {
   readonly #stores: QueueStores;
   readonly #addWithinMs: number;
-  readonly #queues = new Map<string, StoredQueue>();
+  readonly #queues = new Map<string, { readonly queue: StoredQueue; usedAt: number }>();
 
   constructor(stores: QueueStores, addWithinMs: number = ADD_WITHIN_MS) {
     this.#stores = stores;
@@ -24,12 +29,40 @@ export class Producers {
 
   queue(kind: JobKind, region: string | null): StoredQueue {
     const name = storedName(kind, region);
+    const usedAt = performance.now();
     const known = this.#queues.get(name);
-    if (known) return known;
+    if (known) {
+      known.usedAt = usedAt;
+      return known.queue;
+    }
+    for (const [idle, entry] of this.#queues) if (usedAt - entry.usedAt > MAX_IDLE_MS) this.#forget(idle);
     const store = region === null ? this.#stores.main : this.#stores.forRegion(region);
     const queue = store.openQueue(name);
-    this.#queues.set(name, queue);
+    this.#queues.set(name, { queue, usedAt });
     return queue;
+  }
+
+  #forget(name: string): void {
+    const entry = this.#queues.get(name);
+    this.#queues.delete(name);
+    entry?.queue.close().catch(() => undefined);
+  }
+
+  listRegions(): Promise<string[]> {
+    return this.#stores.listRegions();
+  }
+
+  /**
+   * Deletes the queues of a region with all of their jobs and schedulers. An interrupted call leaves them paused; see
+   * `RegionSchedules.audit`.
+   */
+  async removeRegion(region: string): Promise<void> {
+    for (const kind of ['check', 'trigger'] as const) {
+      const removing = this.queue(kind, region).obliterate({ force: true });
+      await withDeadline(removing, REMOVE_WITHIN_MS, 'removing the queues of a region');
+      // A queue stores its settings when it is opened.
+      this.#forget(storedName(kind, region));
+    }
   }
 
   countCheckWorkers(region: string): Promise<number> {
@@ -72,7 +105,7 @@ export class Producers {
   }
 
   async close(): Promise<void> {
-    const closing = Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+    const closing = Promise.all([...this.#queues.values()].map(({ queue }) => queue.close()));
     await withDeadline(closing, ADD_WITHIN_MS, 'closing the queues').catch(() => undefined);
   }
 

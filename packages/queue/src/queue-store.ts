@@ -12,6 +12,11 @@ export function storedName(kind: JobKind, region: string | null): string {
   return `{${queue}.${region}}`;
 }
 
+/** The region of a stored name; null: none. */
+export function regionOf(name: string): string | null {
+  return /^\{(?:checks|triggers)\.(.+)\}$/.exec(name)?.[1] ?? null;
+}
+
 /** Typed as BullMQ's default; the Postgres-backed ones have the same methods. */
 export type StoredQueue = Queue<object, unknown>;
 export type StoredWorker = Worker<object, void>;
@@ -33,6 +38,8 @@ export interface QueueStore {
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker;
   /** The processes that take the jobs of a queue. */
   countWorkers(queue: StoredQueue): Promise<number>;
+  /** The names of all queues that have something in the store. */
+  listQueues(): Promise<string[]>;
   readClock(): Promise<number>;
   /** @throws Error if the store does not respond, or is a read-only Postgres */
   ping(): Promise<void>;

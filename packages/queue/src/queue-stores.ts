@@ -1,7 +1,7 @@
 import type { Logger } from '@tocsin/runtime/logger';
 import { queueUrlVariable } from '@tocsin/runtime/settings';
 import { openPostgresStore } from './postgres-store.ts';
-import type { QueueStore } from './queue-store.ts';
+import { type QueueStore, regionOf } from './queue-store.ts';
 import { openRedisStore } from './redis-store.ts';
 import { parseStoreUrl } from './store-url.ts';
 
@@ -15,6 +15,8 @@ const SILENT_CONNECTION_MS = 20_000;
 export interface QueueStores {
   readonly main: QueueStore;
   forRegion(region: string): QueueStore;
+  /** The regions whose queues have something in a store. Those of an unavailable store are missing. */
+  listRegions(): Promise<string[]>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -59,6 +61,11 @@ export function openQueueStores(
   return {
     main,
     forRegion: (region) => byUrl.get(regionUrls.get(region) ?? mainUrl) ?? main,
+    listRegions: async () => {
+      const listed = await Promise.allSettled(stores.map((store) => store.listQueues()));
+      const names = listed.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+      return [...new Set(names.flatMap((name) => regionOf(name) ?? []))];
+    },
     ping: async () => void (await Promise.all(stores.map((store) => store.ping()))),
     close: async () => void (await Promise.all(stores.map((store) => store.close()))),
   };

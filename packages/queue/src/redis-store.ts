@@ -17,6 +17,8 @@ type Role = 'producer' | 'worker';
 
 /** A connection that has waited this long for a response is replaced. BullMQ's longest command takes up to ten seconds. */
 const SILENT_CONNECTION_MS = 20_000;
+/** Keys between which other commands get their turn. */
+const SCANNED_AT_ONCE = 1_000;
 /** After this time, the next Sentinel is tried. */
 const SENTINEL_TIMEOUT_MS = 2_000;
 
@@ -96,6 +98,18 @@ export function openRedisStore(
       return (await queue.getWorkers()).filter(
         ({ db, rawname = '' }) => db === database && !rawname.endsWith(`:w:${EXTRA_WORKER}`),
       ).length;
+    },
+    listQueues: async () => {
+      const client = await connectedProducer();
+      const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+      const names = new Set<string>();
+      for (const node of nodes) {
+        for await (const keys of node.scanStream({ match: `${KEY_PREFIX}:{*}:*`, count: SCANNED_AT_ONCE })) {
+          for (const key of keys as string[])
+            names.add(key.slice(KEY_PREFIX.length + 1, key.indexOf('}') + 1));
+        }
+      }
+      return [...names];
     },
     readClock: async () => {
       const client = await connectedProducer();

@@ -26,9 +26,11 @@ export interface ScheduleAudit {
 /** The job schedulers of one region's check queue: one for each wave (docs/adr/0011-waves.md). */
 export class RegionSchedules {
   readonly #queue: StoredQueue;
+  readonly #triggers: StoredQueue;
 
   constructor(producers: Producers, region: string) {
     this.#queue = producers.queue('check', region);
+    this.#triggers = producers.queue('trigger', region);
   }
 
   /** Adds missing schedulers and returns their number. Replacing one whose run is just due would skip that run, so the others stay. */
@@ -63,6 +65,7 @@ export class RegionSchedules {
 
   /** Compares the store with the ids of the wanted waves. @param now the true time, epoch milliseconds */
   async audit(wanted: ReadonlySet<string>, now: number = Date.now()): Promise<ScheduleAudit> {
+    await withDeadline(this.#resume(), BATCH_WITHIN_MS, 'resuming the queues');
     const nextRuns = await this.#nextRuns();
     const ours = [...nextRuns].filter(([id]) => wanted.has(id));
     return {
@@ -71,6 +74,11 @@ export class RegionSchedules {
       ahead: ours.filter((run) => isAhead(run, now)).map(([id]) => id),
       stray: [...nextRuns.keys()].filter((id) => !wanted.has(id)),
     };
+  }
+
+  /** Only an interrupted `removeRegion` leaves queues paused. */
+  async #resume(): Promise<void> {
+    for (const queue of [this.#queue, this.#triggers]) if (await queue.isPaused()) await queue.resume();
   }
 
   /** The next run of every scheduler, epoch milliseconds. */

@@ -51,6 +51,25 @@ onBothStores('the contract of a queue', (queue) => {
     expect(seen.map(({ jobId }) => jobId).toSorted()).toEqual(ids.toSorted());
   });
 
+  test('a removed region leaves nothing in the store, and works when it is used again', async () => {
+    const fill = async (): Promise<void> => {
+      await queue.schedules.apply([distantWave()]);
+      await queue.addChecks(1);
+      await queue.producers.addTrigger(queue.region, { triggerId: randomUUID() });
+    };
+    await fill();
+    expect(await queue.producers.listRegions()).toContain(queue.region);
+    await queue.producers.removeRegion(queue.region);
+    expect(await queue.producers.listRegions()).not.toContain(queue.region);
+    // As an interrupted removal leaves them.
+    for (const kind of ['check', 'trigger'] as const) await queue.producers.queue(kind, queue.region).pause();
+    await fill();
+    await queue.schedules.audit(new Set());
+    const { seen } = queue.startChecks();
+    await until('the check', () => seen.length === 1);
+    expect(await queue.producers.queue('trigger', queue.region).isPaused()).toBe(false);
+  });
+
   test('a returned job runs again', async () => {
     const { seen } = queue.startChecks(async ({ again }) => {
       if (!again) throw new JobReturnedError('shutting down');

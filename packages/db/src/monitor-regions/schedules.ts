@@ -57,6 +57,18 @@ export async function unapplySchedules(tx: Transaction, monitorIds: readonly str
     where monitor_id = any(${arrayOf('uuid', monitorIds)}) and scheduled_revision is not null`);
 }
 
+/** Whether any monitor is assigned to a region. */
+export async function isRegionUsed(db: Database, region: string): Promise<boolean> {
+  const { rowCount } = await db.execute(sql`select from monitor_regions where region = ${region} limit 1`);
+  return rowCount === 1;
+}
+
+/** Marks all schedules of a region as not applied. */
+export async function unapplyRegion(db: Database, region: string): Promise<void> {
+  await db.execute(sql`
+    update monitor_regions set scheduled_revision = null where region = ${region} and scheduled_revision is not null`);
+}
+
 /** Marks the schedules of monitors that an earlier version of the service has changed. Locked monitors are left to the next call. */
 export async function unapplyOutdatedSchedules(db: Database): Promise<void> {
   await db.execute(sql`

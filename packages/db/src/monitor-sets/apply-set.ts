@@ -9,6 +9,7 @@ import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
+import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
 import { auditMonitor } from '../monitors/monitor-codec.ts';
@@ -45,8 +46,8 @@ export interface AppliedSet {
  * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run
  * only reads, so any key may compare any source.
  * @param versions the current plan must have one of these, see `planVersion`; null: any
- * @throws AppError source_not_allowed, owner_required (a channel gets another secret), conflict (another monitor or channel has an
- * externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
+ * @throws AppError source_not_allowed, owner_required (a channel gets another secret), quota_exceeded, conflict (another monitor or channel
+ * has an externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: DbContext,
@@ -95,6 +96,7 @@ export async function applySet(
       const result = describePlan(plan, set, createdIds, written && written.result);
       const records = written?.records ?? [];
       await recordAudit(tx, actor, auditSet(set, plan, [...updated, ...created], records));
+      await requireRegionQuota(tx, accountId, schedules, defaultRegion);
       return { result, version, schedules, statusChangeIds: [...closed, ...changed] };
     });
   try {

@@ -6,6 +6,7 @@ import { violatedUniqueConstraint } from '../database/errors.ts';
 import type { Database, DbContext } from '../database/open.ts';
 import { firstOf, queryColumn } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
+import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
 import { writeMonitors, type WriteScope, type WrittenRow } from './write-monitors.ts';
@@ -26,7 +27,8 @@ interface StoredMonitor {
  * Creates a monitor with status PENDING and its regions, in one transaction.
  * @param key an Idempotency-Key: a repeated request gets the monitor as it was when it was created
  * @returns `regions` is null if an earlier request with the same key created the monitor
- * @throws AppError source_not_allowed, conflict if the account already has the externalId, request_in_flight, idempotency_key_reused
+ * @throws AppError source_not_allowed, conflict if the account already has the externalId, quota_exceeded, request_in_flight,
+ * idempotency_key_reused
  */
 export async function createMonitor(
   context: DbContext,
@@ -59,6 +61,7 @@ export async function createMonitor(
         await storeResult(tx, request, stored);
       }
       await recordAudit(tx, actor, auditMonitor(null, written.row));
+      await requireRegionQuota(tx, accountId, [written], defaultRegion);
       return created;
     })
     .catch(async (error: unknown) => {

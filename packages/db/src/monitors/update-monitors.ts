@@ -6,6 +6,7 @@ import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
+import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitors.ts';
 import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
@@ -21,7 +22,7 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
  * Changes the given fields of a monitor (docs/reference/status-rules.md#edits).
  * @param versions the monitor must have one of these, see `versionOf`; null: any
  * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed (the merged record breaks a rule, or contains "(unreadable)"),
- * conflict (externalId; no key decrypts the header values or the body, and the update does not replace them)
+ * quota_exceeded, conflict (externalId; no key decrypts the header values or the body, and the update does not replace them)
  */
 export async function updateMonitor(
   context: DbContext,
@@ -50,6 +51,7 @@ export async function updateMonitor(
       const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
       const written = firstOf(await writeMonitors(scope, [{ before, input, changed }]));
       await recordAudit(tx, actor, auditMonitor(before, written.row, changed));
+      if (changed.includes('regions')) await requireRegionQuota(tx, accountId, [written], defaultRegion);
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
     .catch(async (error: unknown) => {

@@ -18,6 +18,11 @@ export class OutageLog {
     this.#logger.warn(`${this.#what} fails in a region; retrying until it works`, { region, error });
   }
 
+  /** Nobody needs to know any more whether it works. */
+  forget(region: string): void {
+    this.#failing.delete(region);
+  }
+
   worked(region: string): void {
     if (this.#failing.delete(region)) this.#logger.info(`${this.#what} works again in a region`, { region });
   }

@@ -201,6 +201,30 @@ describe('regions', () => {
     await reconciler.settle();
   });
 
+  test('a region that no monitor uses any more leaves nothing, also after a change of the leader', async () => {
+    const ids = await Promise.all([
+      commitMonitor(api, { regions: ['one', 'kept'] }),
+      commitMonitor(api, { regions: ['two'] }),
+    ]);
+    const reconciler = reconcilerWith({ regions: ['kept'] });
+    await run(reconciler);
+    for (const { id } of ids) await remove(id);
+    const leftRegions = async (): Promise<string[]> => (await queue.producers.listRegions()).toSorted();
+    expect(await leftRegions()).toEqual(['kept', 'one', 'two']);
+    const used = jest
+      .spyOn(queue.producers, 'countCheckWorkers')
+      .mockImplementation(async (region) => (region === 'two' ? 1 : 0));
+    await run(reconciler);
+    expect(await leftRegions()).toEqual(['kept', 'two']);
+    expect(await storedWaves(queue, 'two')).toEqual([]);
+    expect(await registry.metrics()).not.toMatch(/region="(one|two)"/);
+    used.mockRestore();
+    await run(reconcilerWith({ regions: ['kept'] }));
+    expect(await leftRegions()).toEqual(['kept']);
+    const keys = await queue.redis.keys('*');
+    expect(keys.filter((key) => !key.includes('.kept}'))).toEqual([]);
+  });
+
   test('monitors without regions move to a new default region', async () => {
     const { wave } = await scheduledMonitor(reconcilerWith());
     await run(reconcilerWith({ defaultRegion: 'eu-west-1', regions: ['eu-west-1', 'default'] }));

@@ -17,25 +17,32 @@ import { OutageLog } from './outage-log.ts';
 import { recheckMonitors } from './recheck.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
 import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
+import { UnusedRegions } from './unused-regions.ts';
 
 const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
-/** During an upgrade, apis of the earlier version change monitors without marking their schedules. */
-const SEEK_OUTDATED_EVERY_MS = 10 * 60_000;
+/** How often outdated schedules and unused regions are sought. During an upgrade, apis of the earlier version do not mark what they change. */
+const SEEK_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
 /** How long a run waits for a region. A slower region continues beside the next runs. */
 export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;
-  /** Regions to audit even without monitors, because they may have stray schedulers. */
+  /** Regions of the settings, whose queues stay without monitors. */
   readonly regions: Iterable<string>;
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
   /** Default: `REGION_TIMEOUT_MS`. */
   readonly regionTimeoutMs?: number;
+}
+
+/** The time by Postgres' clock, and whether this process may plan waves again by its own. */
+interface TrueClock {
+  readonly now: number;
+  readonly restarts: boolean;
 }
 
 /**
@@ -46,23 +53,23 @@ export interface ReconcilerOptions extends ScheduleStores {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #outages: OutageLog;
-  readonly #regions: Set<string>;
+  readonly #unused: UnusedRegions;
   readonly #busy = new Map<string, Promise<boolean>>();
   #aligned = false;
   #auditedAt = -Infinity;
-  #outdatedSoughtAt = -Infinity;
+  #soughtAt = -Infinity;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#outages = new OutageLog(options.logger, 'Reconciling schedules');
-    this.#regions = new Set(options.regions);
+    this.#unused = new UnusedRegions(options, options.logger);
   }
 
   /** Called when this process becomes the leader: the next run does everything. */
   begin(): void {
     this.#aligned = false;
     this.#auditedAt = -Infinity;
-    this.#outdatedSoughtAt = -Infinity;
+    this.#soughtAt = -Infinity;
   }
 
   /** Called when another process may lead: the metrics of this one are no longer valid. */
@@ -79,9 +86,10 @@ export class Reconciler {
       this.#aligned = true;
     }
     const now = performance.now();
-    if (now - this.#outdatedSoughtAt >= SEEK_OUTDATED_EVERY_MS) {
-      this.#outdatedSoughtAt = now;
+    if (now - this.#soughtAt >= SEEK_EVERY_MS) {
+      this.#soughtAt = now;
       await unapplyOutdatedSchedules(db);
+      await this.#unused.seek();
     }
     await this.#applyUnapplied(signal);
     await this.#recheckConnected();
@@ -132,14 +140,24 @@ export class Reconciler {
     const now = Date.now() - aheadMs + behindMs;
     // A process with a wrong clock would plan them wrongly again.
     const restarts = Math.max(aheadMs, behindMs) < MAX_CLOCK_OFFSET_MS;
-    for (const region of wanted.keys()) this.#regions.add(region);
-    await Promise.all(
-      [...this.#regions].map((region) =>
-        this.#inRegion(region, () =>
-          this.#audit(region, wanted.get(region) ?? [], { now, restarts }, signal),
-        ),
+    const clock = { now, restarts };
+    const used = new Set([...this.#options.regions, ...wanted.keys()]);
+    await Promise.all([
+      ...[...used].map((region) =>
+        this.#inRegion(region, () => this.#audit(region, wanted.get(region) ?? [], clock, signal)),
       ),
-    );
+      ...this.#unused.take(used).map((region) => this.#removeRegion(region, clock, signal)),
+    ]);
+  }
+
+  /** Removes a region that monitors no longer use. One that is kept for its checkers only loses its schedules. */
+  async #removeRegion(region: string, clock: TrueClock, signal: AbortSignal): Promise<void> {
+    const done = await this.#inRegion(region, async () => {
+      if (!(await this.#unused.remove(region))) await this.#audit(region, [], clock, signal);
+    });
+    this.#options.metrics.forget(region);
+    if (done) this.#outages.forget(region);
+    else this.#unused.add(region);
   }
 
   async #apply(region: string, monitorIds: readonly string[]): Promise<void> {
@@ -150,7 +168,7 @@ export class Reconciler {
   async #audit(
     region: string,
     wanted: readonly Wave[],
-    clock: { readonly now: number; readonly restarts: boolean },
+    clock: TrueClock,
     signal: AbortSignal,
   ): Promise<void> {
     const schedules = new RegionSchedules(this.#options.producers, region);

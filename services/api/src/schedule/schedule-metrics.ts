@@ -12,9 +12,14 @@ export interface ScheduleMetrics {
   /** @param count of monitors, each once per region */
   unapplied(count: number): void;
   audited(region: string): void;
+  /** The region is no longer used. */
+  forget(region: string): void;
   /** Another process exports the age of audits from now on. */
   forgetAudits(): void;
 }
+
+/** Regions with a counter, those last synced: anyone may name any region. */
+const MAX_REGIONS = 100;
 
 export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   const registers = [registry];
@@ -25,6 +30,11 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
     labelNames: ['region', 'cause', 'action'],
     registers,
   });
+  const counted = new Map<string, Set<SyncCause>>();
+  const stopCounting = (region: string): void => {
+    for (const cause of counted.get(region) ?? []) synced.remove({ region, cause, action: actionOf(cause) });
+    counted.delete(region);
+  };
   const unapplied = new Gauge({
     name: 'tocsin_schedules_unapplied',
     help: 'Schedules that the last run of the reconciler found unapplied; only its leader counts them.',
@@ -43,15 +53,29 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   registry.registerMetric(auditAge);
   return {
     synced(region, cause, waves) {
-      if (waves > 0) synced.inc({ region, cause, action: cause === 'stray' ? 'removed' : 'applied' }, waves);
+      if (waves === 0) return;
+      const causes = counted.get(region) ?? new Set();
+      counted.delete(region);
+      counted.set(region, causes.add(cause));
+      synced.inc({ region, cause, action: actionOf(cause) }, waves);
+      const [oldest] = counted.keys();
+      if (counted.size > MAX_REGIONS && oldest !== undefined) stopCounting(oldest);
     },
     unapplied: (count) => unapplied.set(count),
     audited: (region) => void auditedAt.set(region, performance.now()),
+    forget(region) {
+      stopCounting(region);
+      auditedAt.delete(region);
+    },
     forgetAudits() {
       auditedAt.clear();
       unapplied.set(0);
     },
   };
+}
+
+function actionOf(cause: SyncCause): 'removed' | 'applied' {
+  return cause === 'stray' ? 'removed' : 'applied';
 }
 
 /** Exports whether this process leads; nothing while it cannot determine the leader. */

@@ -1,0 +1,53 @@
+import { isRegionUsed, unapplyRegion } from '@tocsin/db/monitor-regions/schedules';
+import type { Logger } from '@tocsin/runtime/logger';
+import type { ScheduleStores } from './sync-schedules.ts';
+
+/** Regions that one run of the reconciler handles. */
+const MAX_AT_ONCE = 100;
+
+/**
+ * The regions that monitors no longer use. Anyone may name any region, so what a region has left in the queue's store must not stay there
+ * for ever.
+ */
+export class UnusedRegions {
+  readonly #stores: ScheduleStores;
+  readonly #logger: Logger;
+  #used: ReadonlySet<string> = new Set();
+  readonly #unused = new Set<string>();
+
+  constructor(stores: ScheduleStores, logger: Logger) {
+    this.#stores = stores;
+    this.#logger = logger;
+  }
+
+  /** Looks for regions in the stores, such as those that an earlier leader has not removed. */
+  async seek(): Promise<void> {
+    for (const region of await this.#stores.producers.listRegions()) this.#unused.add(region);
+  }
+
+  /** @param used the regions that are used now @returns regions to remove now; add those again that could not be removed */
+  take(used: ReadonlySet<string>): string[] {
+    for (const region of this.#used) this.#unused.add(region);
+    this.#used = used;
+    for (const region of used) this.#unused.delete(region);
+    const taken = [...this.#unused].slice(0, MAX_AT_ONCE);
+    for (const region of taken) this.#unused.delete(region);
+    return taken;
+  }
+
+  add(region: string): void {
+    this.#unused.add(region);
+  }
+
+  /** Deletes the queues of a region, unless monitors use it or checkers serve it. @returns whether it did */
+  async remove(region: string): Promise<boolean> {
+    const { db, producers } = this.#stores;
+    if (await isRegionUsed(db, region)) return false;
+    if ((await producers.countCheckWorkers(region)) > 0) return false;
+    await producers.removeRegion(region);
+    this.#logger.info('Removed the queues of an unused region', { region });
+    // A monitor that was assigned meanwhile may have lost its schedule.
+    await unapplyRegion(db, region);
+    return true;
+  }
+}
