@@ -21,12 +21,17 @@ export const HIDDEN_SECRET = '(secret)';
 
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
-const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
-const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+/**
+ * The timestamps of the API, in epoch milliseconds: the years 1 to 9999 in UTC, which ISO 8601 writes with four digits. A request may
+ * contain any of them, so what is calculated from it may be outside.
+ */
+export const TIMESTAMP_RANGE = {
+  earliest: Date.parse('0001-01-01T00:00:00Z'),
+  latest: Date.parse('9999-12-31T23:59:59.999Z'),
+} as const;
 
 /**
- * Parses an ISO 8601 timestamp with an offset; null if it is invalid, or outside the years 1 to 9999 in UTC, which other parsers do not
- * support. Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
+ * Parses an ISO 8601 timestamp with an offset; null if it is invalid, or outside `TIMESTAMP_RANGE`. Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
  */
 export function parseTimestamp(text: string): Date | null {
   const match = ISO_8601.exec(text);
@@ -39,7 +44,8 @@ export function parseTimestamp(text: string): Date | null {
   // V8 turns 30 February into a day of March, so the date must format back to the same text.
   if (new Date(wallClock).toISOString() !== `${local}Z`) return null;
   const instant = wallClock - shift * 60_000;
-  return instant < EARLIEST || instant > LATEST ? null : new Date(instant);
+  const { earliest, latest } = TIMESTAMP_RANGE;
+  return instant < earliest || instant > latest ? null : new Date(instant);
 }
 
 /** Parses a timestamp as `parseTimestamp` does, but keeps microseconds: UTC with six digits. */

@@ -1,3 +1,4 @@
+import { TIMESTAMP_RANGE } from '@tocsin/contracts/fields';
 import {
   type HasDefault,
   type HasRuntimeDefault,
@@ -75,9 +76,12 @@ function toEpochMs(time: unknown): unknown {
   return time instanceof Date ? time.getTime() : time;
 }
 
-/** Epoch milliseconds or a date as Postgres reads it; anything else as it is. */
+/** Epoch milliseconds or a date as Postgres reads it; anything else as it is. A number outside `TIMESTAMP_RANGE` is infinite. */
 export function toIso(time: unknown): unknown {
-  if (typeof time === 'number') return isFinite(time) ? new Date(time).toISOString() : `${time}`;
+  if (typeof time === 'number') {
+    if (time < TIMESTAMP_RANGE.earliest) return '-infinity';
+    return time > TIMESTAMP_RANGE.latest ? 'infinity' : new Date(time).toISOString();
+  }
   return time instanceof Date ? time.toISOString() : time;
 }
 
