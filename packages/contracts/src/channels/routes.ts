@@ -47,7 +47,7 @@ const update = {
   bodyExample: { enabled: true },
   response,
   responseExample: { channel: CHANNEL },
-  errors: ['quota_exceeded', 'conflict'],
+  errors: ['conflict', 'quota_exceeded'],
 } as const;
 
 const remove = {
@@ -67,7 +67,7 @@ export const cliChannelRoutes = defineRoutes(
       description:
         'The response contains the secret that signs its webhooks, which no other response to a key shows. A URL that webhooks may not reach is refused. A key that is bound to sources may only create channels of these sources.',
       body: createCliChannelSchema,
-      errors: ['quota_exceeded', 'conflict'],
+      errors: ['conflict', 'quota_exceeded'],
       bodyExample: {
         name: 'On call',
         url: 'https://hooks.example/tocsin',

@@ -128,7 +128,7 @@ export const cliMaintenanceWindowRoutes = defineRoutes(
         monitorCount: z.int().min(0).describe('How many monitors it covers when it is created.'),
       }),
       responseExample: { ...responseExample, monitorCount: 1 },
-      errors: ['quota_exceeded', 'request_in_flight', 'idempotency_key_reused'],
+      errors: ['request_in_flight', 'idempotency_key_reused', 'quota_exceeded'],
       responseHeaders: ['Location', 'Idempotency-Replayed'],
     },
     getCliMaintenanceWindow: { ...get, endpoint: 'GET /api/cli/maintenance-windows/:id', access: 'key' },

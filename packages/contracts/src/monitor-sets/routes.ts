@@ -54,7 +54,7 @@ export const monitorSetRoutes = defineRoutes(common, {
       },
     },
     showsSecret: true,
-    errors: ['owner_required', 'quota_exceeded', 'conflict', 'precondition_failed'],
+    errors: ['owner_required', 'conflict', 'precondition_failed', 'quota_exceeded'],
     responseHeaders: ['ETag'],
   },
 });

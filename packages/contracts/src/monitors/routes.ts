@@ -68,7 +68,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     status: 201,
     response,
     responseExample: { monitor: { ...MONITOR, status: 'PENDING', lastCheckedAt: null } },
-    errors: ['quota_exceeded', 'request_in_flight', 'idempotency_key_reused', 'conflict'],
+    errors: ['request_in_flight', 'idempotency_key_reused', 'conflict', 'quota_exceeded'],
     responseHeaders: ['Location', 'ETag', 'Idempotency-Replayed'],
   },
   getMonitor: {
@@ -98,7 +98,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
     response,
     responseExample,
-    errors: ['quota_exceeded', 'precondition_failed', 'conflict'],
+    errors: ['precondition_failed', 'conflict', 'quota_exceeded'],
     responseHeaders: ['ETag'],
   },
   deleteMonitor: {

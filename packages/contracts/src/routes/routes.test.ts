@@ -49,6 +49,7 @@ describe('the errors of a route', () => {
       'source_not_allowed',
       'precondition_failed',
       'conflict',
+      'quota_exceeded',
       'internal',
       'unavailable',
     ]);
