@@ -12,6 +12,7 @@ const ADD_WITHIN_MS = 2_000;
 const REMOVE_WITHIN_MS = 10_000;
 /** A queue that is not used for this long is closed. It is longer than any command takes. */
 const MAX_IDLE_MS = 10 * 60_000;
+const SEEK_IDLE_EVERY_MS = 60_000;
 
 /** No finished job is kept: an `add` with the id of a kept one would do nothing. */
 export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as const;
@@ -21,6 +22,7 @@ export class Producers {
   readonly #stores: QueueStores;
   readonly #addWithinMs: number;
   readonly #queues = new Map<string, { readonly queue: StoredQueue; usedAt: number }>();
+  #idleSoughtAt = -Infinity;
 
   constructor(stores: QueueStores, addWithinMs: number = ADD_WITHIN_MS) {
     this.#stores = stores;
@@ -35,11 +37,18 @@ export class Producers {
       known.usedAt = usedAt;
       return known.queue;
     }
-    for (const [idle, entry] of this.#queues) if (usedAt - entry.usedAt > MAX_IDLE_MS) this.#forget(idle);
+    this.#forgetIdle(usedAt);
     const store = region === null ? this.#stores.main : this.#stores.forRegion(region);
     const queue = store.openQueue(name);
     this.#queues.set(name, { queue, usedAt });
     return queue;
+  }
+
+  /** Anyone may name any region, so queues are not kept for ever. */
+  #forgetIdle(now: number): void {
+    if (now - this.#idleSoughtAt < SEEK_IDLE_EVERY_MS) return;
+    this.#idleSoughtAt = now;
+    for (const [name, { usedAt }] of this.#queues) if (now - usedAt > MAX_IDLE_MS) this.#forget(name);
   }
 
   #forget(name: string): void {

@@ -16,8 +16,8 @@ const MAX_PROBES = 20;
 /**
  * Which of these monitors a maintenance window covers now. Other accounts must not make this slow: unless a window covers all monitors of
  * the account, it looks for the monitor in each of the account's windows that have begun, or, if those are many, reads the monitor's own
- * windows. `order by`, `limit` and `offset` keep the
- * planner from reading whole tables. The statement is not prepared: a plan for small tables would outlive them.
+ * windows. `order by`, `limit` and `offset` keep the planner from reading whole tables. The statement is not prepared: a plan for small
+ * tables would outlive them.
  */
 export async function readCovered(
   tx: Transaction,

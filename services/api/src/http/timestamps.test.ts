@@ -43,7 +43,7 @@ function timestampsOf(route: Route, part: Part): string[] {
 function send(endpoint: string, { isEndless }: AccessRow, id: string, given: Record<Part, object>) {
   const [method = '', pattern = ''] = endpoint.split(' ');
   const path = Object.entries({ id, ...given.path }).reduce(
-    (filled, [name, value]) => filled.replace(`:${name}`, String(value)),
+    (filled, [name, value]) => filled.replace(`:${name}`, value),
     pattern,
   );
   const agent = pattern.startsWith('/api/cli') ? api.as() : owner;

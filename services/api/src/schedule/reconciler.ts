@@ -89,7 +89,8 @@ export class Reconciler {
     if (now - this.#soughtAt >= SEEK_EVERY_MS) {
       this.#soughtAt = now;
       await unapplyOutdatedSchedules(db);
-      await this.#unused.seek();
+      // A store that hangs must not delay the other regions; what it lists later is handled later.
+      await withTimeout(this.#unused.seek(), this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS, undefined);
     }
     await this.#applyUnapplied(signal);
     await this.#recheckConnected();

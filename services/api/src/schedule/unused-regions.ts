@@ -20,7 +20,7 @@ export class UnusedRegions {
     this.#logger = logger;
   }
 
-  /** Looks for regions in the stores, such as those that an earlier leader has not removed. */
+  /** Looks for regions in the stores, such as those that an earlier leader has not removed. Never rejects. */
   async seek(): Promise<void> {
     for (const region of await this.#stores.producers.listRegions()) this.#unused.add(region);
   }
