@@ -32,7 +32,7 @@ const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   startsAt: instant().describe('Start of the first occurrence, within ten years of now.'),
   endsAt: instant().describe(
-    `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future.`,
+    `End of the first occurrence: at most ${LIMITS.maintenanceDays} days after \`startsAt\`, and in the future. Later occurrences end at the same local time.`,
   ),
   monitorIds: idList.describe('Monitors under maintenance; replaced as a whole.'),
   selector: selectorSchema
@@ -47,7 +47,7 @@ const fields = {
     .describe('A recurrence rule of RFC 5545 without `DTSTART`, such as `FREQ=WEEKLY;BYDAY=SA`. Null: once.'),
   timeZone: storableText
     .max(MAX_TEXT, { error: `must be at most ${MAX_TEXT} characters` })
-    .describe('IANA name of the time zone in which occurrences keep their local time.'),
+    .describe('IANA name of the time zone in which occurrences keep their local start and end.'),
 };
 
 export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate', {
@@ -75,7 +75,7 @@ export const createCliMaintenanceWindowSchema = component('CliMaintenanceWindowC
     ),
   durationSeconds: boundedInteger(1, LIMITS.maintenanceDays * 86_400, 'seconds')
     .optional()
-    .describe('Length of an occurrence, in place of `endsAt`.'),
+    .describe('Length of the first occurrence, in place of `endsAt`.'),
   externalIds: z
     .array(storableText, { error: 'must be an array of externalIds' })
     .max(MAX_MONITORS, tooMany)
@@ -117,6 +117,17 @@ export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
 
 const occurrenceSchema = component('Occurrence', { startsAt: timestamp, endsAt: timestamp });
 
+const clockChangeSchema = component('MaintenanceWindowClockChange', {
+  localTime: z.iso
+    .datetime({ local: true })
+    .describe('In the time zone of the window, such as `2027-03-28T01:30:00`.'),
+  occurs: z
+    .enum(['never', 'twice'])
+    .describe('`never`: no occurrence starts. `twice`: the occurrence starts at the first.'),
+});
+const CLOCK_CHANGES =
+  'Starts within the next 400 days at local times that do not exist, or exist twice, on that day.';
+
 export const maintenanceWindowSchema = component(
   'MaintenanceWindow',
   'A planned time, once or recurring, in which its monitors are checked but send no alerts.',
@@ -139,6 +150,7 @@ export const maintenanceWindowSchema = component(
     state: z.enum(MAINTENANCE_WINDOW_STATES).describe('`ended`: no occurrence is left.'),
     currentOccurrence: occurrenceSchema.nullable().describe('The running occurrence, or null.'),
     nextOccurrence: occurrenceSchema.nullable().describe('The next occurrence that has not begun, or null.'),
+    clockChanges: z.array(clockChangeSchema).describe(CLOCK_CHANGES),
     upcoming: z.array(occurrenceSchema).describe('The next five occurrences that have not begun.'),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -146,29 +158,17 @@ export const maintenanceWindowSchema = component(
 );
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
-/** Only stored fields: no rule is evaluated for a list. */
+/** No costly rule is evaluated for a list. */
 export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upcoming: true }).meta({
   id: 'ListedMaintenanceWindow',
-  description: 'A maintenance window in a list: `nextOccurrence` is null while one runs.',
+  description:
+    'A maintenance window in a list: `nextOccurrence` is null while one runs, and `clockChanges` is empty if the rule has `COUNT`.',
 });
 export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
 
 export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPreview', {
   occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
-  clockChanges: z
-    .array(
-      component('MaintenanceWindowClockChange', {
-        localTime: z.iso
-          .datetime({ local: true })
-          .describe('In the time zone of the window, such as `2027-03-28T01:30:00`.'),
-        occurs: z
-          .enum(['never', 'twice'])
-          .describe('`never`: no occurrence starts. `twice`: the occurrence starts at the first.'),
-      }),
-    )
-    .describe(
-      'Starts within the next 400 days at local times that do not exist, or exist twice, on that day.',
-    ),
+  clockChanges: z.array(clockChangeSchema).describe(CLOCK_CHANGES),
   overlaps: z
     .array(
       component('MaintenanceWindowOverlap', {

@@ -187,6 +187,7 @@ export const MAINTENANCE_WINDOW: MaintenanceWindow = {
   state: 'scheduled',
   currentOccurrence: null,
   nextOccurrence: occurrence,
+  clockChanges: [],
   upcoming: [occurrence],
   createdAt: at('09:30:00.000'),
   updatedAt: at('09:30:00.000'),

@@ -1,5 +1,6 @@
 import { firstStarts, startsBetween, type WindowSchedule } from './occurrences.ts';
-import { isCounted, repeatsByElapsedTime } from './rrule-text.ts';
+import { hasTimesOfDay, isCounted, repeatsByElapsedTime } from './rrule-text.ts';
+import { toLocal, transitions } from './zoned-time.ts';
 
 /** A local start of a recurring window on a day on which the clocks of its zone change. */
 export interface ClockChange {
@@ -9,29 +10,51 @@ export interface ClockChange {
   readonly occurs: 'never' | 'twice';
 }
 
-const STEP_MS = 12 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
+/** How far `upcomingClockChanges` looks: a year, and the weeks by which the dates of changes differ. */
+const LOOK_AHEAD_MS = 400 * DAY_MS;
+
+/** The clock changes that affect a window from now on, for a year. */
+export function upcomingClockChanges(window: WindowSchedule, now: Date): ClockChange[] {
+  return clockChanges(window, now, new Date(now.getTime() + LOOK_AHEAD_MS));
+}
 
 /** The starts after `from` and before `until` that the clocks skip or repeat, in order. None if the search reaches its limits. */
 export function clockChanges(window: WindowSchedule, from: Date, until: Date): ClockChange[] {
-  const { startsAt, endsAt, rrule, timeZone } = window;
+  const { startsAt, rrule, timeZone } = window;
   if (rrule === null || repeatsByElapsedTime(rrule)) return [];
-  const lengthMs = endsAt.getTime() - startsAt.getTime();
-  const localStart = startsAt.getTime() + offsetMs(startsAt.getTime(), timeZone);
-  const end = Math.min(until.getTime(), lastStart(window, rrule));
-  // The rule as if local times were UTC, which has no clock changes. Its end is compared below.
+  const localStart = toLocal(startsAt.getTime(), timeZone);
+  const affected = transitions(timeZone, Math.max(from.getTime(), startsAt.getTime()), until.getTime())
+    .map(({ at, before, after }) => ({
+      at,
+      from: at + Math.min(before, after),
+      until: at + Math.max(before, after),
+      occurs: after > before ? ('never' as const) : ('twice' as const),
+    }))
+    // No rule is evaluated for a window that starts at another time of day.
+    .filter((span) => hasTimesOfDay(rrule) || isAtTimeOfDay(localStart, span));
+  if (affected.length === 0) return [];
+  const end = lastStart(window, rrule);
+  // The rule as if local times were UTC, which has no clock changes.
   const local = {
     startsAt: new Date(localStart),
-    endsAt: new Date(localStart + lengthMs),
+    endsAt: new Date(localStart + 1),
     rrule: rrule.replaceAll(/(^|;)(COUNT|UNTIL)=[^;]+/g, ''),
     timeZone: 'UTC',
   };
-  return transitions(timeZone, Math.max(from.getTime(), startsAt.getTime()), end).flatMap(
-    ({ at, before, after }) =>
-      startsBetween(local, at + Math.min(before, after), at + Math.max(before, after)).map((start) => ({
+  return affected
+    .filter(({ at }) => at <= end)
+    .flatMap((span) =>
+      startsBetween(local, span.from, span.until).map((start) => ({
         localTime: new Date(start).toISOString().slice(0, 19),
-        occurs: after > before ? ('never' as const) : ('twice' as const),
+        occurs: span.occurs,
       })),
-  );
+    );
+}
+
+/** Whether a local time has the time of day of one within a span. */
+function isAtTimeOfDay(local: number, { from, until }: { from: number; until: number }): boolean {
+  return (((local - from) % DAY_MS) + DAY_MS) % DAY_MS < until - from;
 }
 
 /** The last start of a rule with an end, in epoch milliseconds. */
@@ -40,47 +63,4 @@ function lastStart(window: WindowSchedule, rrule: string): number {
   const [, year, month, day, hour, minute, second] =
     /UNTIL=(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(rrule) ?? [];
   return second === undefined ? Infinity : Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-}
-
-interface Transition {
-  /** The first moment after the change, in epoch milliseconds. */
-  readonly at: number;
-  /** Offsets from UTC in milliseconds. */
-  readonly before: number;
-  readonly after: number;
-}
-
-/** When the clocks of a zone change between two moments, in order. */
-function transitions(zone: string, from: number, until: number): Transition[] {
-  const found: Transition[] = [];
-  let before = offsetMs(from, zone);
-  for (let time = from; time < until; time += STEP_MS) {
-    const next = Math.min(time + STEP_MS, until);
-    const after = offsetMs(next, zone);
-    if (after !== before) found.push({ at: firstWith(after, zone, time, next), before, after });
-    before = after;
-  }
-  return found;
-}
-
-/** The first moment with an offset, to the millisecond. It has another one at `low`, and this one at `high`. */
-function firstWith(offset: number, zone: string, low: number, high: number): number {
-  if (high - low <= 1) return high;
-  const middle = Math.floor((low + high) / 2);
-  return offsetMs(middle, zone) === offset
-    ? firstWith(offset, zone, low, middle)
-    : firstWith(offset, zone, middle, high);
-}
-
-const clocks = new Map<string, Intl.DateTimeFormat>();
-/** The formats that are kept. */
-const MAX_CLOCKS = 600;
-
-/** The offset of a zone from UTC at a moment, in milliseconds. */
-function offsetMs(epochMs: number, zone: string): number {
-  let clock = clocks.get(zone);
-  // The Swedish format is close to ISO 8601: `2026-03-01 12:00:00`.
-  clock ??= new Intl.DateTimeFormat('sv', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' });
-  if (clocks.size < MAX_CLOCKS) clocks.set(zone, clock);
-  return Date.parse(`${clock.format(epochMs).replace(' ', 'T')}Z`) - Math.floor(epochMs / 1_000) * 1_000;
 }

@@ -1,13 +1,17 @@
 import { RRuleTemporal } from 'rrule-temporal';
 import { frequencyOf, isCounted, MAX_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
+import { firstMomentAt, toLocal } from './zoned-time.ts';
 
-/** When a window takes place: once, or by `rrule`. Its first occurrence is `startsAt` to `endsAt`. */
+/**
+ * When a window takes place: once, or by `rrule`. Its first occurrence is `startsAt` to `endsAt`. The later ones start and end at the same
+ * local times, so they are longer or shorter on days on which the clocks change.
+ */
 export interface WindowSchedule {
   readonly startsAt: Date;
   readonly endsAt: Date;
   /** RFC 5545 without DTSTART, which is `startsAt`; null: once. */
   readonly rrule: string | null;
-  /** IANA name. Occurrences start at the same local time in this zone; hourly ones repeat by elapsed time. */
+  /** IANA name of the zone of the local times. Hourly occurrences repeat by elapsed time. */
   readonly timeZone: string;
 }
 
@@ -48,7 +52,8 @@ export function followingOccurrence(
   { startsAt }: Occurrence,
   after: Date,
 ): Occurrence | null {
-  return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthOf(window)));
+  const { endsAt } = occurrenceAt(window, startsAt.getTime());
+  return nextOf(window, ruleOf(window), Math.max(after.getTime(), endsAt.getTime()));
 }
 
 /** Up to `count` occurrences that end after `after`, in order. */
@@ -86,11 +91,12 @@ export function passedOccurrences(
   until: Date,
   count: number,
 ): Occurrence[] {
-  const [from, to] = [startsAt.getTime(), until.getTime() - lengthOf(window)];
+  const [from, to] = [startsAt.getTime(), until.getTime()];
   return startsWithin(window, from, to, count)
     .filter((start) => start > from && start <= to)
     .slice(0, count)
-    .map((start) => occurrenceAt(window, start));
+    .map((start) => occurrenceAt(window, start))
+    .filter(({ endsAt }) => endsAt <= until);
 }
 
 /** At least the first `count` starts after `from` and up to `to`, within the limits of the search. */
@@ -139,17 +145,43 @@ export function startsBetween(window: WindowSchedule, from: number, until: numbe
   return found.map((date) => date.epochMilliseconds).filter((start) => start >= from && start < until);
 }
 
-function lengthOf({ startsAt, endsAt }: WindowSchedule): number {
-  return endsAt.getTime() - startsAt.getTime();
+/** The zone in whose local times a window repeats. */
+function zoneOf({ rrule, timeZone }: WindowSchedule): string {
+  return rrule !== null && repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
+}
+
+/** The time from the local start to the local end of an occurrence, in milliseconds. */
+export function localLengthOf(window: WindowSchedule): number {
+  const [start, end] = [window.startsAt.getTime(), window.endsAt.getTime()];
+  const length = toLocal(end, zoneOf(window)) - toLocal(start, zoneOf(window));
+  // While the clocks go back, the local end can be before the local start.
+  return length > 0 ? length : end - start;
+}
+
+/** The shortest time from one of these starts to the next one, by local time, in milliseconds. */
+export function shortestGap(window: WindowSchedule, starts: readonly number[]): number {
+  const local = starts.map((start) => toLocal(start, zoneOf(window)));
+  return Math.min(...local.map((start, index) => (local[index + 1] ?? Infinity) - start));
 }
 
 function occurrenceAt(window: WindowSchedule, start: number): Occurrence {
-  return { startsAt: new Date(start), endsAt: new Date(start + lengthOf(window)) };
+  if (start === window.startsAt.getTime()) return { startsAt: window.startsAt, endsAt: window.endsAt };
+  const zone = zoneOf(window);
+  const endsAt = firstMomentAt(toLocal(start, zone) + localLengthOf(window), zone);
+  return { startsAt: new Date(start), endsAt: new Date(endsAt) };
 }
 
 function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
   const { startsAt, endsAt } = window;
-  return endsAt.getTime() > after ? { startsAt, endsAt } : startAfter(window, rule, after - lengthOf(window));
+  if (endsAt.getTime() > after) return { startsAt, endsAt };
+  const zone = zoneOf(window);
+  // No occurrence that starts earlier ends after this time. The first that starts later may not either if clocks change.
+  const earliest = firstMomentAt(toLocal(after, zone) - localLengthOf(window), zone);
+  let next = startAfter(window, rule, earliest - 1);
+  while (next !== null && next.endsAt.getTime() <= after) {
+    next = startAfter(window, rule, next.startsAt.getTime());
+  }
+  return next;
 }
 
 /** The first occurrence that starts later than `time`; null also if the search reaches its limits. */
@@ -168,10 +200,11 @@ function unlessExhausted<Found>(search: () => Found): Found | null {
   }
 }
 
-function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | null {
+function ruleOf(window: WindowSchedule): RRuleTemporal | null {
+  const { rrule, startsAt } = window;
   if (rrule === null) return null;
   // In a zone with summer time the library skips the repeated hour.
-  const zone = repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
+  const zone = zoneOf(window);
   return new RRuleTemporal({
     rruleString: `RRULE:${rrule}`,
     dtstart: { timeZoneId: zone, toString: () => `${startsAt.toISOString()}[${zone}]` },

@@ -68,6 +68,11 @@ export function repeatsByElapsedTime(rrule: string): boolean {
   return frequencyOf(rrule) === 'HOURLY' && !/(^|;)BY/.test(rrule);
 }
 
+/** Whether a well-formed rule starts at other times of day than its first start. */
+export function hasTimesOfDay(rrule: string): boolean {
+  return frequencyOf(rrule) === 'HOURLY' || /(^|;)BY(HOUR|MINUTE)=/.test(rrule);
+}
+
 /** Whether a well-formed rule counts its occurrences: finding one of them means finding all before it. */
 export function isCounted(rrule: string): boolean {
   return /(^|;)COUNT=/.test(rrule);

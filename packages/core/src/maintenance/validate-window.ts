@@ -1,9 +1,16 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { firstStarts, nextOccurrence, type WindowSchedule } from './occurrences.ts';
+import {
+  firstStarts,
+  localLengthOf,
+  nextOccurrence,
+  shortestGap,
+  type WindowSchedule,
+} from './occurrences.ts';
 import { endsByItself, isCounted, MAX_OCCURRENCES, validateRruleText } from './rrule-text.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const YEAR_MS = 366 * DAY_MS;
+const MAX_LENGTH_MS = LIMITS.maintenanceDays * DAY_MS;
 /** How far from now a window may begin, in either direction. */
 const MAX_YEARS_FROM_NOW = 10;
 /** A rule without an end must repeat within this time. */
@@ -49,13 +56,14 @@ export function validateSchedule(
   }
   if (startsAt === undefined || endsAt === undefined) return errors;
   const lengthMs = endsAt.getTime() - startsAt.getTime();
+  const whole: WindowSchedule = { startsAt, endsAt, rrule, timeZone };
   if (lengthMs <= 0) add('endsAt', 'must be after startsAt');
-  if (lengthMs > LIMITS.maintenanceDays * DAY_MS) {
+  // A month of local days is an hour longer if the clocks go back.
+  if (lengthMs > MAX_LENGTH_MS && (!isTimeZone(timeZone) || localLengthOf(whole) > MAX_LENGTH_MS)) {
     add('endsAt', `must be at most ${LIMITS.maintenanceDays} days after startsAt`);
   }
   if (errors.length > 0) return errors;
 
-  const whole: WindowSchedule = { startsAt, endsAt, rrule, timeZone };
   const recurrenceError = rrule === null ? null : validateRecurrence(whole, rrule);
   if (recurrenceError !== null) return [{ path: 'rrule', message: recurrenceError }];
   if (!mayBePast && nextOccurrence(whole, now) === null) {
@@ -81,8 +89,8 @@ function validateRecurrence(window: WindowSchedule, rrule: string): string | nul
     return `must have another occurrence within ${MUST_REPEAT_WITHIN_YEARS} years after startsAt`;
   }
   if (counted && !complete) return 'has its occurrences too far apart for COUNT: use UNTIL or a higher FREQ';
-  const gapMs = Math.min(...starts.map((start, index) => (starts[index + 1] ?? Infinity) - start));
-  if (window.endsAt.getTime() - first <= gapMs) return null;
+  const gapMs = shortestGap(window, starts);
+  if (localLengthOf(window) <= gapMs) return null;
   return `must let each occurrence end before the next one starts: endsAt must be at most ${formatSpan(gapMs)} after startsAt`;
 }
 

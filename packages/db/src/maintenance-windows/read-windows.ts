@@ -6,13 +6,14 @@ import type {
   MaintenanceWindowPreview,
   MaintenanceWindowsQuery,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { clockChanges } from '@tocsin/core/maintenance/clock-changes';
+import { upcomingClockChanges } from '@tocsin/core/maintenance/clock-changes';
 import {
   firstOverlap,
   type Occurrence,
   previewOccurrences,
   type WindowSchedule,
 } from '@tocsin/core/maintenance/occurrences';
+import { isCounted } from '@tocsin/core/maintenance/rrule-text';
 import { and, count, desc, eq, ne, sql } from 'drizzle-orm';
 import { selectsAll } from '../assignments/assignments.ts';
 import { findMatching } from '../assignments/match-selectors.ts';
@@ -70,7 +71,11 @@ export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurre
 }
 
 /** The wire record of a window with its next occurrences. Evaluates its rule. */
-export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: string[]): MaintenanceWindow {
+export function toMaintenanceWindow(
+  row: MaintenanceWindowRow,
+  monitorIds: string[],
+  now: Date,
+): MaintenanceWindow {
   const stored = storedOccurrence(row);
   // Occurrences that end after the stored one begins: the one before it (if they overlap), itself, and all that follow.
   const following = stored === null ? [] : previewOccurrences(row, UPCOMING + 2, stored.startsAt);
@@ -79,7 +84,8 @@ export function toMaintenanceWindow(row: MaintenanceWindowRow, monitorIds: strin
     .slice(row.state === 'running' ? 1 : 0)
     .slice(0, UPCOMING)
     .map(toWire);
-  return { ...toListedWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, upcoming };
+  const clockChanges = stored === null ? [] : upcomingClockChanges(row, now);
+  return { ...toWireWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, clockChanges, upcoming };
 }
 
 interface AuditedWindow extends Pick<
@@ -98,8 +104,11 @@ export function auditedWindow(window: AuditedWindow): AuditedWindow {
   return { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone };
 }
 
-/** The wire record of a window in a list, from its row alone. */
-function toListedWindow(row: MaintenanceWindowRow, monitorIds: string[]): ListedMaintenanceWindow {
+/** What a list shows of a window without an evaluation of its rule. */
+function toWireWindow(
+  row: MaintenanceWindowRow,
+  monitorIds: string[],
+): Omit<ListedMaintenanceWindow, 'clockChanges'> {
   const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
@@ -119,7 +128,7 @@ export async function getMaintenanceWindow(
   id: string,
 ): Promise<MaintenanceWindow> {
   const row = await findWindowRow(db, accountId, id);
-  return toMaintenanceWindow(row, await readMonitorIds(db, id));
+  return toMaintenanceWindow(row, await readMonitorIds(db, id), new Date(await readClock(db)));
 }
 
 /**
@@ -142,7 +151,24 @@ export async function listMaintenanceWindows(
     .where(and(scope, await pageAfter(db, { table: maintenanceWindows, time, id, scope, message }, before)))
     .orderBy(desc(time), desc(id))
     .limit(limit);
-  return rows.map((row) => toListedWindow(row.window, row.monitorIds));
+  const now = new Date(await readClock(db));
+  const listed: ListedMaintenanceWindow[] = [];
+  for (const row of rows) {
+    const clockChanges = listedClockChanges(row.window, now);
+    listed.push({ ...toWireWindow(row.window, row.monitorIds), clockChanges });
+    if (clockChanges.length > 0) await nextTurn();
+  }
+  return listed;
+}
+
+/** None for a rule that is costly, because a list has many, or that can no longer be evaluated. */
+function listedClockChanges(row: MaintenanceWindowRow, now: Date): ListedMaintenanceWindow['clockChanges'] {
+  if (row.state === 'ended' || row.rrule === null || isCounted(row.rrule)) return [];
+  try {
+    return upcomingClockChanges(row, now);
+  } catch {
+    return [];
+  }
 }
 
 /** How many windows run now. */
@@ -165,8 +191,6 @@ async function findCovered(
   return [...new Set([...monitorIds, ...matching])];
 }
 
-/** How far a preview looks for clock changes: a year, and the weeks by which their dates differ. */
-const CLOCK_CHANGES_MS = 400 * 86_400_000;
 /** How many windows with monitors in common are compared. */
 const MAX_COMPARED = 50;
 
@@ -213,7 +237,7 @@ export async function previewWindow(
   }
   return {
     occurrences: occurrences.map(toWire),
-    clockChanges: clockChanges(schedule, now, new Date(now.getTime() + CLOCK_CHANGES_MS)),
+    clockChanges: upcomingClockChanges(schedule, now),
     overlaps,
   };
 }

@@ -110,7 +110,7 @@ export async function insertWindow(
   await listMonitorsOf(tx, accountId, 'window', row.id, monitorIds);
   await matchOwner(tx, accountId, 'window', row.id);
   await requireAssignmentQuota(tx, accountId);
-  return toMaintenanceWindow(row, await readMonitorIds(tx, row.id));
+  return toMaintenanceWindow(row, await readMonitorIds(tx, row.id), now);
 }
 
 /**
@@ -134,7 +134,8 @@ export async function updateMaintenanceWindow(
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
     // An end in the past is allowed for an occurrence that has begun: it ends at once.
-    const mayBePast = !rescheduled || currentOccurrence(before, new Date(await readClock(tx))) !== null;
+    const now = new Date(await readClock(tx));
+    const mayBePast = !rescheduled || currentOccurrence(before, now) !== null;
     const reassigned = !isDeepStrictEqual(scope, stored);
     const fields = { ...schedule, ...((reassigned || update.monitorIds !== undefined) && scope) };
     const errors = await validateWindow(tx, accountId, fields, mayBePast);
@@ -142,7 +143,7 @@ export async function updateMaintenanceWindow(
       throw new AppError('validation_failed', 'The window would break a rule after this update.', { errors });
     }
     const renamed = update.name !== undefined && update.name !== before.name;
-    if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds);
+    if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds, now);
 
     // The outcome of an occurrence depends on the monitors that it had, so it is read before they change.
     const plan = rescheduled ? await replan(tx, before, schedule) : {};
@@ -153,7 +154,7 @@ export async function updateMaintenanceWindow(
     // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
     if (reassigned) await requireAssignmentQuota(tx, accountId);
-    const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id));
+    const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id), now);
     const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
     const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);
     await recordAudit(tx, actor, records);
@@ -201,7 +202,7 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const now = new Date(await readClock(tx));
     const current = currentOccurrence(before, now);
     if (current === null)
-      return { maintenanceWindow: toMaintenanceWindow(before, monitorIds), coveredIds: [] };
+      return { maintenanceWindow: toMaintenanceWindow(before, monitorIds, now), coveredIds: [] };
     const schedule = endOccurrence(mergeSchedule(before, {}), current, now);
     const plan = await replan(tx, before, schedule);
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
@@ -213,7 +214,7 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     );
     const target = { type: 'maintenanceWindow', id, name: before.name } as const;
     await recordAudit(tx, actor, [{ action: 'maintenanceWindow.ended', target, changes }]);
-    return { maintenanceWindow: toMaintenanceWindow(after, monitorIds), coveredIds };
+    return { maintenanceWindow: toMaintenanceWindow(after, monitorIds, now), coveredIds };
   });
 }
 

@@ -127,7 +127,10 @@ describe('GET', () => {
   }
 
   test('lists the windows of the account only, newest first, in pages', async () => {
-    const windows = [await create({ rrule: 'FREQ=WEEKLY' }), await create()].toReversed();
+    const times = { startsAt: '2026-03-27T02:30:00+01:00', endsAt: '2026-03-27T03:30:00+01:00' };
+    const nightly = await create({ ...times, rrule: 'FREQ=DAILY', timeZone: 'Europe/Berlin' });
+    expect(new Set(nightly.clockChanges.map(({ occurs }) => occurs))).toEqual(new Set(['never', 'twice']));
+    const windows = [await create(), nightly];
     expect(await list('?limit=2')).toEqual(windows.map(listed));
     expect(await list(`?limit=1&before=${windows[0]?.id ?? ''}`)).toEqual(windows.slice(1).map(listed));
     expect((await otherUser.get(PATH)).body).toEqual({ maintenanceWindows: [] });

@@ -101,6 +101,12 @@ export function parseRule(rrule: string): Rule {
   return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }
 
+/** Whether a rule repeats by hours without a local time, so that clock changes do not affect it. */
+export function repeatsByElapsedTime(rrule: string): boolean {
+  const names = [...parseRule(rrule).keys()];
+  return parseRule(rrule).get('FREQ') === 'HOURLY' && !names.some((name) => name.startsWith('BY'));
+}
+
 /** One text for all rules that mean the same: with the parts that they imply, in alphabetical order. */
 function normalize(rule: Rule, startsAt: string): string {
   const { day, weekday } = dayInMonth(startsAt);

@@ -50,7 +50,7 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
       </SimpleGrid>
       <DurationInput form={form} errors={errors} />
       <TimeZoneSelect
-        description={`${timeZone === reader ? 'Your time zone.' : `Your time zone is ${reader}.`} A recurring window keeps its local time when the clocks change.`}
+        description={`${timeZone === reader ? 'Your time zone.' : `Your time zone is ${reader}.`} A recurring window keeps its local start and end when the clocks change.`}
         value={timeZone}
         onChange={(zone) => {
           form.setFieldValue('timeZone', zone);

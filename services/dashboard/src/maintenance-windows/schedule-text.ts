@@ -4,7 +4,7 @@ import type {
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { formatSpan, formatUtcSpan, joinWords } from '../components/format.ts';
 import { offsetMs, toLocal } from '../components/zoned-time.ts';
-import { parseRule, readUntil, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
+import { parseRule, readUntil, repeatsByElapsedTime, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 
 /** The fields of a window that decide its occurrences. */
 export type Schedule = Pick<MaintenanceWindow, 'startsAt' | 'endsAt' | 'rrule' | 'timeZone'>;
@@ -41,14 +41,24 @@ const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, {
 });
 
 /** Such as `Every week on Saturday, at 02:00 (Europe/Berlin), for 2 h each.` */
-export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {
-  const length = formatSpan((Date.parse(endsAt) - Date.parse(startsAt)) / 1_000, 4);
+export function describeSchedule(schedule: Schedule): string {
+  const { startsAt, rrule, timeZone } = schedule;
+  const length = formatSpan(lengthMs(schedule) / 1_000, 4);
   if (rrule === null) return `Once, on ${formatInZone(startsAt, timeZone)} (${timeZone}), for ${length}.`;
   const sentence = describeRrule(rrule, timeZone) ?? `Custom rule ${rrule}`;
   // An hourly window has no single time of day.
   const time = rrule.includes('HOURLY') || rrule.includes('BYHOUR') ? 'from' : 'at';
   const clock = toLocal(Date.parse(startsAt), timeZone).slice(11, 16);
   return `${sentence}, ${time} ${clock} (${timeZone}), for ${length} each.`;
+}
+
+/** The length of an occurrence; of a recurring one, from its local start to its local end. */
+function lengthMs({ startsAt, endsAt, rrule, timeZone }: Schedule): number {
+  const [start, end] = [Date.parse(startsAt), Date.parse(endsAt)];
+  const isLocal = rrule !== null && !repeatsByElapsedTime(rrule);
+  const length = end - start + (isLocal ? offsetMs(end, timeZone) - offsetMs(start, timeZone) : 0);
+  // While the clocks go back, the local end can be before the local start.
+  return length > 0 ? length : end - start;
 }
 
 /** The first occurrence in UTC. */

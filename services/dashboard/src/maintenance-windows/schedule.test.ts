@@ -90,6 +90,12 @@ test.each([
   expect(describeSchedule({ ...times, timeZone: ZONE, rrule })).toMatch(sentence);
 });
 
+test('describeSchedule gives the local length of a recurring window that begins in a night with a clock change', () => {
+  const times = { startsAt: '2026-10-24T20:00:00.000Z', endsAt: '2026-10-25T05:00:00.000Z', timeZone: ZONE };
+  expect(describeSchedule({ ...times, rrule: 'FREQ=DAILY' })).toMatch(/ for 8 h each\.$/);
+  expect(describeSchedule({ ...times, rrule: null })).toMatch(/ for 9 h\.$/);
+});
+
 test.each([
   ['FREQ=WEEKLY;INTERVAL=2;BYDAY=SA,TU', 'Every 2 weeks on Tuesday and Saturday'],
   ['FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR', 'Every week on weekdays'],

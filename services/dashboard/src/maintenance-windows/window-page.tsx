@@ -19,6 +19,7 @@ import { Quiet, StateBadge, StatusBadge, TextLink, Time } from '../components/te
 import { SelectorNote } from '../labels/coverage-fields.tsx';
 import { describeCoverage, listCovered } from '../labels/coverage.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
+import { ClockChanges } from './clock-changes.tsx';
 import { WINDOW_LOOKS } from './windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
 import { windowQuery, windowsQuery } from './queries.ts';
@@ -107,6 +108,7 @@ function Details({ window }: WindowProps): ReactNode {
             occurrences={currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming]}
             timeZone={timeZone}
           />
+          <ClockChanges changes={window.clockChanges} timeZone={timeZone} />
         </Stack>
       </Panel>
       <Panel title={describeCoverage(window, monitors)}>

@@ -13,14 +13,13 @@ import { namesOf, useCovered } from '../labels/coverage-fields.tsx';
 import { type Coverage, describeCoverage } from '../labels/coverage.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet, TextLink } from '../components/text.tsx';
+import { ClockChanges } from './clock-changes.tsx';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
 import { previewQuery } from './queries.ts';
-import { describeClockChange } from './schedule-text.ts';
 import { toPreviewBody, type WindowValues } from './window-values.ts';
 
 const DEBOUNCE_MS = 300;
 const MAX_OVERLAPS = 5;
-const MAX_CLOCK_CHANGES = 4;
 const MAX_NAMES = 6;
 const CORRECT_FIRST = <Quiet>Correct the fields with errors to update the occurrences.</Quiet>;
 
@@ -94,26 +93,6 @@ function Covered({ coverage }: { readonly coverage: Coverage }): ReactNode {
         : namesOf(covered, MAX_NAMES)}
       . Checks continue and are recorded.
     </Quiet>
-  );
-}
-
-interface ClockChangesProps {
-  readonly changes: MaintenanceWindowPreview['clockChanges'];
-  readonly timeZone: string;
-}
-
-/** The days on which the clocks skip or repeat the start. */
-function ClockChanges({ changes, timeZone }: ClockChangesProps): ReactNode {
-  if (changes.length === 0) return null;
-  return (
-    <Alert color="gray" title="Clock changes">
-      <Stack gap={4} component="ul" m={0} pl="md">
-        {changes.slice(0, MAX_CLOCK_CHANGES).map((change) => (
-          <li key={change.localTime}>{describeClockChange(change, timeZone)}</li>
-        ))}
-        {changes.length > MAX_CLOCK_CHANGES && <li>and {changes.length - MAX_CLOCK_CHANGES} more</li>}
-      </Stack>
-    </Alert>
   );
 }
 

@@ -34,10 +34,12 @@ test('newValues starts at the next full hour and lasts an hour', () => {
   expect(findErrors(values)).toEqual([]);
 });
 
-test('a new start or length moves the end by elapsed time', () => {
+test('a new start or length moves the end by elapsed time, or by local time if the window recurs', () => {
   const moved = withStart(values, '2026-03-29T01:30', HOUR_MS);
   expect(moved.endsAt).toBe('2026-03-29T03:30');
   expect(lengthOf(moved)).toBe(HOUR_MS);
+  const daily = { ...moved, repeat: 'daily' } as const;
+  expect([lengthOf(daily), withLength(daily, 8 * HOUR_MS).endsAt]).toEqual([2 * HOUR_MS, '2026-03-29T09:30']);
   expect(withStart(values, '', HOUR_MS).endsAt).toBe(values.endsAt);
   expect(withLength(values, 26 * HOUR_MS).endsAt).toBe('2026-03-15T14:00');
 });

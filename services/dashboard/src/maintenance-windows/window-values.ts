@@ -9,7 +9,13 @@ import { localToIso, momentsAt, toLocal } from '../components/zoned-time.ts';
 import { type CoverageValues, findSelectorErrors, toCoverage, toCoverageValues } from '../labels/coverage.ts';
 import type { PreviewBody, WindowBody } from './queries.ts';
 import { parseDuration } from './duration.ts';
-import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
+import {
+  NO_RECURRENCE,
+  readRecurrence,
+  type Recurrence,
+  repeatsByElapsedTime,
+  toRrule,
+} from './recurrence.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -75,10 +81,15 @@ export function toUpdate(before: WindowValues, values: WindowValues): Partial<Wi
   return changed.allMonitors === undefined ? changed : { ...changed, ...toCoverage(values) };
 }
 
+/** Occurrences of a recurring window keep their local times, so its length is measured by the clock on the wall. */
+function lengthZone({ repeat, rrule, timeZone }: WindowValues): string {
+  return repeat === 'once' || (repeat === 'custom' && repeatsByElapsedTime(rrule)) ? timeZone : 'UTC';
+}
+
 /** The length of an occurrence in milliseconds; null if a time is missing. */
-export function lengthOf({ startsAt, endsAt, timeZone }: WindowValues): number | null {
-  const [start] = momentsAt(startsAt, timeZone) ?? [];
-  const [end] = momentsAt(endsAt, timeZone) ?? [];
+export function lengthOf(values: WindowValues): number | null {
+  const [start] = momentsAt(values.startsAt, lengthZone(values)) ?? [];
+  const [end] = momentsAt(values.endsAt, lengthZone(values)) ?? [];
   return start === undefined || end === undefined ? null : end - start;
 }
 
@@ -96,9 +107,10 @@ export function withDuration(values: WindowValues, text: string): WindowValues {
 
 /** Moves the end. */
 export function withLength(values: WindowValues, lengthMs: number): WindowValues {
-  const [start] = momentsAt(values.startsAt, values.timeZone) ?? [];
+  const zone = lengthZone(values);
+  const [start] = momentsAt(values.startsAt, zone) ?? [];
   const known = { ...values, duration: null };
-  return start === undefined ? known : { ...known, endsAt: toLocal(start + lengthMs, values.timeZone) };
+  return start === undefined ? known : { ...known, endsAt: toLocal(start + lengthMs, zone) };
 }
 
 /** Errors of the form's own fields and of the request body. The server checks the rest. */

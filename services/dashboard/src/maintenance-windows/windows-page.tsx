@@ -18,6 +18,7 @@ import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { CoveredCount, SelectorNote } from '../labels/coverage-fields.tsx';
+import { SkippedStart } from './clock-changes.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
 
@@ -92,6 +93,7 @@ function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
           Schedule: (window) => (
             <Quiet maw={480}>
               <ScheduleSentence schedule={window} />
+              <SkippedStart changes={window.clockChanges} timeZone={window.timeZone} />
             </Quiet>
           ),
           Monitors: (window) => (
