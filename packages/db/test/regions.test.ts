@@ -13,6 +13,7 @@ import {
   listFinishedIsolations,
   renewIsolation,
 } from '@tocsin/db/regions/isolations';
+import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { sql } from 'drizzle-orm';
 import { makeAccount } from './delivery-steps.ts';
 import { checkOf, editMonitor, makeMonitor, openTestContext, readClock } from './harness.ts';
@@ -206,5 +207,52 @@ describe('isolations', () => {
     expect(await finished()).toHaveLength(2);
     for (const each of await finished()) await deleteIsolation(db, each);
     expect(await finished()).toEqual([]);
+  });
+});
+
+describe('a region is late', () => {
+  /** A monitor that should be checked every hour, last so many seconds ago; its last result and its start are so old. */
+  async function plan(slotAge: number, resultAge: number | null, startAge = 7_200, timeout = 10) {
+    const { id } = await makeMonitor(context, { interval: 3_600, timeout, regions: ['eu'] });
+    const slot = (await readClock(context)) - slotAge * 1_000;
+    await db.execute(sql`
+      update schedule_spans set phase_ms = ${Math.floor(slot) % 3_600_000}::int,
+        starts_at = now() - make_interval(secs => ${startAge}) where monitor_id = ${id}`);
+    await db.execute(sql`
+      update monitor_regions set last_checked_at = now() - make_interval(secs => ${resultAge})
+      where monitor_id = ${id}`);
+    return Math.floor(slot);
+  }
+
+  test('since its oldest due check, if nothing was recorded since', async () => {
+    await plan(-600, 900);
+    await plan(21, 1_000);
+    // Its checks cannot be recorded.
+    await plan(1_500, null);
+    const since = await plan(600, null);
+    const late = await listLateRegions(db);
+    expect([...late.keys()]).toEqual(['eu']);
+    expect(late.get('eu')).toMatchObject({ since, lateMs: expect.closeTo(600_000, -6) });
+  });
+
+  test.each<[string, Parameters<typeof plan>[]]>([
+    [
+      'another monitor was checked',
+      [
+        [600, 700],
+        [300, 0],
+      ],
+    ],
+    ['no check was due', [[600, 599]]],
+    ['the check may still run', [[30, 100, 7_200, 60]]],
+    ['the monitor is new', [[600, null, 500]]],
+  ])('but not if %s', async (_, plans) => {
+    for (const one of plans) await plan(...one);
+    expect(await listLateRegions(db)).toEqual(new Map());
+  });
+
+  test('even if a result has a later time than now', async () => {
+    await plan(600, -3_600);
+    expect((await listLateRegions(db)).size).toBe(1);
   });
 });

@@ -1,9 +1,10 @@
 import type { DbContext } from '@tocsin/db/database/open';
+import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { Producers } from '@tocsin/queue/producers';
 import type { HealthChecks } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import type { Metrics, Reading } from '@tocsin/runtime/metrics';
 import type { Identity } from './identity/create-identity.ts';
 import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { TriggerLimits } from './monitors/trigger-limits.ts';
@@ -16,6 +17,8 @@ export interface ApiContext extends DbContext {
   /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
+  /** The regions whose checks are late, at most two seconds old. */
+  readonly lateRegions: Reading<LateRegions>;
   /** Notified after a commit that a monitor's wave in these regions may be missing from the queue's store. */
   readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;

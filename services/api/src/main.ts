@@ -7,6 +7,7 @@ import { countPackable } from '@tocsin/db/events/pack-events';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { watchRegionNetworks } from '@tocsin/db/regions/canaries';
+import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
@@ -42,6 +43,8 @@ import { apiSettings, httpLimits, requestSettings } from './settings.ts';
 const ABORT_WAITING_AFTER_MS = 8_000;
 /** By then the server has stopped, and Postgres has had five more seconds to finish statements in progress. */
 const ABANDON_POSTGRES_AFTER_MS = 15_000;
+/** So that a late region is shown within 30 s of the first check without a result. */
+const LATE_REGIONS_FRESH_MS = 2_000;
 /** V8 collects garbage once the heap has grown by this percentage. By default it is up to 400, and lists of 50,000 monitors use 200 MB more. */
 const HEAP_GROWTH_PERCENT = 100;
 
@@ -61,13 +64,19 @@ async function start(logger: Logger): Promise<RunningService> {
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
-  registerMetrics({ db, metrics, logger }, producers, regionLoads);
+  const lateRegions = createReading({
+    what: 'the late regions',
+    read: () => listLateRegions(db),
+    freshForMs: LATE_REGIONS_FRESH_MS,
+    logger,
+  });
+  registerMetrics({ db, metrics, lateRegions, logger }, producers, regionLoads);
   const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
   const settings = requestSettings(env);
   const secret = authSecret(env.SECRETS_KEY);
   const identity = createIdentity({ db, secret, ...settings, limitSignIn: true, oidc, logger });
-  const streams = new LiveStreams({ db, identity, metrics, logger });
+  const streams = new LiveStreams({ db, identity, lateRegions, metrics, logger });
 
   const shutdown = new AbortController();
   const app = createApp({
@@ -76,6 +85,7 @@ async function start(logger: Logger): Promise<RunningService> {
     producers,
     egress: createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS }),
     regionLoads,
+    lateRegions,
     schedules: background.schedules,
     lastUsed,
     identity,
@@ -109,7 +119,7 @@ async function start(logger: Logger): Promise<RunningService> {
 
 /** Metrics that are read from the stores when they are scraped. */
 function registerMetrics(
-  { db, metrics, logger }: Pick<ApiContext, 'db' | 'metrics' | 'logger'>,
+  { db, metrics, lateRegions, logger }: Pick<ApiContext, 'db' | 'metrics' | 'lateRegions' | 'logger'>,
   producers: Producers,
   regionLoads: RegionLoads,
 ): void {
@@ -118,6 +128,7 @@ function registerMetrics(
     watchRegions: (limit) => watchRegions(db, limit),
     watchNetworks: (limit) => watchRegionNetworks(db, limit),
     loads: regionLoads,
+    lateRegions,
     readDepth: (kind, region) => readQueueDepth(producers, kind, region),
     logger,
   });

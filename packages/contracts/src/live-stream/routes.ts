@@ -22,6 +22,7 @@ export const streamRoutes = defineRoutes(common, {
 - \`check\`: the data is an \`Event\`.
 - \`status-change\`: the data is a \`StatusChange\`.
 - \`incident\`: an incident was acknowledged, or its notes changed. The data is an \`Incident\`. It has no \`id\`.
+- \`regions\`: the checks of a region have become late, or are in time again. Reload the regions. It has no \`id\`.
 - \`reset\`: something may be missing. Reload the lists; the stream continues.
 - \`digest\`: about every 30 seconds, the data is a \`Digest\` of the account at this point of the stream.
 - \`heartbeat\`: sent every ${STREAM_HEARTBEAT_SECONDS} seconds. After two missed heartbeats the connection is dead: open another.
@@ -37,6 +38,7 @@ The \`id\` of a message is a position, not the id of a record. Messages of a mon
       'status-change': statusChangeSchema,
       incident: incidentSchema,
       digest: digestSchema,
+      regions: noFields,
       reset: noFields,
       heartbeat: noFields,
     },

@@ -20,9 +20,16 @@ export const regionSchema = component(
       .int()
       .min(0)
       .nullable()
-      .describe('How long the oldest waiting job has been due; 0 if none waits.'),
+      .describe(
+        'How long the oldest job that waits, or check without a result, has been due; 0 without any.',
+      ),
     monitors: z.int().min(0).describe('Monitors of the account in the region.'),
     served: z.boolean().nullable().describe('Whether any checker runs its checks.'),
+    lateSince: timestamp
+      .nullable()
+      .describe(
+        'The oldest due check without a result, if nothing was recorded from the region since and results are 10 s late; otherwise null. Statuses may be out of date.',
+      ),
     health: z
       .enum(REGION_HEALTHS)
       .describe(
@@ -41,6 +48,7 @@ const region: Region = {
   lagSeconds: 0,
   monitors: 12,
   served: true,
+  lateSince: null,
   health: 'connected',
   since: null,
   canaryMonitorIds: [MONITOR.id],

@@ -1,13 +1,15 @@
 import type { Database } from '@tocsin/db/database/open';
+import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import { digestMonitors } from '@tocsin/db/monitors/read-overview';
 import { listMonitorTimestamps } from '@tocsin/db/monitors/timestamps';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import type { Reading } from '@tocsin/runtime/metrics';
 import { isOutage } from '../http/errors.ts';
 import type { ClientStream } from './client-stream.ts';
 import { IncidentFollower } from './incident-activity.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { digestMessage, type Message, resetMessage, toMessage, toPage } from './messages.ts';
+import { digestMessage, type Message, regionsMessage, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
 
 /** A statement takes at most 15 s, so a query sees every record with a timestamp older than this. */
@@ -16,6 +18,7 @@ const COMMITTED_AFTER_MS = 20_000;
 export interface AccountHubOptions {
   readonly db: Database;
   readonly accountId: string;
+  readonly lateRegions: Reading<LateRegions>;
   readonly limits: StreamLimits;
   readonly logger: Logger;
 }
@@ -37,6 +40,8 @@ export class AccountHub {
   /** The clock of this process when it was complete. */
   #completeAt = 0;
   #comparedAgo = 0;
+  /** The late regions that streams know of; null until they are known. */
+  #late: string | null = null;
   #loop: Loop | undefined;
   #stopped = false;
   #failing = false;
@@ -89,6 +94,7 @@ export class AccountHub {
       const incidents = await this.#incidents.next(this.#position);
       if (incidents.length > 0) this.#publish(incidents);
       await this.#readOn(signal);
+      await this.#compareLate();
       this.#logOutage(false);
     } catch (error) {
       if (!isOutage(error)) throw error;
@@ -134,6 +140,15 @@ export class AccountHub {
       for (const { record } of records) this.#timestamps.set(record.monitorId, Date.parse(record.timestamp));
     }
     return false;
+  }
+
+  /** A region that records nothing sends no checks, either. */
+  async #compareLate(): Promise<void> {
+    const regions = await this.#options.lateRegions();
+    if (regions === null) return;
+    const late = [...regions.keys()].toSorted().join(' ');
+    if (this.#late !== null && this.#late !== late) this.#publish([regionsMessage(this.#position)]);
+    this.#late = late;
   }
 
   #moveTo(position: number): void {

@@ -1,7 +1,8 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Database } from '@tocsin/db/database/open';
+import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import type { Logger } from '@tocsin/runtime/logger';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import type { Metrics, Reading } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
 import { isOutage, stopping, unavailable } from '../http/errors.ts';
@@ -15,6 +16,7 @@ import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 export interface LiveStreamsOptions {
   readonly db: Database;
   readonly identity: Pick<Identity, 'isSignedIn'>;
+  readonly lateRegions: Reading<LateRegions>;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly limits?: Partial<StreamLimits>;
@@ -108,8 +110,9 @@ export class LiveStreams {
   }
 
   #join({ accountId, userId }: Client, stream: ClientStream): AccountHub {
-    const { db, logger } = this.#options;
-    const hub = this.#hubs.get(accountId) ?? new AccountHub({ db, accountId, limits: this.#limits, logger });
+    const { db, lateRegions, logger } = this.#options;
+    const limits = this.#limits;
+    const hub = this.#hubs.get(accountId) ?? new AccountHub({ db, accountId, lateRegions, limits, logger });
     this.#hubs.set(accountId, hub);
     hub.streams.add(stream);
     this.#streams.set(stream, userId);

@@ -70,3 +70,8 @@ export function resetMessage(position: number): Message {
   const id = formatPosition(position);
   return { recordId: `reset ${id}`, text: `event: reset\nid: ${id}\ndata: {}\n\n` };
 }
+
+/** Tells the client to reload the regions: some have become late, or are in time again. */
+export function regionsMessage(position: number): Message {
+  return { recordId: `regions ${formatPosition(position)}`, text: 'event: regions\ndata: {}\n\n' };
+}

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type DigestedMonitor, digestOf } from '@tocsin/contracts/live-stream/digest';
 import { statusChangeSchema } from '@tocsin/contracts/monitors/events';
 import { type Overview, overviewSchema } from '@tocsin/contracts/monitors/overview';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import { until } from '@tocsin/embedded/testing/until';
 import { beginMaintenance } from '../testing/maintenance.ts';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
@@ -15,8 +16,9 @@ import { openTestApi, type TestApi } from '../testing/test-api.ts';
 let api: TestApi;
 let user: TestUser;
 const readers: StreamReader[] = [];
+const lateRegions = jest.fn(async (): Promise<LateRegions> => new Map());
 beforeAll(async () => {
-  api = await openTestApi({ streamLimits: { heartbeatMs: 50 } });
+  api = await openTestApi({ streamLimits: { heartbeatMs: 50 }, lateRegions });
   user = await newSignedInUser(api, { role: 'member' });
 });
 afterEach(async () => {
@@ -143,6 +145,17 @@ test.each(['', 'yesterday', '2026-02-30T00:00:00Z'])('the position %j is invalid
   const header = await user.agent.get(STREAM).set('Last-Event-ID', position);
   const query = await user.agent.get(STREAM).query({ lastEventId: position });
   expect([header.status, query.status]).toEqual([400, 400]);
+});
+
+test('tells that a region is late, and that it is in time again', async () => {
+  const reader = await open();
+  const times = (): number => reader.received.filter(({ event }) => event === 'regions').length;
+  lateRegions.mockClear();
+  await until('the regions to be read', () => lateRegions.mock.calls.length > 0);
+  lateRegions.mockResolvedValue(new Map([['eu', { since: 0, lateMs: 21_000 }]]));
+  await until('the first message', () => times() === 1);
+  lateRegions.mockResolvedValue(new Map());
+  await until('the second message', () => times() === 2);
 });
 
 test('heartbeats advance the position while nothing happens', async () => {

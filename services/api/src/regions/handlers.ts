@@ -2,6 +2,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import { type Region, regionRoutes } from '@tocsin/contracts/regions/routes';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { readRegionNetworks, type RegionNetwork, setCanaries } from '@tocsin/db/regions/canaries';
+import type { LateRegion } from '@tocsin/db/regions/late-regions';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { ApiContext } from '../context.ts';
 import { implement } from '../http/implement.ts';
@@ -30,32 +31,45 @@ async function readRegion(context: ApiContext, accountId: string, code: string):
 }
 
 /** The regions of the account's monitors and those in the settings, by code. */
-async function readRegions({ db, regionLoads, settings }: ApiContext, accountId: string): Promise<Region[]> {
+async function readRegions(
+  { db, regionLoads, lateRegions, settings }: ApiContext,
+  accountId: string,
+): Promise<Region[]> {
   const monitors = await countRegionMonitors(db, accountId);
   const networks = await readRegionNetworks(db, accountId);
   const codes = new Set([settings.defaultRegion, ...(settings.regions ?? []), ...monitors.keys()]);
   const sorted = [...codes].toSorted();
-  const loads = await regionLoads.read(sorted);
+  const [loads, late] = await Promise.all([regionLoads.read(sorted), lateRegions()]);
   return sorted.map((code) =>
-    toRegion(code, monitors.get(code) ?? 0, loads.get(code) ?? null, networks.get(code)),
+    toRegion(code, monitors.get(code) ?? 0, networks.get(code) ?? UNKNOWN, {
+      load: loads.get(code) ?? null,
+      late: late?.get(code) ?? null,
+    }),
   );
 }
 
 const UNKNOWN: RegionNetwork = { health: 'unknown', since: null, canaryMonitorIds: [] };
 
+interface Progress {
+  readonly load: RegionLoad | null;
+  readonly late: LateRegion | null;
+}
+
 function toRegion(
   region: string,
   monitors: number,
-  load: RegionLoad | null,
-  { health, since, canaryMonitorIds }: RegionNetwork = UNKNOWN,
+  { health, since, canaryMonitorIds }: RegionNetwork,
+  { load, late }: Progress,
 ): Region {
+  const lagMs = load === null && late === null ? null : Math.max(load?.lagMs ?? 0, late?.lateMs ?? 0);
   return {
     region,
     workers: load?.workers ?? null,
     waiting: load?.waiting ?? null,
-    lagSeconds: load === null ? null : Math.floor(load.lagMs / 1_000),
+    lagSeconds: lagMs === null ? null : Math.floor(lagMs / 1_000),
     monitors,
     served: load === null ? null : load.workers > 0,
+    lateSince: late === null ? null : new Date(late.since).toISOString(),
     health,
     since,
     canaryMonitorIds: [...canaryMonitorIds],

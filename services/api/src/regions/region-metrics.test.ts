@@ -81,6 +81,7 @@ describe('a scrape', () => {
         ]),
       watchNetworks: async () => new Map(Object.entries({ default: true, eu: false })),
       loads: new RegionLoads({ read, logger }),
+      lateRegions: async () => new Map([['default', { since: 0, lateMs: 70_500 }]]),
       readDepth: async (kind, region) =>
         region === 'dead'
           ? refuse()
@@ -95,6 +96,7 @@ describe('a scrape', () => {
     `tocsin_queue_jobs{queue="${queue}",region="",state="waiting"} 0`,
     `tocsin_queue_jobs{queue="${queue}",region="",state="active"} ${queue === 'deliveries' ? 5 : 0}`,
   ]);
+  const late = 'tocsin_region_late_seconds{region="default"} 70.5';
   const networks = ['tocsin_region_isolated{region="default"} 1', 'tocsin_region_isolated{region="eu"} 0'];
 
   test('exports each region and each queue, without the values of an unavailable store', async () => {
@@ -104,7 +106,9 @@ describe('a scrape', () => {
       'tocsin_checks_overdue{region="default"} 1',
       'tocsin_checks_overdue{region="dead"} 0',
       'tocsin_region_workers{region="default"} 2',
-      'tocsin_region_lag_seconds{region="default"} 60.5',
+      'tocsin_region_lag_seconds{region="default"} 70.5',
+      late,
+      'tocsin_region_late_seconds{region="dead"} 0',
       ...networks,
       ...mainQueues,
       'tocsin_queue_jobs{queue="checks",region="default",state="waiting"} 7',
@@ -123,7 +127,7 @@ describe('a scrape', () => {
     try {
       const scraped = scrape({ watchRegions: watch });
       await jest.advanceTimersByTimeAsync(2_000);
-      expect(await scraped).toEqual([...networks, ...mainQueues]);
+      expect(await scraped).toEqual([late, ...networks, ...mainQueues]);
     } finally {
       jest.useRealTimers();
     }

@@ -1,5 +1,6 @@
 import { type JobKind, JOBS } from '@tocsin/contracts/jobs';
 import type { WatchedRegion } from '@tocsin/db/monitor-regions/read-regions';
+import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import type { QueueDepth, RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
 import {
@@ -21,6 +22,7 @@ export interface RegionMetricsOptions {
   /** Whether each region with canaries is isolated for any account. */
   readonly watchNetworks: (limit: number) => Promise<ReadonlyMap<string, boolean>>;
   readonly loads: Pick<RegionLoads, 'read'>;
+  readonly lateRegions: Reading<LateRegions>;
   /** Rejects, in bounded time, if the queue's store does not respond. Region null: queues without a region. */
   readonly readDepth: (kind: JobKind, region: string | null) => Promise<QueueDepth>;
   readonly logger: Logger;
@@ -28,7 +30,7 @@ export interface RegionMetricsOptions {
 
 /** Exports monitors without a recent result, jobs in queues without workers, and isolated regions. A value that cannot be read is left out. */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
-  const { registry, watchRegions, watchNetworks, loads, logger } = options;
+  const { registry, watchRegions, watchNetworks, loads, lateRegions, logger } = options;
   const regions = createReading({
     what: 'the regions of the monitors',
     read: () => watchRegions(MAX_REGIONS),
@@ -70,9 +72,26 @@ export function registerRegionMetrics(options: RegionMetricsOptions): void {
   );
   byRegion(
     'tocsin_region_lag_seconds',
-    'How long the oldest waiting check of a region has been due; absent if its queue does not respond.',
-    regionLoads,
-    (load: RegionLoad | null) => load && load.lagMs / 1_000,
+    'How long the oldest check that waits, or has no result, has been due; absent if its queue does not respond.',
+    async () => {
+      const [read, late] = await Promise.all([regionLoads(), lateRegions()]);
+      const lagOf = (code: string, load: RegionLoad): number =>
+        Math.max(load.lagMs, late?.get(code)?.lateMs ?? 0) / 1_000;
+      return read && new Map([...read].map(([code, load]) => [code, load && lagOf(code, load)]));
+    },
+    (lag) => lag,
+  );
+  byRegion(
+    'tocsin_region_late_seconds',
+    'How long a check has been due in a region that has recorded nothing since; 0 for a region in time.',
+    async () => {
+      const [watched, late] = await Promise.all([regions(), lateRegions()]);
+      if (late === null) return null;
+      // A late region that is not among the largest has a sample, too.
+      const codes = [...(watched?.keys() ?? []), ...late.keys()];
+      return new Map(codes.map((code) => [code, (late.get(code)?.lateMs ?? 0) / 1_000]));
+    },
+    Number,
   );
   byRegion(
     'tocsin_region_isolated',

@@ -18,6 +18,7 @@ const loads: Record<string, RegionLoad> = {
   default: { workers: 2, waiting: 3, lagMs: 4_900 },
   empty: { workers: 0, waiting: 0, lagMs: 0 },
 };
+const LATE = { since: Date.parse('2026-03-01T03:12:00Z'), lateMs: 21_400 };
 let now = 0;
 let reads: string[] = [];
 
@@ -37,7 +38,11 @@ function makeLoads(): RegionLoads {
 let api: TestApi;
 let member: TestAgent;
 beforeAll(async () => {
-  api = await openTestApi({ regionLoads: makeLoads(), settings: { regions: ['default', 'empty', 'dead'] } });
+  api = await openTestApi({
+    regionLoads: makeLoads(),
+    lateRegions: async () => new Map([['default', LATE]]),
+    settings: { regions: ['default', 'empty', 'dead'] },
+  });
   member = await signIn(api, { role: 'member' });
   await newMonitor(api, { regions: ['empty', 'dead'] });
   await newMonitor(api);
@@ -45,14 +50,15 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('regions', () => {
-  test('are returned with their workers, and without figures if the queue does not respond', async () => {
+  test('are returned with their workers and lateness, and without figures if the queue does not respond', async () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
-    const noCanaries = { monitors: 1, health: 'unknown', since: null, canaryMonitorIds: [] };
+    const noCanaries = { monitors: 1, lateSince: null, health: 'unknown', since: null, canaryMonitorIds: [] };
+    const lateSince = new Date(LATE.since).toISOString();
     const { regions } = body as { regions: unknown[] };
     expect(regions.map((region) => regionSchema.parse(region))).toEqual([
       { region: 'dead', workers: null, waiting: null, lagSeconds: null, served: null, ...noCanaries },
-      { region: 'default', workers: 2, waiting: 3, lagSeconds: 4, served: true, ...noCanaries },
+      { region: 'default', workers: 2, waiting: 3, served: true, ...noCanaries, lagSeconds: 21, lateSince },
       { region: 'empty', workers: 0, waiting: 0, lagSeconds: 0, served: false, ...noCanaries },
     ]);
   });

@@ -99,6 +99,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     streamLimits = {},
     now = () => performance.now(),
     producers = {},
+    lateRegions = () => Promise.resolve(new Map()),
     ...parts
   } = override;
   const settings = { ...SETTINGS, ...override.settings };
@@ -114,7 +115,8 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     logger,
     now,
   });
-  const streams = new LiveStreams({ db, identity, metrics, logger, limits: { pollMs: 25, ...streamLimits } });
+  const limits = { pollMs: 25, ...streamLimits };
+  const streams = new LiveStreams({ db, identity, lateRegions, metrics, logger, limits });
   const context: ApiContext = {
     db: database.db,
     secrets: new SecretBox([secretsKey]),
@@ -130,6 +132,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     },
     egress: createEgress({ allowCidrs: [], lookup: lookupLocally, checkUrlLookupMs: 600_000 }),
     regionLoads: { read: () => Promise.resolve(new Map()) },
+    lateRegions,
     schedules: { touch: (monitorId, regions) => void touched.push({ monitorId, regions }) },
     lastUsed: { note: () => undefined },
     logger,

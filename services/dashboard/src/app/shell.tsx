@@ -38,7 +38,7 @@ import { InShell } from '../components/load-states.tsx';
 import { useOpenIncidentCount } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
-import { IsolatedRegionsBanner } from '../regions/isolated-regions-banner.tsx';
+import { IsolatedRegionsBanner, LateRegionsBanner } from '../regions/region-banners.tsx';
 import { SessionGuard } from '../session/session-guard.tsx';
 import { StatusInTab } from './status-in-tab.tsx';
 import { StatusNotifications } from '../notifications/status-notifications.tsx';
@@ -112,6 +112,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactNod
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
           <NotLiveBanner />
+          <LateRegionsBanner />
           <IsolatedRegionsBanner />
           <InShell value>{children ?? <Outlet />}</InShell>
         </AppShell.Main>

@@ -2,6 +2,7 @@ import { Anchor, type AnchorProps, Text, type TextProps, VisuallyHidden } from '
 import {
   type Icon,
   IconCircleCheckFilled,
+  IconClockExclamation,
   IconClockPause,
   IconExternalLink,
   IconHelpHexagon,
@@ -117,8 +118,38 @@ const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
   MAINTENANCE: { label: 'Maintenance', icon: IconClockPause, tone: 'maintenance' },
 };
 
-export function StatusBadge({ status }: { readonly status: MonitorStatus | CheckStatus }): ReactNode {
-  return <StateBadge look={LOOKS[status]} />;
+const NO_RESULT: StateLook = { label: 'No result', icon: IconClockExclamation, tone: 'quiet' };
+
+interface StatusBadgeProps {
+  readonly status: MonitorStatus | CheckStatus;
+  /** Whether the status may be old: one that is good is not shown then. */
+  readonly isStale?: boolean;
+}
+
+export function StatusBadge({ status, isStale = false }: StatusBadgeProps): ReactNode {
+  return <StateBadge look={isStale && status === 'UP' ? NO_RESULT : LOOKS[status]} />;
+}
+
+interface StatusAgeProps {
+  readonly monitor: {
+    readonly status: MonitorStatus;
+    readonly statusSince: string;
+    readonly lastCheckedAt: string | null;
+  };
+  readonly isStale: boolean;
+}
+
+/** How long a monitor has had its status or, if that may be old, no result. */
+export function StatusAge({
+  monitor: { status, statusSince, lastCheckedAt },
+  isStale,
+}: StatusAgeProps): ReactNode {
+  if (!isStale || lastCheckedAt === null) return <Time value={statusSince} as="for" />;
+  return (
+    <>
+      {status === 'UP' ? 'for' : 'no result for'} <Time value={lastCheckedAt} as="for" />
+    </>
+  );
 }
 
 const INCONCLUSIVE: StateLook = { label: 'Inconclusive', icon: IconHelpHexagon, tone: 'quiet' };

@@ -24,6 +24,7 @@ function newCache(updatedAt: number | null) {
   const listeners: ((batch: LiveBatch) => void)[] = [];
   const openings: (() => void)[] = [];
   const positions: (string | undefined)[] = [];
+  const late: (() => void)[] = [];
   const stream = {
     state: 'live',
     resumed: false,
@@ -38,6 +39,10 @@ function newCache(updatedAt: number | null) {
       return () => {};
     },
     onIncident: () => () => {},
+    onRegions: (listener: () => void) => {
+      late.push(listener);
+      return () => {};
+    },
   };
   stop = applyToCache(stream as unknown as LiveStream, queryClient, () => {});
   return {
@@ -45,6 +50,8 @@ function newCache(updatedAt: number | null) {
     /** The positions at which the stream was opened. */
     positions,
     deliver: (batch: LiveBatch) => listeners.forEach((listener) => listener(batch)),
+    /** A region has become late. */
+    becomeLate: () => late.forEach((listener) => listener()),
     /** The stream is live, and does not resume. */
     begin: () => openings.forEach((listener) => listener()),
     isInvalidated: () => queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated,
@@ -77,6 +84,13 @@ test.each([
     return queryClient.getQueryState(queryKey)?.isInvalidated;
   };
   expect([isReloadedBy(without), isReloadedBy(withReload)]).toEqual([false, true]);
+});
+
+test('reloads the regions when one has become late', () => {
+  const { queryClient, becomeLate } = newCache(1_000);
+  queryClient.setQueryData(regionsQuery.queryKey, []);
+  becomeLate();
+  expect(queryClient.getQueryState(regionsQuery.queryKey)?.isInvalidated).toBe(true);
 });
 
 test('an inconclusive check leaves the monitor as it is', () => {

@@ -57,6 +57,7 @@ export function applyToCache(
         updateMonitor(queryClient, monitorId, batch);
       reloadChanged(batch, reloader);
     }),
+    stream.onRegions(() => reloader.reload({ queryKey: regionsQuery.queryKey })),
     stream.onDigest((digest) => monitors.compare(digest)),
     openWithList(stream, queryClient, reloader),
     () => monitors.stop(),

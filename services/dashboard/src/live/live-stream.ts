@@ -42,6 +42,7 @@ export class LiveStream {
   readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
   readonly #incidentListeners = new Set<(incident: Incident) => void>();
   readonly #digestListeners = new Set<(digest: LiveDigest) => void>();
+  readonly #regionsListeners = new Set<() => void>();
   readonly #stateListeners = new Set<() => void>();
 
   /** Whether the stream is needed while the page is hidden. */
@@ -118,6 +119,12 @@ export class LiveStream {
     return () => this.#digestListeners.delete(listener);
   }
 
+  /** For regions whose checks have become late, or are in time again. @returns a function that unsubscribes */
+  onRegions(listener: () => void): () => void {
+    this.#regionsListeners.add(listener);
+    return () => this.#regionsListeners.delete(listener);
+  }
+
   /** @returns a function that unsubscribes */
   onState(listener: () => void): () => void {
     this.#stateListeners.add(listener);
@@ -137,6 +144,10 @@ export class LiveStream {
       this.#hear(message);
       const incident = JSON.parse(message.data) as Incident;
       for (const listener of this.#incidentListeners) listener(incident);
+    });
+    source.addEventListener('regions', (message) => {
+      this.#hear(message);
+      for (const listener of this.#regionsListeners) listener();
     });
     source.addEventListener('reset', (message) => {
       this.#hear(message);

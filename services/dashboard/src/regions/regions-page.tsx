@@ -13,7 +13,7 @@ import { formatSpan } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { StateBadge, type StateLook, TextLink } from '../components/text.tsx';
+import { Quiet, StateBadge, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { Canaries, Network, NoCanariesNotice } from './canaries.tsx';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
@@ -21,7 +21,7 @@ import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionSt
 const LOOKS: Readonly<Record<RegionState, StateLook>> = {
   serving: { label: 'Serving', icon: IconCircleCheckFilled, tone: 'good' },
   idle: { label: 'Unused', icon: IconCircleDashed, tone: 'quiet' },
-  late: { label: 'Falling behind', icon: IconClockExclamation, tone: 'bad' },
+  late: { label: 'Checks are late', icon: IconClockExclamation, tone: 'bad' },
   unserved: { label: 'No checkers', icon: IconAlertTriangleFilled, tone: 'bad' },
   unknown: { label: 'Queue unavailable', icon: IconHelpCircle, tone: 'quiet' },
 };
@@ -46,7 +46,7 @@ export function RegionsPage(): ReactNode {
                   Region: ({ region }) => (
                     <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
                   ),
-                  State: (region) => <StateBadge look={LOOKS[regionState(region)]} />,
+                  State: (region) => <State region={region} />,
                   Network: (region) => <Network region={region} />,
                   Canaries: (region) => <Canaries region={region} />,
                   Checkers: ({ workers }) => workers ?? '–',
@@ -64,6 +64,20 @@ export function RegionsPage(): ReactNode {
         )}
       </Loaded>
     </>
+  );
+}
+
+function State({ region }: { readonly region: Region }): ReactNode {
+  const { lateSince } = region;
+  return (
+    <div>
+      <StateBadge look={LOOKS[regionState(region)]} />
+      {lateSince !== null && (
+        <Quiet size="xs">
+          no result since <Time value={lateSince} as="clock" />
+        </Quiet>
+      )}
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Region } from '@tocsin/contracts/regions/routes';
-import { byUrgency, isolatedRegions, regionState, unservedRegions } from './regions.ts';
+import { byUrgency, isolatedRegions, isStale, lateRegions, regionState, unservedRegions } from './regions.ts';
 
 const serving: Region = {
   region: 'eu',
@@ -9,6 +9,7 @@ const serving: Region = {
   lagSeconds: 0,
   monitors: 3,
   served: true,
+  lateSince: null,
   health: 'unknown',
   since: null,
   canaryMonitorIds: [],
@@ -17,6 +18,7 @@ const serving: Region = {
 test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   ['with workers', {}, 'serving'],
   ['whose oldest check is late', { lagSeconds: 15 }, 'late'],
+  ['that records nothing', { lateSince: '2026-03-01T03:12:00.000Z' }, 'late'],
   ['without workers', { workers: 0, served: false }, 'unserved'],
   ['without workers or monitors', { workers: 0, served: false, monitors: 0 }, 'idle'],
   ['whose queue is unavailable', { workers: null, served: null, lagSeconds: null }, 'unknown'],
@@ -45,4 +47,22 @@ test('names the regions that no checker serves', () => {
     { ...unserved, region: 'sa', monitors: 0 },
   ];
   expect(unservedRegions(regions)).toEqual(['us', 'sa']);
+});
+
+test('names the regions with monitors that record nothing', () => {
+  const lateSince = '2026-03-01T03:12:00.000Z';
+  const late = { ...serving, lateSince };
+  expect(lateRegions([serving, { ...late, region: 'us' }, { ...late, monitors: 0 }])).toEqual([
+    { region: 'us', since: lateSince },
+  ]);
+});
+
+test.each<[string, string[], number, boolean]>([
+  ['all of its regions record nothing', ['eu', 'us'], 61, true],
+  ['one of its regions records', ['eu'], 61, false],
+  ['its next check is not due', ['eu', 'us'], 59, false],
+])('the status of a monitor may be old if %s: %j, %i s, %s', (_, silent, seconds, expected) => {
+  const lastCheckedAt = '2026-03-01T03:12:00.000Z';
+  const now = Date.parse(lastCheckedAt) + seconds * 1_000;
+  expect(isStale({ lastCheckedAt, interval: 60 }, ['eu', 'us'], silent, now)).toBe(expected);
 });

@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import type { Region } from '@tocsin/contracts/regions/routes';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
@@ -21,10 +22,10 @@ export const regionsQuery = queryOptions({
 });
 
 /** `unserved`: has monitors but no checkers. */
-export function regionState({ served, lagSeconds, monitors }: Region): RegionState {
+export function regionState({ served, lagSeconds, lateSince, monitors }: Region): RegionState {
   if (served === null) return 'unknown';
   if (!served) return monitors > 0 ? 'unserved' : 'idle';
-  return (lagSeconds ?? 0) >= LATE_SECONDS ? 'late' : 'serving';
+  return lateSince !== null || (lagSeconds ?? 0) >= LATE_SECONDS ? 'late' : 'serving';
 }
 
 /** The regions that need attention first, then by code. */
@@ -42,16 +43,23 @@ export function labelDefaultRegion(region: string): string {
   return region === 'default' ? region : `${region} (default)`;
 }
 
-interface IsolatedRegion {
+export interface RegionSince {
   readonly region: string;
   /** ISO 8601. */
   readonly since: string;
 }
 
 /** The regions without a network, by code. */
-export function isolatedRegions(regions: readonly Region[]): IsolatedRegion[] {
+export function isolatedRegions(regions: readonly Region[]): RegionSince[] {
   return regions.flatMap(({ region, health, since }) =>
     health === 'isolated' && since !== null ? [{ region, since }] : [],
+  );
+}
+
+/** The regions with monitors that record nothing, by code. */
+export function lateRegions(regions: readonly Region[]): RegionSince[] {
+  return regions.flatMap(({ region, lateSince, monitors }) =>
+    lateSince !== null && monitors > 0 ? [{ region, since: lateSince }] : [],
   );
 }
 
@@ -66,6 +74,33 @@ const NONE: readonly string[] = [];
 export function useUnservedRegions(): readonly string[] {
   const refetchInterval = refreshEvery(REFRESH_ELSEWHERE_MS);
   return useQuery({ ...regionsQuery, refetchInterval, select: unservedRegions }).data ?? NONE;
+}
+
+/** The codes of the regions that record nothing, or soon will not. */
+function silentRegions(regions: readonly Region[]): string[] {
+  return regions.flatMap(({ region, served, lateSince }) =>
+    served === false || lateSince !== null ? [region] : [],
+  );
+}
+
+/** `silentRegions`; none until they are known. The same array until they change. */
+export function useSilentRegions(): readonly string[] {
+  const refetchInterval = refreshEvery(REFRESH_ELSEWHERE_MS);
+  return useQuery({ ...regionsQuery, refetchInterval, select: silentRegions }).data ?? NONE;
+}
+
+/**
+ * Whether the status of a monitor may be old: no region of it records anything, and its next result is overdue.
+ * @param codes of its regions
+ */
+export function isStale(
+  { lastCheckedAt, interval }: Pick<MonitorOverview, 'lastCheckedAt' | 'interval'>,
+  codes: readonly string[],
+  silent: readonly string[],
+  now: number,
+): boolean {
+  if (lastCheckedAt === null || !codes.every((code) => silent.includes(code))) return false;
+  return now > Date.parse(lastCheckedAt) + interval * 1_000;
 }
 
 /** Formats as `Not checked from eu-west-1: no checker is running there`. @param codes at least one */

@@ -2,8 +2,9 @@ import { Link } from '@tanstack/react-router';
 import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
 import { memo, type ReactNode } from 'react';
 import { describeCause, formatLatency } from '../../components/format.ts';
-import { StatusBadge, Time } from '../../components/text.tsx';
+import { StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
+import { isStale } from '../../regions/regions.ts';
 import { UnservedMark } from '../../regions/unserved-mark.tsx';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import { regionsOf } from './arrange-monitors.ts';
@@ -28,6 +29,8 @@ export interface MonitorRowProps {
   readonly defaultRegion: string;
   /** The regions that no checker serves. */
   readonly unserved: readonly string[];
+  /** The regions that record nothing. */
+  readonly silent: readonly string[];
   readonly search: MonitorsSearch;
   /** Null: the row has no checkbox. */
   readonly isSelected: boolean | null;
@@ -68,9 +71,7 @@ function Cell({ column, monitor, row }: CellProps): ReactNode {
   const regions = regionsOf(monitor, row.defaultRegion);
   switch (column) {
     case 'status':
-      return (
-        <StatusCell monitor={monitor} unserved={regions.filter((code) => row.unserved.includes(code))} />
-      );
+      return <StatusCell monitor={monitor} regions={regions} row={row} />;
     case 'name':
       return <NameCell monitor={monitor} row={row} />;
     case 'checks':
@@ -106,23 +107,23 @@ function isSoon(certificateExpiresAt: string | null): boolean {
   return certificateExpiresAt !== null && Date.parse(certificateExpiresAt) < Date.now() + SOON_MS;
 }
 
-interface StatusCellProps {
-  readonly monitor: MonitorOverview;
-  /** Its regions that no checker serves. */
-  readonly unserved: readonly string[];
+interface StatusCellProps extends Omit<CellProps, 'column'> {
+  readonly regions: readonly string[];
 }
 
-function StatusCell({ monitor, unserved }: StatusCellProps): ReactNode {
-  const { status, statusSince, incident } = monitor;
+function StatusCell({ monitor, regions, row: { unserved, silent } }: StatusCellProps): ReactNode {
+  const { status, incident } = monitor;
+  const now = useNow(silent.length > 0);
+  const stale = isStale(monitor, regions, silent, now);
   const person = status === 'DOWN' ? incident?.acknowledgedBy : null;
   return (
     <td className={classes['status']}>
       <div className={classes['state']}>
-        <StatusBadge status={status} />
-        <UnservedMark codes={unserved} />
+        <StatusBadge status={status} isStale={stale} />
+        <UnservedMark codes={regions.filter((code) => unserved.includes(code))} />
       </div>
       <div className={classes['quiet']} title={person ? `${person} is on it` : undefined}>
-        <Time value={statusSince} as="for" />
+        <StatusAge monitor={monitor} isStale={stale} />
         {person && ` · ${person} is on it`}
       </div>
     </td>

@@ -2,7 +2,7 @@ import { UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { type ReactNode, useCallback } from 'react';
 import { StatusBadge } from '../../components/text.tsx';
-import { useUnservedRegions } from '../../regions/regions.ts';
+import { useSilentRegions, useUnservedRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import type { ListRow, MonitorGroup } from './arrange-monitors.ts';
@@ -39,6 +39,7 @@ export function MonitorTable(props: MonitorTableProps): ReactNode {
   const { collapsed, onCollapse, selected, onSelect } = props;
   const defaultRegion = useDefaultRegion();
   const unserved = useUnservedRegions();
+  const silent = useSilentRegions();
   const groupedRows = search.group === undefined ? null : rows;
   const heightOf = useCallback(
     (index: number) => (typeof groupedRows?.[index] === 'object' ? GROUP_HEIGHT : rowHeight),
@@ -96,6 +97,7 @@ export function MonitorTable(props: MonitorTableProps): ReactNode {
               showsLabels={hasLabels}
               defaultRegion={defaultRegion}
               unserved={unserved}
+              silent={silent}
               search={search}
               isSelected={selected && selected.has(row)}
               onSelect={onSelect}

@@ -10,9 +10,12 @@ import { windowsQuery } from '../../maintenance-windows/queries.ts';
 import { formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
-import { CheckBadge, ExternalLink, StatusBadge, Time, useNow } from '../../components/text.tsx';
+import { CheckBadge, ExternalLink, StatusAge, StatusBadge, Time, useNow } from '../../components/text.tsx';
 import { LabelChips } from '../../labels/label-chips.tsx';
+import { isStale, useSilentRegions } from '../../regions/regions.ts';
+import { useDefaultRegion } from '../../session/session.ts';
 import { DeleteMonitor } from '../delete-monitor.tsx';
+import { regionsOf } from '../list/arrange-monitors.ts';
 import { monitorRegionsQuery } from '../queries.ts';
 import { describeExpiry, maintenanceOf, silentUntil, soonestExpiry } from './figures.ts';
 import { PhaseList } from './phases.tsx';
@@ -84,16 +87,27 @@ export function MonitorHead({ monitor }: MonitorProps): ReactNode {
 
 function Facts({ monitor }: MonitorProps): ReactNode {
   const { id, status, statusSince, lastCheckedAt, url, runbookUrl, labels } = monitor;
+  const silent = useSilentRegions();
+  const now = useNow(silent.length > 0);
+  const stale = isStale(monitor, regionsOf(monitor, useDefaultRegion()), silent, now);
   return (
     <Stack gap={4} mt={6}>
       <Group gap="xs">
-        <StatusBadge status={status} />
-        <span>
-          for <Time value={statusSince} as="for" />
-        </span>
-        <span>
-          since <Time value={statusSince} />
-        </span>
+        <StatusBadge status={status} isStale={stale} />
+        {stale ? (
+          <span>
+            <StatusAge monitor={monitor} isStale />
+          </span>
+        ) : (
+          <>
+            <span>
+              for <Time value={statusSince} as="for" />
+            </span>
+            <span>
+              since <Time value={statusSince} />
+            </span>
+          </>
+        )}
       </Group>
       <ExternalLink href={url}>{url}</ExternalLink>
       {Object.keys(labels).length > 0 && <LabelChips labels={labels} />}

@@ -1,0 +1,52 @@
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Database } from '../database/open.ts';
+import { epochMs, query } from '../database/sql.ts';
+
+/**
+ * How long the results of a region may be missing after a check should have ended. Before it records a failure, a checker may ask its
+ * canaries for up to 10 s.
+ */
+const LATE_AFTER_SECONDS = 10;
+/** Regions that are listed, those that have been late for longest first. */
+const MAX_LATE_REGIONS = 100;
+
+const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.number() });
+
+export interface LateRegion {
+  /** The oldest due check without a result, epoch milliseconds. */
+  readonly since: number;
+  /** How long ago that was, by Postgres' clock. */
+  readonly lateMs: number;
+}
+
+/** By code. */
+export type LateRegions = ReadonlyMap<string, LateRegion>;
+
+/**
+ * The regions that have recorded nothing since a check was due, whatever their queue and their checkers report. A monitor whose checks cannot
+ * be recorded does not make a region late while others are recorded.
+ *
+ * Nearly always, the first part finds no region, and the statement costs one scan of `monitor_regions`.
+ */
+export async function listLateRegions(db: Database): Promise<LateRegions> {
+  const rows = await query(db, lateRegion)`
+    with quiet as materialized (
+      select region, max(last_checked_at) filter (where last_checked_at <= now()) as checked_at
+      from monitor_regions group by region
+      having coalesce(max(last_checked_at) filter (where last_checked_at <= now()), '-infinity')
+        < now() - make_interval(secs => ${LATE_AFTER_SECONDS}::int)
+    ), expected as (
+      select s.region, m.timeout_seconds, s.interval_seconds * 1000::bigint as interval_ms, s.phase_ms,
+        floor(${epochMs(sql`greatest(s.starts_at, q.checked_at)`)})::bigint as after
+      from quiet q
+      join schedule_spans s on s.region = q.region and s.ends_at is null
+      join monitors m on m.id = s.monitor_id
+    ), due as (
+      select region, timeout_seconds, after - (after - phase_ms) % interval_ms + interval_ms as slot from expected
+    )
+    select region, min(slot)::float8 as since, ${epochMs(sql`now()`)} - min(slot) as late_ms from due
+    where slot + (timeout_seconds + ${LATE_AFTER_SECONDS}::int) * 1000 <= ${epochMs(sql`now()`)}
+    group by region order by since limit ${MAX_LATE_REGIONS}`;
+  return new Map(rows.map(({ region, ...late }) => [region, late]));
+}
