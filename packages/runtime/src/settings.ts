@@ -76,6 +76,15 @@ export const settings = z.object({
   CHECK_CONCURRENCY: wholeNumber(1, 10_000).default(500),
   CHECK_CA_FILE: certificateFile().optional(),
   WEBHOOK_CA_FILE: certificateFile().optional(),
+  OPERATOR_WEBHOOK_URL: url(['https']).optional().meta(SECRET),
+  OPERATOR_WEBHOOK_SECRET: z
+    .string()
+    .regex(
+      /^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2,3}={1,2})?$/,
+      'must be whsec_ and at least 24 random bytes in base64 (make one: echo "whsec_$(openssl rand -base64 24)")',
+    )
+    .optional()
+    .meta(SECRET),
   EGRESS_ALLOW_CIDRS: list('addresses or CIDR ranges', /^[0-9a-f:.]+(\/\d{1,3})?$/i).default([]),
   EVENT_RETENTION_DAYS: decimal(0.01, 36_500).default(90),
   EVENT_PARTITION_MINUTES: divisorOf(1_440).default(1_440),

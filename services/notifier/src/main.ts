@@ -5,11 +5,12 @@ import { beginOutage, endOutage } from '@tocsin/db/deliveries/delivery-outages';
 import { recordAttempt, recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
-import { parseEnv } from '@tocsin/runtime/env';
+import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { startHealthServer } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
@@ -22,6 +23,7 @@ import { createOutageWatch } from './deliver/outage-watch.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
 import { startMaintenanceClock } from './maintenance-clock.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
+import { startRegionAlerts } from './region-alerts.ts';
 import { startRelay, traceDispatch } from './relay.ts';
 import { startWorkers } from './workers.ts';
 
@@ -35,6 +37,8 @@ const notifierSettings = settings.pick({
   QUEUE_URL: true,
   SECRETS_KEY: true,
   WEBHOOK_CA_FILE: true,
+  OPERATOR_WEBHOOK_URL: true,
+  OPERATOR_WEBHOOK_SECRET: true,
   EGRESS_ALLOW_CIDRS: true,
   HEALTH_PORT: true,
   HEALTH_HOST: true,
@@ -42,6 +46,9 @@ const notifierSettings = settings.pick({
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(notifierSettings);
+  const { OPERATOR_WEBHOOK_URL: operatorUrl, OPERATOR_WEBHOOK_SECRET: operatorSecret } = env;
+  if ((operatorUrl === undefined) !== (operatorSecret === undefined))
+    throw new SettingsError('Set both OPERATOR_WEBHOOK_URL and OPERATOR_WEBHOOK_SECRET, or neither');
   const database = openServiceDatabase('notifier', env, logger);
   const { db } = database;
   const stores = openQueueStores(env.QUEUE_URL, new Map(), logStoreErrors(logger));
@@ -81,6 +88,17 @@ async function start(logger: Logger): Promise<RunningService> {
     metrics,
     logger,
   });
+  const regionAlerts =
+    operatorUrl !== undefined && operatorSecret !== undefined
+      ? startRegionAlerts({
+          db,
+          listLate: () => listLateRegions(db),
+          url: operatorUrl,
+          secret: operatorSecret,
+          send: (request) => sendWebhook(request, egress),
+          logger,
+        })
+      : null;
   const workers = startWorkers({
     store: stores.main,
     announce: (statusChangeId) => relay.announce(statusChangeId),
@@ -108,6 +126,7 @@ async function start(logger: Logger): Promise<RunningService> {
         relay.stop(),
         sweep.stop(),
         probes.stop(),
+        regionAlerts?.stop(),
         ...workers.map((worker) => worker.close()),
       ]);
       await deliverer.close();

@@ -9,7 +9,7 @@ import { epochMs, query } from '../database/sql.ts';
  */
 const LATE_AFTER_SECONDS = 10;
 /** Regions that are listed, those that have been late for longest first. */
-const MAX_LATE_REGIONS = 100;
+export const MAX_LATE_REGIONS = 100;
 
 const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.number() });
 

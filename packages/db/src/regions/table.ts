@@ -35,3 +35,17 @@ export const regionIsolations = pgTable(
   }),
   (table) => [primaryKey({ columns: [table.accountId, table.region, table.checkerId] })],
 );
+
+/** What the operators are told of regions that record nothing. A row lasts until they know that the region records again. */
+export const regionAlerts = pgTable('region_alerts', (t) => ({
+  region: t.text('region').primaryKey(),
+  /** The oldest due check without a result. */
+  lateSince: instant('late_since').notNull(),
+  /** Null while it is late. */
+  recoveredAt: instant('recovered_at'),
+  /** Of the last message: the same in each of its attempts. */
+  messageId: t.uuid('message_id').notNull().defaultRandom(),
+  attempts: t.integer('attempts').notNull().default(0),
+  /** Null once the message is delivered or abandoned. */
+  nextAttemptAt: instant('next_attempt_at').default(clockNow),
+}));
