@@ -114,7 +114,10 @@ test('monitors says why monitors are DOWN', async () => {
 
 test.each([
   [false, /  a  TIMEOUT: connection timed out after 10 s$/],
-  [true, /  a  inconclusive: the region has no network \(TIMEOUT: connection timed out after 10 s\)$/],
+  [
+    true,
+    /  a  inconclusive: the checker or its network failed \(TIMEOUT: connection timed out after 10 s\)$/,
+  ],
 ])('an event says why the check failed (inconclusive: %s)', (inconclusive, text) => {
   const errorDetail = 'connection timed out after 10 s';
   const failed = { ...eventOf('a', 1, 'DOWN'), errorReason: 'TIMEOUT' as const, errorDetail, inconclusive };

@@ -69,7 +69,8 @@ describe('an inconclusive result', () => {
       for (let count = 0; count < failures; count += 1) await record(failureOf(id));
       const before = await stateOf(id);
       expect(before).toMatchObject({ monitor: { status }, opened: status === 'DOWN' ? [{}] : [] });
-      for (let count = 0; count < 2; count += 1) expect(await record(isolated(id))).toEqual(['recorded']);
+      for (const network of ['isolated', 'unavailable'] as const)
+        expect(await record(isolated(id, { network }))).toEqual(['recorded']);
       expect(await stateOf(id)).toEqual(before);
       const events = (await eventsOf(id)).map(({ status: own, inconclusive }) => [own, inconclusive]);
       expect(events).toEqual([

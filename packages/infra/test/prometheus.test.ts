@@ -133,6 +133,7 @@ test('the dashboards show every metric about the state of checks and alerts', as
     'tocsin_checks_skipped_total',
     'tocsin_results_dropped_total',
     'tocsin_record_batch_results',
+    'tocsin_checks_own_failures_total',
     'tocsin_canary_rounds_total',
     'tocsin_channels_disabled_total',
     'tocsin_maintenance_late_seconds',

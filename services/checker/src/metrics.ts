@@ -1,3 +1,4 @@
+import { OWN_FAILURES } from '@tocsin/core/checks/describe-error';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
@@ -10,6 +11,7 @@ export type CanaryRoundResult = 'connected' | 'isolated' | 'no_dns' | 'unknown';
 
 export interface CheckerMetrics {
   readonly checks: Counter<'region' | 'source' | 'status'>;
+  readonly ownFailures: Counter<'reason'>;
   readonly canaryRounds: Counter<'region' | 'result'>;
   readonly missed: Counter<'region' | 'reason'>;
   readonly skipped: Counter<'region' | 'reason'>;
@@ -25,10 +27,11 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   return {
     checks: new Counter({
       name: 'tocsin_checks_total',
-      help: 'Recorded checks, by status. INCONCLUSIVE: the network of the checker failed, and the result does not count.',
+      help: 'Recorded checks, by status. INCONCLUSIVE: the checker or its network failed, and the result does not count.',
       labelNames: ['region', 'source', 'status'],
       registers,
     }),
+    ownFailures: createOwnFailures(registers),
     canaryRounds: new Counter({
       name: 'tocsin_canary_rounds_total',
       help: 'Rounds of probes of all canaries of an account in a region, by what they showed.',
@@ -84,4 +87,16 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       registers,
     }),
   };
+}
+
+/** With a series of each reason from the start, because `increase` ignores the first value of a series. */
+function createOwnFailures(registers: Metrics[]): CheckerMetrics['ownFailures'] {
+  const counter = new Counter({
+    name: 'tocsin_checks_own_failures_total',
+    help: 'Inconclusive checks for which the checker had no port, file descriptor, memory or buffer space, by error code.',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of Object.keys(OWN_FAILURES)) counter.inc({ reason }, 0);
+  return counter;
 }

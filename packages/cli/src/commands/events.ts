@@ -80,5 +80,5 @@ export function eventText(event: Event, colors: Colors): string {
 
 function failureText({ errorReason, errorDetail, inconclusive }: Event): string {
   const failure = [errorReason, errorDetail].filter((part) => part !== null).join(': ');
-  return inconclusive ? `inconclusive: the region has no network (${failure})` : failure;
+  return inconclusive ? `inconclusive: the checker or its network failed (${failure})` : failure;
 }

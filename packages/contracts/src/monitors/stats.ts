@@ -78,7 +78,7 @@ const figures = {
   checks: count.describe('Checks that ran, including triggered ones.'),
   failures: count.describe('Checks that failed.'),
   inconclusive: count.describe(
-    'Checks that failed while their region may have had no network; not part of `checks`.',
+    'Checks that failed because of their checker, or while their region may have had no network; not part of `checks`.',
   ),
   gaps: count.describe('Scheduled checks that did not run.'),
   latency: latencySchema,

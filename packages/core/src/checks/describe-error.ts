@@ -20,6 +20,16 @@ const PLAIN_CODES = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
+/** Codes of failures of the process that connects, not of the target, in words. */
+export const OWN_FAILURES = {
+  EADDRNOTAVAIL: 'no local port is free',
+  EMFILE: 'no file descriptor is free',
+  ENFILE: 'no file descriptor of the machine is free',
+  ENOMEM: 'no memory is free',
+  ENOBUFS: 'no buffer space is free',
+} as const;
+export type OwnFailure = keyof typeof OWN_FAILURES;
+
 /** Fields of Node's errors. */
 export interface RaisedError {
   readonly message: string;
@@ -36,6 +46,8 @@ export interface RaisedError {
   readonly cert: unknown;
   /** The bytes that Node's HTTP parser was reading when it failed. */
   readonly rawPacket: unknown;
+  /** Undefined for none. */
+  readonly cause: unknown;
   /** The errors of an `AggregateError`; empty for any other error. */
   readonly attempts: readonly unknown[];
 }
@@ -56,11 +68,13 @@ export function plural(count: number, unit: string): string {
 /** Reads fields instead of using `instanceof`, because Node's own errors may come from another realm. */
 export function readError(error: unknown): RaisedError {
   const fields = Object(error) as Partial<Record<string, unknown>>;
-  const { message, code, errors, syscall, reason, hostname, host, address, port, cert, rawPacket } = fields;
+  const { message, code, errors, cause, syscall, reason, hostname, host, address, port, cert, rawPacket } =
+    fields;
   return {
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',
     attempts: Array.isArray(errors) ? errors : [],
+    cause,
     syscall,
     reason,
     hostname,
@@ -179,6 +193,13 @@ function connectionWords({ message, code, address, port }: RaisedError): string 
       return message.includes('before secure TLS')
         ? 'connection closed in the TLS handshake'
         : 'connection reset';
+    case 'EADDRNOTAVAIL':
+      return peer === '' ? OWN_FAILURES[code] : `no local port or address to connect to${peer} from`;
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'ENOMEM':
+    case 'ENOBUFS':
+      return OWN_FAILURES[code];
     case 'EPIPE':
       return 'connection closed while the request was sent';
     default:

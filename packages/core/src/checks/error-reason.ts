@@ -1,5 +1,11 @@
 import type { NAMED_ERROR_REASONS } from '@tocsin/contracts/vocabulary';
-import { describeError, type RaisedError, readError } from './describe-error.ts';
+import {
+  describeError,
+  OWN_FAILURES,
+  type OwnFailure,
+  type RaisedError,
+  readError,
+} from './describe-error.ts';
 
 const MAX_DETAIL_CHARACTERS = 500;
 // Codes of getaddrinfo and c-ares; the EAI_* codes of getaddrinfo are matched by their prefix.
@@ -32,6 +38,26 @@ export interface Failure {
 export function classifyError(error: unknown, now: Date = new Date()): Failure {
   const raised = readError(error);
   return { errorReason: reasonOf(raised), errorDetail: sanitiseDetail(describeError(raised, now.getTime())) };
+}
+
+/**
+ * The failure of this process in an error, which then says nothing about the target; null if there is none. Of several connection attempts,
+ * one is enough: that address might have responded.
+ * @param hasSourceFor whether this machine has an address to connect to this one from. Without one, it has not run out of ports.
+ */
+export function ownFailureOf(error: unknown, hasSourceFor: (address: string) => boolean): OwnFailure | null {
+  const { code, attempts, cause, address } = readError(error);
+  const nested = attempts.length > 0 ? attempts : cause === undefined ? [] : [cause];
+  for (const one of nested) {
+    const failure = ownFailureOf(one, hasSourceFor);
+    if (failure !== null) return failure;
+  }
+  if (attempts.length > 0 || !isOwnFailure(code)) return null;
+  return code === 'EADDRNOTAVAIL' && typeof address === 'string' && !hasSourceFor(address) ? null : code;
+}
+
+function isOwnFailure(code: string): code is OwnFailure {
+  return Object.hasOwn(OWN_FAILURES, code);
 }
 
 /** Makes untrusted text safe to store and show: a space for each run of control characters and lone surrogates, at most 500 characters. */

@@ -154,8 +154,10 @@ describe('the network of a region', () => {
           const region = kept && { ...kept, doubtful: doubtful === true };
           return { kind: 'recorded', inconclusive: true, region: region ?? null, awaited: [], status: null };
         };
+        const wasDoubtful = before?.doubtful === true;
         expect(apply('isolated')).toEqual(inconclusive(false));
-        expect(apply('doubtful')).toEqual(before?.doubtful === true ? conclusive : inconclusive(true));
+        expect(apply('unavailable')).toEqual(inconclusive(wasDoubtful));
+        expect(apply('doubtful')).toEqual(wasDoubtful ? conclusive : inconclusive(true));
       }),
       { numRuns: 300 },
     );

@@ -45,10 +45,10 @@ export interface CheckVerdict {
   readonly errorDetail: string | null;
   /**
    * The network of the region during a check that failed below HTTP: `unproven`, nothing is known yet; `isolated`, no canary responded;
-   * `doubtful`, canaries respond again, and so does the target. Null: a canary responded during the check, the region has no canaries, or
-   * the check reached its target.
+   * `doubtful`, canaries respond again, and so does the target; `unavailable`, the checker had no port, file descriptor or memory to use it.
+   * Null: a canary responded during the check, the region has no canaries, or the check reached its target.
    */
-  readonly network: 'unproven' | 'isolated' | 'doubtful' | null;
+  readonly network: 'unproven' | 'isolated' | 'doubtful' | 'unavailable' | null;
 }
 
 /**
@@ -81,7 +81,7 @@ export function applyCheck(
   if (before && check.slot !== null && before.recentSlots.includes(check.slot)) return { kind: 'duplicate' };
   // A target that responds only to a second probe would never fail if each doubt were granted.
   const isDoubtful = check.network === 'doubtful' && before?.doubtful !== true;
-  const inconclusive = check.network === 'isolated' || isDoubtful;
+  const inconclusive = check.network === 'isolated' || check.network === 'unavailable' || isDoubtful;
   if (before === undefined || check.urlOverride !== null) {
     return { kind: 'recorded', inconclusive, region: null, awaited: [], status: null };
   }
@@ -92,7 +92,9 @@ export function applyCheck(
     return { kind: 'recorded', inconclusive, region: { ...before, recentSlots }, awaited: [], status: null };
   }
   if (inconclusive) {
-    const region = { ...before, recentSlots, doubtful: isDoubtful };
+    // A failure of the checker says nothing about earlier doubts either.
+    const doubtful = check.network === 'unavailable' ? before.doubtful : isDoubtful;
+    const region = { ...before, recentSlots, doubtful };
     return { kind: 'recorded', inconclusive, region, awaited: [], status: null };
   }
 

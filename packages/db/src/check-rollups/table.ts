@@ -14,7 +14,7 @@ export const checkRollups = pgTable(
     hour: instant('hour').notNull(),
     checks: t.integer('checks').notNull(),
     failures: t.integer('failures').notNull(),
-    /** Neither checks nor failures: the region had no network. */
+    /** Neither checks nor failures: the checker or the network of the region failed. */
     inconclusive: t.integer('inconclusive').notNull().default(0),
     /** Planned slots of the hour without a check. */
     gaps: t.integer('gaps').notNull(),

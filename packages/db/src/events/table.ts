@@ -14,7 +14,7 @@ export const events = pgTable(
     statusCode: t.integer('status_code'),
     errorReason: t.text('error_reason').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
-    /** The check failed while its region had no network: it counts for no status and no statistics. */
+    /** The check failed because of its checker or the network of its region: it counts for no status and no statistics. */
     inconclusive: t.boolean('inconclusive').notNull().default(false),
     /** What the target sent: kept of the first failed check of a region. */
     sealedResponse: t.text('sealed_response'),

@@ -10,7 +10,7 @@ interface Underway {
   /** Reports the result while some queries have no response. */
   respond(): void;
   end(error?: NodeJS.ErrnoException): void;
-  retry(inMs: number): void;
+  retry(inMs: number, error?: unknown): void;
 }
 
 /** Lookups in progress, in the order in which they began. */
@@ -57,7 +57,7 @@ const startLookup: Parameters<typeof createFairLookup>[0]['lookup'] = (hostname,
       events.onResult(error ?? null, error ? [] : [ADDRESS]);
       close(true);
     },
-    retry: events.onRetry,
+    retry: (inMs, error) => events.onRetry(inMs, error),
   };
   underway.push(one);
   kept.push(hostname);
@@ -216,13 +216,17 @@ describe('a caller that joins a hanging lookup', () => {
   });
 });
 
-test('callers whose deadline is before the next query fail as soon as the servers fail', () => {
+test('callers whose deadline is before the next query fail as soon as the servers fail, and all learn why', () => {
+  const causes: unknown[] = [];
+  const onRetry = (cause: unknown): void => void causes.push(cause);
   ask('broken.example', { deadline: Date.now() + 1_500 });
-  ask('broken.example', { deadline: Date.now() + 60_000 });
-  underway[0]?.retry(1_000);
+  ask('broken.example', { deadline: Date.now() + 60_000, onRetry });
+  underway[0]?.retry(1_000, 'refused');
   expect(results).toEqual([]);
-  underway[0]?.retry(2_000);
+  ask('broken.example', { deadline: Date.now() + 60_000, onRetry });
+  underway[0]?.retry(2_000, 'no file');
   expect([results, names()]).toEqual([['EAI_AGAIN'], ['broken.example']]);
+  expect(causes).toEqual(['refused', 'refused', 'no file', 'no file']);
 });
 
 test('a lookup that cannot begin before its deadline fails and reports to its owner that it waited', async () => {

@@ -16,6 +16,8 @@ export interface LookupOwner {
   readonly deadline: number;
   /** Called with true if the lookup waits for others of its account, which says nothing about the name, and with false when it begins. */
   readonly onWaiting?: (isWaiting: boolean) => void;
+  /** Called with the error of all queries before they are repeated. */
+  readonly onRetry?: (error: unknown) => void;
 }
 
 export type OwnedLookup = (
@@ -179,6 +181,8 @@ function shareLookup({
   let queriedAt = startedAt;
   let isOver = false;
   let running: RunningLookup | null = null;
+  /** Why queries are repeated; undefined: they are not. */
+  let cause: unknown;
   let cancelEnd: (() => void) | undefined;
   let nextEnd = Infinity;
 
@@ -206,7 +210,7 @@ function shareLookup({
     const due = Array.from(callers).filter(isDue);
     for (const caller of due) callers.delete(caller);
     if (callers.size === 0) close();
-    report(due, lookupError('EAI_AGAIN', hostname), []);
+    report(due, Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
     if (isOver) running?.stop();
   }
 
@@ -254,6 +258,7 @@ function shareLookup({
       const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, at + LOOKUP_WITHIN_MS);
       callers.add({ owner, callback, endsAt, isExtended: false });
       if (endsAt < nextEnd) awaitEnd(endsAt);
+      if (cause !== undefined) owner.onRetry?.(cause);
       // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
       if (at - queriedAt <= HANGS_AFTER_MS) return;
       queriedAt = at;
@@ -264,7 +269,9 @@ function shareLookup({
         running = lookup({
           onResult: finish,
           // The name servers failed. Callers whose deadline is before the next query fail now.
-          onRetry: (retryInMs) => {
+          onRetry: (retryInMs, error) => {
+            cause = error;
+            for (const { owner } of callers) owner.onRetry?.(error);
             const retryAt = now() + retryInMs;
             if (!isOver) fail(({ owner }) => owner.deadline <= retryAt);
           },

@@ -19,8 +19,8 @@ export type OnResult = (error: NodeJS.ErrnoException | null, addresses: LookupAd
 export interface LookupEvents {
   /** Called at most once, and not after `stop`. */
   readonly onResult: OnResult;
-  /** Every name server refused, failed or was unreachable. The lookup starts over after `retryInMs`. */
-  readonly onRetry: (retryInMs: number) => void;
+  /** No name server could be queried, or every one refused or failed, the last time with `error`. The lookup starts over after `retryInMs`. */
+  readonly onRetry: (retryInMs: number, error: unknown) => void;
   /** Called once, after the last query has ended. If some got no response (false), the name servers may still be busy with them. */
   readonly onEnd: (allResponded: boolean) => void;
 }
@@ -100,7 +100,7 @@ export function startLookup(
       // Without IPv4 addresses the target may be unreachable from here.
       const lacksIpv4 = !found.has(4) && isTemporary(error) && retries < MAX_IPV4_RETRIES;
       if (addresses.length === 0) fail(error, isLast ? null : index + 1);
-      else if (lacksIpv4) retry();
+      else if (lacksIpv4) retry(error);
       else finish(() => events.onResult(null, addresses));
     };
     const onResult: QueryEvents['onResult'] = (family, failure, addresses) => {
@@ -133,18 +133,18 @@ export function startLookup(
     // A temporary failure outweighs names that do not exist.
     if (!isTemporary(failed)) failed = error;
     if (next !== null) query(next);
-    else if (isTemporary(failed)) retry();
+    else if (isTemporary(failed)) retry(failed);
     else finish(() => events.onResult(lookupError('ENOTFOUND', hostname), []));
   }
 
-  function retry(): void {
+  function retry(error: unknown): void {
     drop();
     const delayMs = RETRY_AFTER_MS[Math.min(retries, RETRY_AFTER_MS.length - 1)] ?? 0;
     retries += 1;
     failed = undefined;
     isPausing = true;
     setTimer(() => query(0), delayMs);
-    events.onRetry(delayMs);
+    events.onRetry(delayMs, error);
   }
 
   function finish(report?: () => void): void {

@@ -1,4 +1,6 @@
 import dns from 'node:dns';
+import fs from 'node:fs';
+import { devNull } from 'node:os';
 import type { Family } from './system-config.ts';
 
 /** The time-out of c-ares for a repeated query. c-ares does not accept longer ones. */
@@ -73,7 +75,7 @@ function createNameServer(address: string | null, respondWithinMs: number, now: 
           silentSince = null;
           if (repeated !== null) repeated.responses += 1;
         }
-        onResponse(error, addresses);
+        onResponse(error?.code === dns.CONNREFUSED ? (descriptorError() ?? error) : error, addresses);
       };
       if (family === 4) resolver.resolve4(name, done);
       else resolver.resolve6(name, done);
@@ -117,6 +119,17 @@ export function createNameServers(
       return renewed;
     },
   };
+}
+
+/** Why this process cannot open a socket, which c-ares reports as a refused connection. Null: it can. */
+function descriptorError(): NodeJS.ErrnoException | null {
+  try {
+    fs.closeSync(fs.openSync(devNull, 'r'));
+    return null;
+  } catch (cause) {
+    const error = cause as NodeJS.ErrnoException;
+    return error.code === 'EMFILE' || error.code === 'ENFILE' ? error : null;
+  }
 }
 
 function isFromServer({ code }: NodeJS.ErrnoException): boolean {

@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns';
+import fs from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { DnsServer } from '../testing/dns-server.ts';
@@ -133,6 +134,24 @@ describe('a server that fails at first', () => {
     await untilPassed('the result', () => result !== null);
     expect(result).toEqual([{ address: '192.0.2.12', family: 4 }]);
     await back.stop();
+  });
+
+  test('does not fail if this process has no file descriptor for a query', async () => {
+    const noFile = Object.assign(new Error('open EMFILE'), { code: 'EMFILE' });
+    const opening = jest.spyOn(fs, 'openSync').mockImplementation(() => {
+      throw noFile;
+    });
+    // c-ares reports both as a refused connection.
+    const lookup = createNameResolver({ configFile: '/dev/null', servers: ['127.0.0.1:1'] });
+    const error = await new Promise((onError) => {
+      const onRetry = (_ms: number, cause: unknown): void => {
+        running.stop();
+        onError(cause);
+      };
+      const running = lookup('a.example.org', { all: true, family: 4 }, { ...NO_EVENTS, onRetry });
+    });
+    opening.mockRestore();
+    expect(error).toBe(noFile);
   });
 
   test('is not queried after the lookup was stopped between two attempts', async () => {

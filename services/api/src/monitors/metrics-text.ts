@@ -51,7 +51,7 @@ const FAMILIES: readonly Family[] = [
   {
     name: 'tocsin_monitor_checks_total',
     type: 'counter',
-    help: 'Recorded checks by result. Inconclusive: the check failed while its region had no network.',
+    help: 'Recorded checks by result. Inconclusive: the checker or its network failed.',
     write: forRegions('tocsin_monitor_checks_total', (head, region) =>
       [
         `${head},result="up"} ${region.upChecks}\n`,

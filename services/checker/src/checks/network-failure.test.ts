@@ -12,6 +12,7 @@ import { Prober } from '../probe/probe.ts';
 import {
   type ConnectionState,
   createLocalTargets,
+  failingEgress,
   type LocalTarget,
   loopbackEgress,
   serveWhileConnected,
@@ -171,6 +172,22 @@ test('a result that waits for proof takes no permit from another check, and retu
   await expect(check).rejects.toThrow(JobReturnedError);
   expect(await eventsOf()).toEqual([]);
   await process.close();
+});
+
+test('without a file descriptor, checks are inconclusive, counted, and not retried', async () => {
+  const error = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+  const retried: string[] = [];
+  const retry = async (target: { readonly monitorId: string }): Promise<void> =>
+    void retried.push(target.monitorId);
+  const context = { ...checker.context, prober: new Prober({ egress: failingEgress(error) }), retry };
+  const id = await addMonitor('http://shop.example/');
+  await run(0, id, { ...checker, checks: new ScheduledChecks(context) });
+  const takeTrigger = async () => ({ monitorId: id, region: REGION, url: null });
+  await runTriggeredCheck({ ...context, takeTrigger }, { triggerId: randomUUID() });
+  expect([await eventsOf(id), await statusOf(id)]).toEqual([['inconclusive', 'inconclusive'], 'PENDING']);
+  expect(retried).toEqual([]);
+  const { values } = await checker.metrics.ownFailures.get();
+  expect(values.find(({ labels }) => labels.reason === 'EMFILE')?.value).toBe(2);
 });
 
 test('a triggered check without a network is inconclusive, but one of another URL counts for nothing anyway', async () => {

@@ -92,7 +92,7 @@ export function runCheck(
 
 /** Records a result as what it is evidence of. */
 async function recordResult(
-  { recorder, networkProof }: CheckContext,
+  { recorder, networkProof, metrics }: CheckContext,
   request: CheckRequest,
   probed: ProbedCheck,
   onWaiting?: () => void,
@@ -102,6 +102,10 @@ async function recordResult(
     const record = recordOf(target, request, result, network);
     return { record, outcome: await recorder.record(record) };
   };
+  if (result.ownFailure !== null) {
+    metrics.ownFailures.inc({ reason: result.ownFailure });
+    return recordAs('unavailable');
+  }
   if (result.transportFailure === null) {
     networkProof.noteResult(probed);
     return recordAs(null);

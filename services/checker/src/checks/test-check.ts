@@ -26,6 +26,7 @@ export async function runTestCheck(
     const timeoutMs = timeout * 1_000;
     try {
       const result = await prober.probe({ ...target, timeoutMs, owner: { account, resource: id } });
+      if (result.ownFailure !== null) metrics.ownFailures.inc({ reason: result.ownFailure });
       await testChecks.record(id, toTestResult(result));
     } catch (error) {
       if (error instanceof ProbeThrottledError) metrics.skipped.inc({ region, reason: 'throttled' });

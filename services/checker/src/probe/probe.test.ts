@@ -47,6 +47,7 @@ describe('a healthy target', () => {
       },
       certificateExpiresAt: null,
       transportFailure: null,
+      ownFailure: null,
     });
     expect(Number.isInteger(result.latencyMs)).toBe(true);
     expect(result.latencyMs).toBeGreaterThanOrEqual(1);

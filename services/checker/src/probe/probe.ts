@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
+import type { OwnFailure } from '@tocsin/core/checks/describe-error';
 import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
@@ -12,6 +13,7 @@ import { decodeBody, type DecodedBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
 import { beginningOf, composeResponse } from './failed-response.ts';
 import { firstRequest, MAX_REDIRECTS, redirectedRequest, REDIRECTS } from './hop-request.ts';
+import { describeOwnFailure, findOwnFailure } from './own-failure.ts';
 import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome, type TransportFailure } from './request-hop.ts';
 import { Deadline } from './timing.ts';
@@ -38,6 +40,8 @@ export interface ProbeResult extends Pick<
 > {
   /** Where the last request failed below HTTP, for which the network of this process may be the cause; null for any other result. */
   readonly transportFailure: TransportFailure | null;
+  /** What this process lacked, so that the check says nothing about its target; null for any other result. */
+  readonly ownFailure: OwnFailure | null;
 }
 
 /** The process shuts down: the probe has no result. */
@@ -106,12 +110,14 @@ async function exchange(
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
     let waitsForLookup = false;
+    let lookupError: unknown;
     const owner: LookupOwner = {
       account: target.owner.account,
       resource: target.owner.resource,
       redirected: redirects > 0,
       deadline: deadline.endsAt,
       onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
+      onRetry: (error) => (lookupError = error),
     };
     const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, lease });
     if (lease.isRefused) throw new ProbeThrottledError('the checker has no memory left for the body');
@@ -119,6 +125,8 @@ async function exchange(
       throw new ProbeThrottledError('too many lookups of this account hang');
     const fail = (failure: Failure | string): ProbeResult =>
       failedResult(target, hop, failure, deadline, redirects > 0);
+    const ownFailure = hop.ownFailure ?? (isLookupTimeout(hop) ? findOwnFailure(lookupError) : null);
+    if (ownFailure !== null) return { ...fail(describeOwnFailure(ownFailure)), ownFailure };
     if (hop.failure !== null) return fail(hop.failure);
     if (hop.statusCode === null || !follows || !REDIRECTS.has(hop.statusCode)) {
       const latencyMs = hop.decidedMs ?? deadline.elapsedMs();
@@ -132,6 +140,10 @@ async function exchange(
     await cookies.store(request.url, hop.headers?.['set-cookie'] ?? []);
     request = { ...next, cookies: cookies.headerFor(next.url) };
   }
+}
+
+function isLookupTimeout({ failure, transportFailure }: HopOutcome): boolean {
+  return transportFailure === 'lookup' && failure?.errorReason === 'TIMEOUT';
 }
 
 /** A body is read even if no assertion needs it, because a response that breaks off is a failure, unless it cannot change the result. */
@@ -172,6 +184,7 @@ function evaluatedResult(
     timings: clock.timings(),
     certificateExpiresAt,
     transportFailure: null,
+    ownFailure: null,
     response: verdict.status === 'UP' ? null : composer(target, headers, body),
   };
 }
@@ -196,6 +209,7 @@ function failedResult(
     timings: clock.timings(),
     certificateExpiresAt,
     transportFailure,
+    ownFailure: null,
     response: composer(target, headers, null),
   };
 }
@@ -220,5 +234,6 @@ const INVALID_URL: ProbeResult = {
   timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
   certificateExpiresAt: null,
   transportFailure: null,
+  ownFailure: null,
   response: null,
 };

@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import type { OwnFailure } from '@tocsin/core/checks/describe-error';
 import { classifyError, type Failure } from '@tocsin/core/checks/error-reason';
 import { certificateExpiry, withoutBrackets } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
@@ -10,6 +11,7 @@ import { renameRepeatedLengths } from '@tocsin/egress/repeated-length';
 import type { BodyLease } from './body-budget.ts';
 import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
+import { findOwnFailure } from './own-failure.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
 
 /** More 1xx responses than this are a failure: they could hold up a check without end. */
@@ -23,6 +25,8 @@ export interface HopOutcome {
   readonly failure: Failure | null;
   /** Null for any other failure: a refused address, a malformed response, or a request that could not be sent. */
   readonly transportFailure: TransportFailure | null;
+  /** What this process lacked, so that the request failed; null for any other failure. */
+  readonly ownFailure: OwnFailure | null;
   /** Null if no response head arrived, like `headers`. */
   readonly statusCode: number | null;
   readonly headers: IncomingHttpHeaders | null;
@@ -68,6 +72,7 @@ function startHop(
   let interimResponses = 0;
   let isSettled = false;
   let decidedMs: number | null = null;
+  let ownFailure: OwnFailure | null = null;
   let endBeginning: (() => void) | null = null;
 
   function connecting(socket: Socket): void {
@@ -107,6 +112,7 @@ function startHop(
     // An error after a complete response does not matter. The stream still delivers the rest of the body.
     if (response?.complete === true) return;
     if (endBeginning !== null) return endBeginning();
+    ownFailure = findOwnFailure(error);
     const failure = classifyError(error);
     const transportFailure = transport && failure.errorReason === 'DNS_ERROR' ? 'lookup' : transport;
     if (response === null) return settle(null, failure, transportFailure);
@@ -139,7 +145,17 @@ function startHop(
     if (response?.complete === true) response.socket.destroy();
     else request?.destroy();
     const { statusCode = null, headers = null } = response ?? {};
-    resolve({ failure, transportFailure, statusCode, headers, body, decidedMs, certificateExpiresAt, clock });
+    resolve({
+      failure,
+      transportFailure,
+      ownFailure,
+      statusCode,
+      headers,
+      body,
+      decidedMs,
+      certificateExpiresAt,
+      clock,
+    });
   }
 
   if (deadline.state !== 'running') return interrupted();

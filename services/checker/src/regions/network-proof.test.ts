@@ -168,6 +168,13 @@ describe('while no name resolves', () => {
     expect(await region.rounds()).toEqual({ connected: 2 });
   });
 
+  test('a canary that this process could not probe for lack of a file descriptor shows nothing', async () => {
+    region.canaries = region.canaries.slice(0, 1);
+    region.network.names = 'lack';
+    expect(await settled(region.proof.prove(await region.brokenCheck()), 500)).toBeNull();
+    expect([Object.keys(await region.rounds()), region.reports]).toEqual([['unknown'], []]);
+  });
+
   test('a lookup that times out is one that failed', async () => {
     region.network.names = 'resolve';
     region.network.lookupMs = 60_000;

@@ -199,7 +199,7 @@ export class NetworkProof {
     return this.#probe(this.#secondProbes, { ...target, timeoutMs: withinMs, owner }, leftMs);
   }
 
-  /** Null if a limit of this process kept the probe from its end. */
+  /** Null if a limit or a failure of this process kept the probe from its end. */
   async #probe(
     limiter: FairLimiter<'account'>,
     target: ProbeTarget,
@@ -208,7 +208,8 @@ export class NetworkProof {
     const release = await limiter.acquire({ account: target.owner.account }, turnWithinMs);
     if (release === null) return null;
     try {
-      return await this.#options.prober.probe(target);
+      const result = await this.#options.prober.probe(target);
+      return result.ownFailure === null ? result : null;
     } catch (error) {
       if (error instanceof ProbeThrottledError) return null;
       throw error;

@@ -148,6 +148,14 @@ export function loopbackEgress(extraCa: string | null = null): Egress {
   return createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], extraCa });
 }
 
+/** Connections to names, which all fail with this error. */
+export function failingEgress(error: Error): Egress {
+  return createEgress({
+    allowCidrs: [],
+    lookup: (_name, _options, done) => void setImmediate(done, error, []),
+  });
+}
+
 /** Longer than any test runs, so that no check times out on a busy machine. */
 export const NO_TIMEOUT_MS = 600_000;
 

@@ -20,7 +20,8 @@ const REGION = 'eu';
 
 interface Network {
   connections: ConnectionState;
-  names: 'resolve' | 'fail';
+  /** `lack`: this process has no file descriptor for a lookup. */
+  names: 'resolve' | 'fail' | 'lack';
   lookupMs: number;
 }
 
@@ -51,8 +52,9 @@ export class TestRegion {
       lookup: (hostname, _options, done) => {
         const { names, lookupMs } = this.network;
         const addresses: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
-        const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' });
-        if (names === 'fail') setImmediate(done, error, []);
+        const code = names === 'fail' ? 'ENOTFOUND' : 'EMFILE';
+        const error = Object.assign(new Error(`getaddrinfo ${code} ${hostname}`), { code });
+        if (names !== 'resolve') setImmediate(done, error, []);
         else if (lookupMs === 0) setImmediate(done, null, addresses);
         else setTimeout(done, lookupMs, null, addresses);
       },

@@ -167,7 +167,7 @@ export function EventError({ event }: EventErrorProps): ReactNode {
       </div>
       {inconclusive && (
         <div className={tailClasses['text']}>
-          Region {region} had no network. The result counts for no status and no statistics.
+          The checker in {region} or its network failed. The result counts for no status and no statistics.
         </div>
       )}
     </>

@@ -1,0 +1,29 @@
+import { isIP } from 'node:net';
+import os from 'node:os';
+import { OWN_FAILURES, type OwnFailure } from '@tocsin/core/checks/describe-error';
+import { type Failure, ownFailureOf } from '@tocsin/core/checks/error-reason';
+
+const LINK_LOCAL = /^fe[89ab]/i;
+
+/** The failure of this process in the error of a request; null if there is none. */
+export function findOwnFailure(error: unknown): OwnFailure | null {
+  return ownFailureOf(error, hasSourceFor);
+}
+
+export function describeOwnFailure(code: OwnFailure): Failure {
+  const words = `the checker itself failed, which says nothing about the target: ${OWN_FAILURES[code]} (${code})`;
+  return { errorReason: 'UNKNOWN_ERROR', errorDetail: words };
+}
+
+/** Whether this machine has an address to connect from. Linux reports the lack of an IPv6 address like the lack of a local port. */
+export function hasSourceFor(address: string, interfaces = os.networkInterfaces): boolean {
+  if (isIP(address) !== 6) return true;
+  try {
+    const all = Object.values(interfaces()).flatMap((addresses) => addresses ?? []);
+    const own = all.filter(({ family, address: one }) => family === 'IPv6' && !LINK_LOCAL.test(one));
+    return own.some(({ internal }) => internal === (address === '::1'));
+  } catch {
+    // For example, no free file descriptors.
+    return true;
+  }
+}
