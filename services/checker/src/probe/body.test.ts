@@ -27,11 +27,17 @@ describe('content codings', () => {
     ['deflate', deflateRawSync(TEXT)],
     ['identity', Buffer.from(TEXT)],
     ['', Buffer.from(TEXT)],
+    ['UTF-8', Buffer.from(TEXT)],
+    ['none', Buffer.from(TEXT)],
+    ['aws-chunked', Buffer.from(TEXT)],
+    ['aws-chunked, gzip', gzipSync(TEXT)],
+    ['gzip ,utf-8,', gzipSync(TEXT)],
   ])('%s is decoded', async (coding, bytes) => {
     expect(await decode(bytes, true, coding, 'text/plain')).toEqual({ text: TEXT });
   });
 
   test.each([
+    ['none, br', 'body has content coding “none, br”, which checks cannot read'],
     ['gzip, gzip', 'body has content coding “gzip, gzip”, which checks cannot read'],
     ['gzip', 'gzip body is not valid or not complete'],
     ['deflate', 'deflate body is not valid or not complete'],

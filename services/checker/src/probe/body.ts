@@ -9,6 +9,12 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_BODY_CHUNKS = 65_536;
 /** Twice what is kept, so that a secret at the end of it is read as a whole and redacted. */
 const BEGINNING = { bytes: 8_192, ms: 1_000 } as const;
+const GZIP = new Set(['gzip', 'x-gzip']);
+const READABLE = new Set([...GZIP, 'deflate']);
+/** Codings that checks do not decode. Any other name is none: servers send charsets or `none`, and clients read such a body as it is. */
+const UNREADABLE = new Set(
+  'br zstd compress x-compress dcb dcz exi pack200-gzip aes128gcm bzip2 lzma xz lz4 snappy sdch'.split(' '),
+);
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]{1,40})/i;
 /** For a body that is cut at 1 MiB: decompresses what there is of it. */
 const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
@@ -109,7 +115,7 @@ function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
 export type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 /**
- * Decodes a body: content codings gzip and deflate up to 1 MiB of output, then the charset of Content-Type, by default UTF-8. Invalid
+ * Decodes a body: a content coding, gzip or deflate, up to 1 MiB of output, then the charset of Content-Type, by default UTF-8. Invalid
  * text becomes U+FFFD. Brotli is not supported and not requested, because of CVE-2026-111497 in Node's decoder.
  * @param complete whether `bytes` are the whole body; otherwise as much as possible is decoded
  * @param maxBytes of the decompressed body
@@ -121,23 +127,23 @@ export async function decodeBody(
   maxBytes: number = MAX_BODY_BYTES,
 ): Promise<DecodedBody> {
   const { 'content-encoding': contentEncoding = '', 'content-type': contentType = '' } = headers;
-  const coding = contentEncoding.trim().toLowerCase();
-  if (bytes.length === 0 || coding === '' || coding === 'identity') {
-    return { text: decodeText(bytes, contentType) };
-  }
+  const named = contentEncoding.trim().toLowerCase();
+  const names = named.split(',').map((name) => name.trim());
+  const codings = names.filter((name) => READABLE.has(name) || UNREADABLE.has(name));
+  const [coding, ...others] = codings;
+  if (bytes.length === 0 || coding === undefined) return { text: decodeText(bytes, contentType) };
+  if (others.length > 0 || !READABLE.has(coding))
+    return { problem: `body has content coding ${quote(named)}, which checks cannot read` };
   const decoder = createDecoder(coding, bytes, complete);
-  if (decoder === null)
-    return { problem: `body has content coding ${quote(coding)}, which checks cannot read` };
   const plain = await decompress(decoder, bytes, maxBytes);
   return plain === null
     ? { problem: `${coding} body is not valid or not complete` }
     : { text: decodeText(plain, contentType) };
 }
 
-function createDecoder(coding: string, bytes: Buffer, complete: boolean): Transform | null {
+function createDecoder(coding: string, bytes: Buffer, complete: boolean): Transform {
   const options = complete ? {} : CUT;
-  if (coding === 'gzip' || coding === 'x-gzip') return createGunzip(options);
-  if (coding !== 'deflate') return null;
+  if (GZIP.has(coding)) return createGunzip(options);
   // The standard wants the zlib format, but some servers send raw deflate data. The first byte tells them apart.
   return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
 }

@@ -285,6 +285,10 @@ const CASES: Readonly<Record<string, Case>> = {
     Buffer.concat([GZIP, Buffer.from('more')]),
     { changes: READS, expected: BROKEN, detail: 'gzip body is not valid or not complete' },
   ),
+  'A `Content-Encoding` that is none, with `bodyContains`': sends(
+    `${OK}Content-Encoding: UTF-8\r\nContent-Length: 6\r\n\r\nneedle`,
+    { changes: READS },
+  ),
   'A Brotli body, with `bodyContains`': {
     open: () =>
       targets.http((_request, response) => {

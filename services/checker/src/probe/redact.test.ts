@@ -69,12 +69,12 @@ describe('a target that echoes the request', () => {
 
   test('in a content coding', async () => {
     const target = await targets.http((request, response) => {
-      response.writeHead(200, { 'content-encoding': String(request.headers['x-key']) }).end('x');
+      response.writeHead(200, { 'content-encoding': `br, ${request.headers['x-key']}` }).end('x');
     });
     const result = await check(target.origin, loopbackEgress(), {
       headers: { 'X-Key': 'C0ffee-Secret' },
       assertions: { bodyContains: 'x' },
     });
-    expect(result.errorDetail).toBe('body has content coding “[hidden]”, which checks cannot read');
+    expect(result.errorDetail).toBe('body has content coding “br, [hidden]”, which checks cannot read');
   });
 });
