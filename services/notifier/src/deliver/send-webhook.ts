@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/deliveries/webhook';
-import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
+import { classifyError, sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
@@ -152,7 +152,8 @@ const KNOWN_FAILURES: Readonly<Record<string, string>> = {
 };
 
 function describe(error: unknown, deadlineMs: number): string {
-  const { code = '', message } = error as { code?: string; message?: string };
+  const { code = '', cause = error } = error as { code?: string; cause?: unknown };
   if (code === 'ETIMEDOUT') return `no response within ${deadlineMs / 1_000} s`;
-  return KNOWN_FAILURES[code] ?? sanitiseDetail(message ?? String(error));
+  // `got` wraps the error of the connection, which has the words of OpenSSL.
+  return KNOWN_FAILURES[code] ?? classifyError(cause).errorDetail;
 }
