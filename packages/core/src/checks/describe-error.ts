@@ -1,11 +1,25 @@
 // The readable part of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
-/** OpenSSL's message if the server supports none of the offered protocols. */
-const NO_COMMON_PROTOCOL = /alert no application protocol/;
 /** The types that the first HTTP/2 frame from a server may have: SETTINGS or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
+const CLIENT_CERTIFICATE = 'server requires a client certificate';
+/** OpenSSL's reasons in words. Checks send no certificate, so a server that calls it bad requires one. */
+const TLS_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/alert no application protocol/, ONLY_HTTP2],
+  [/alert (certificate required|bad certificate)/, CLIENT_CERTIFICATE],
+  [/unsafe legacy renegotiation disabled/, 'server does not support secure renegotiation'],
+  [/wrong version number/, 'server does not speak TLS: this is a plain HTTP port, or no web server'],
+];
+/** After its own certificate, a server refuses a handshake only for lack of the client's. */
+const REFUSED_HANDSHAKE = /alert handshake failure/;
+/** The types of the TLS records that a server may send first: an alert or a handshake message. */
+const FIRST_RECORD_TYPES = new Set([21, 22]);
+const TLS_MAJOR_VERSION = 3;
+/** Node's addition to messages about connections, which says nothing. */
+const LOCAL_ADDRESS = / - Local \([^)]*\)$/;
+const LINK_LOCAL = /^fe[89ab]/i;
 /** One of the names of a certificate, as Node lists them. A name with special characters is in quotes. */
 const CERTIFICATE_NAME = /(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]+)/g;
 const MAX_CERTIFICATE_NAMES = 3;
@@ -42,6 +56,8 @@ export interface RaisedError {
   readonly host: unknown;
   readonly address: unknown;
   readonly port: unknown;
+  /** Whether the server had sent its certificate when the handshake failed. */
+  readonly hadCertificate: unknown;
   /** The certificate that was refused, in the fields of Node's `PeerCertificate`. */
   readonly cert: unknown;
   /** The bytes that Node's HTTP parser was reading when it failed. */
@@ -68,8 +84,8 @@ export function plural(count: number, unit: string): string {
 /** Reads fields instead of using `instanceof`, because Node's own errors may come from another realm. */
 export function readError(error: unknown): RaisedError {
   const fields = Object(error) as Partial<Record<string, unknown>>;
-  const { message, code, errors, cause, syscall, reason, hostname, host, address, port, cert, rawPacket } =
-    fields;
+  const { message, code, errors, cause, syscall, reason, hostname, host, address, port } = fields;
+  const { cert, hadCertificate, rawPacket } = fields;
   return {
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',
@@ -82,6 +98,7 @@ export function readError(error: unknown): RaisedError {
     address,
     port,
     cert,
+    hadCertificate,
     rawPacket,
   };
 }
@@ -96,20 +113,25 @@ export function describeError(error: RaisedError, now: number): string {
 }
 
 function wordsOf(error: RaisedError, now: number): string {
-  const { message, code, reason, rawPacket } = error;
+  const { message, code, reason, hadCertificate, rawPacket } = error;
   if (code.startsWith('HPE_')) {
     if (isHttp2Frame(rawPacket)) return ONLY_HTTP2;
+    if (isTlsRecord(rawPacket)) return 'server speaks TLS on this port: the URL needs https';
     return `malformed response: ${typeof reason === 'string' ? reason : message}`;
   }
   const tlsReason = OPENSSL_REASON.exec(message)?.[1];
-  if (tlsReason !== undefined)
-    return NO_COMMON_PROTOCOL.test(tlsReason) ? ONLY_HTTP2 : `TLS failed: ${tlsReason}`;
+  if (tlsReason !== undefined) return tlsWords(tlsReason, hadCertificate === true);
   return (
     certificateWords(error, now) ??
     lookupWords(error) ??
     connectionWords(error) ??
-    (message === '' ? 'exchange failed' : message)
+    (message === '' ? 'exchange failed' : message.replace(LOCAL_ADDRESS, ''))
   );
+}
+
+function tlsWords(reason: string, hadCertificate: boolean): string {
+  if (hadCertificate && REFUSED_HANDSHAKE.test(reason)) return CLIENT_CERTIFICATE;
+  return TLS_REASONS.find(([pattern]) => pattern.test(reason))?.[1] ?? `TLS failed: ${reason}`;
 }
 
 function certificateWords({ code, host, cert }: RaisedError, now: number): string | null {
@@ -134,7 +156,7 @@ function certificateWords({ code, host, cert }: RaisedError, now: number): strin
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
       return 'certificate is signed by an unknown authority, or an intermediate certificate is missing';
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return typeof host === 'string' ? `certificate is not valid for ${host}${namesIn(cert)}` : null;
+      return typeof host === 'string' ? `certificate is not valid for ${host}${namesIn(cert, host)}` : null;
     default:
       return null;
   }
@@ -145,13 +167,17 @@ function dateIn(certificate: unknown, field: 'valid_from' | 'valid_to'): number 
   return Date.parse(String((Object(certificate) as Partial<Record<string, unknown>>)[field]));
 }
 
-function namesIn(certificate: unknown): string {
+/** The names that a certificate is valid for. Only a wildcard of a top-level name needs an explanation: it would match, but counts for no name. */
+function namesIn(certificate: unknown, host: string): string {
   const { subjectaltname } = Object(certificate) as { readonly subjectaltname?: unknown };
   if (typeof subjectaltname !== 'string') return '';
   const names = [...subjectaltname.matchAll(CERTIFICATE_NAME)].map(([, name = '']) => name);
   const more = names.length - MAX_CERTIFICATE_NAMES;
   const listed = names.slice(0, MAX_CERTIFICATE_NAMES).join(', ');
-  return ` (it is for ${listed}${more > 0 ? ` and ${more} more` : ''})`;
+  const wildcard = `*.${host.split('.').slice(1).join('.')}`;
+  const isTooWide = wildcard.split('.').length === 2 && names.includes(wildcard);
+  const note = isTooWide ? `; the wildcard ${wildcard} is too wide to count` : '';
+  return ` (it is for ${listed}${more > 0 ? ` and ${more} more` : ''}${note})`;
 }
 
 function lookupWords({ code, syscall, hostname }: RaisedError): string | null {
@@ -188,6 +214,10 @@ function connectionWords({ message, code, address, port }: RaisedError): string 
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
       return peer === '' ? 'no route to the host' : `no route to${peer}`;
+    case 'EINVAL':
+      return typeof address === 'string' && LINK_LOCAL.test(address)
+        ? `link-local address ${address} needs a network interface, which a URL cannot name`
+        : null;
     case 'ECONNRESET':
       if (message === 'socket hang up') return 'connection closed before a response arrived';
       return message.includes('before secure TLS')
@@ -205,6 +235,12 @@ function connectionWords({ message, code, address, port }: RaisedError): string 
     default:
       return null;
   }
+}
+
+function isTlsRecord(bytes: unknown): boolean {
+  if (!ArrayBuffer.isView(bytes) || bytes.byteLength < 2) return false;
+  const record = new DataView(bytes.buffer, bytes.byteOffset);
+  return FIRST_RECORD_TYPES.has(record.getUint8(0)) && record.getUint8(1) === TLS_MAJOR_VERSION;
 }
 
 /** A frame header of the connection: three bytes of length, type, flags, and stream 0 (RFC 9113). */

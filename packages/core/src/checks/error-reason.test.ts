@@ -58,6 +58,9 @@ const http2Frame = (...bytes: number[]): Buffer => Buffer.from([0, 0, 18, ...byt
 const malformed = (fields: Fields): Error =>
   raised('Parse Error: Expected HTTP/', 'HPE_INVALID_CONSTANT', fields);
 const MALFORMED = 'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)';
+const PLAIN_PORT = 'server does not speak TLS: this is a plain HTTP port, or no web server';
+const TLS_PORT = 'server speaks TLS on this port: the URL needs https';
+const CLIENT_CERTIFICATE = 'server requires a client certificate';
 const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
 
 describe('the description', () => {
@@ -75,12 +78,20 @@ describe('the description', () => {
     [malformed({ reason: 'Expected HTTP/', rawPacket: http2Frame(5, 0, 0, 0, 0, 0) }), MALFORMED],
     [
       raised(`${OPENSSL}:wrong version number:../ssl3_record.c:355:\n`, 'ERR_SSL_WRONG_VERSION_NUMBER'),
-      'TLS failed: wrong version number (ERR_SSL_WRONG_VERSION_NUMBER)',
+      `${PLAIN_PORT} (ERR_SSL_WRONG_VERSION_NUMBER)`,
     ],
     [
-      raised(`write EPROTO ${OPENSSL}:wrong version number:a.c:3:`, 'EPROTO'),
-      'TLS failed: wrong version number (EPROTO)',
+      raised(`write EPROTO ${OPENSSL}:unsupported protocol:a.c:3:`, 'EPROTO'),
+      'TLS failed: unsupported protocol (EPROTO)',
     ],
+    [raised(`${OPENSSL}:sslv3 alert bad certificate:a.c:1:`, 'EPROTO'), `${CLIENT_CERTIFICATE} (EPROTO)`],
+    [malformed({ rawPacket: Buffer.from([21, 3, 1, 0, 2]) }), `${TLS_PORT} (HPE_INVALID_CONSTANT)`],
+    [malformed({ reason: 'Expected HTTP/', rawPacket: Buffer.from([21, 2]) }), MALFORMED],
+    [
+      connectError('EINVAL', 'fe80::1'),
+      'link-local address fe80::1 needs a network interface, which a URL cannot name (EINVAL)',
+    ],
+    [raised('connect EPERM 192.0.2.1:1 - Local (0.0.0.0:0)', 'EPERM'), 'connect EPERM 192.0.2.1:1'],
     [raised(`${OPENSSL}:tlsv1 alert no application protocol:a.c:1605:`, 'EPROTO'), `${ONLY_HTTP2} (EPROTO)`],
     [reset, 'connection reset'],
     [raised('socket hang up', 'ECONNRESET'), 'connection closed before a response arrived'],
@@ -156,6 +167,7 @@ describe('the description', () => {
       'DNS:"a, DNS:b", IP Address:192.0.2.1, URI:x:y, DNS:c, DNS:d, DNS:e',
       ' (it is for "a, DNS:b", 192.0.2.1, c and 2 more)',
     ],
+    ['DNS:*.example', ' (it is for *.example; the wildcard *.example is too wide to count)'],
     [undefined, ''],
   ])('of a certificate for other names: %s', (subjectaltname, names) => {
     const fields = { host: 'shop.example', cert: { subjectaltname } };

@@ -152,6 +152,17 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: REFUSED,
     detail: 'certificate is not valid for 127.0.0.1 (it is for other.test)',
   }),
+  'A certificate for the name of a `Host` header only': https('other', {
+    changes: { headers: { Host: 'other.test' } },
+    expected: REFUSED,
+    detail:
+      'certificate is not valid for 127.0.0.1 (it is for other.test); the Host header does not change the name in TLS',
+  }),
+  'A server that requires a client certificate': https('valid', {
+    open: () => targets.https({ ...certificate('valid'), requestCert: true }, () => undefined),
+    expected: { errorReason: 'UNKNOWN_ERROR', transportFailure: 'connection' },
+    detail: /^server requires a client certificate \(/,
+  }),
   'A certificate of an unknown authority': https('valid', {
     egress: loopbackEgress,
     expected: REFUSED,

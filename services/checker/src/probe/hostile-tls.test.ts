@@ -1,4 +1,5 @@
 import type net from 'node:net';
+import type tls from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import {
@@ -51,6 +52,43 @@ describe('a handshake', () => {
     const target = await pouring(targets, '', record);
     expectBroken(await checkTls(target));
     await target.allClosed();
+  });
+});
+
+describe('the words for', () => {
+  const ok = (_request: unknown, response: { end(): void }): void => response.end();
+  const https = (options: tls.TlsOptions) => targets.https({ ...certificate, ...options }, ok);
+  const CLIENT_CERTIFICATE = /^server requires a client certificate \(/;
+  /** A hello of TLS 1.2 with a cipher and no extension. */
+  const hello = [2, 0, 0, 38, 3, 3, ...Array<number>(32).fill(7), 0, 0xc0, 0x2b, 0];
+
+  test.each<[string, RegExp, () => Promise<LocalTarget>]>([
+    ['TLS 1.3 with client certificates', CLIENT_CERTIFICATE, () => https({ requestCert: true })],
+    [
+      'TLS 1.2 with client certificates',
+      CLIENT_CERTIFICATE,
+      () => https({ requestCert: true, maxVersion: 'TLSv1.2' }),
+    ],
+    [
+      'no common cipher',
+      /^TLS failed: .*alert handshake failure \(/,
+      () => https({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' }),
+    ],
+    [
+      'no secure renegotiation',
+      /^server does not support secure renegotiation \(/,
+      () =>
+        targets.tcp(
+          (socket) => void socket.once('data', () => socket.write(Buffer.from([22, 3, 3, 0, 42, ...hello]))),
+        ),
+    ],
+    [
+      'a plain HTTP port',
+      /^server does not speak TLS: this is a plain HTTP port, or/,
+      () => targets.http(ok),
+    ],
+  ])('%s', async (_name, words, open) => {
+    expect((await checkTls(await open())).errorDetail).toMatch(words);
   });
 });
 

@@ -12,6 +12,7 @@ import type { BodyLease } from './body-budget.ts';
 import { readBeginning, readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
 import { findOwnFailure } from './own-failure.ts';
+import { markHandshakeErrors, noteOnHostHeader } from './tls-failure.ts';
 import { PhaseClock, type Deadline } from './timing.ts';
 
 /** More 1xx responses than this are a failure: they could hold up a check without end. */
@@ -79,7 +80,9 @@ function startHop(
     const isSecure = socket instanceof TLSSocket;
     clock.watch(socket, isSecure);
     renameRepeatedLengths(socket);
-    if (isSecure) socket.on('secureConnect', () => (certificateExpiresAt = certificateExpiry(socket)));
+    if (!isSecure) return;
+    markHandshakeErrors(socket);
+    socket.on('secureConnect', () => (certificateExpiresAt = certificateExpiry(socket)));
   }
 
   function responded(head: IncomingMessage, hasBody: boolean): void {
@@ -115,12 +118,8 @@ function startHop(
     ownFailure = findOwnFailure(error);
     const failure = classifyError(error);
     const transportFailure = transport && failure.errorReason === 'DNS_ERROR' ? 'lookup' : transport;
-    if (response === null) return settle(null, failure, transportFailure);
-    settle(
-      null,
-      { ...failure, errorDetail: `${failure.errorDetail} while reading the body` },
-      transportFailure,
-    );
+    const note = response === null ? noteOnHostHeader(hop, error) : ' while reading the body';
+    settle(null, { ...failure, errorDetail: `${failure.errorDetail}${note}` }, transportFailure);
   }
 
   function interrupted(): void {

@@ -1,0 +1,25 @@
+import type { TLSSocket } from 'node:tls';
+import type { HopRequest } from './hop-request.ts';
+
+/**
+ * Marks an error with `hadCertificate` if the server had sent its certificate. OpenSSL reports a missing client certificate like a lack of
+ * common ciphers, which a server finds out earlier.
+ */
+export function markHandshakeErrors(socket: TLSSocket): void {
+  const destroy = socket.destroy.bind(socket);
+  // When the socket emits the error, it has forgotten the certificate.
+  socket.destroy = (error) => {
+    if (error !== undefined && socket.getPeerX509Certificate() !== undefined)
+      Object.assign(error, { hadCertificate: true });
+    return destroy(error);
+  };
+}
+
+/** What to add to the description of an error, if the `Host` header suggests another name than TLS uses. */
+export function noteOnHostHeader({ url, headers }: HopRequest, error: unknown): string {
+  if ((error as NodeJS.ErrnoException | null)?.code !== 'ERR_TLS_CERT_ALTNAME_INVALID') return '';
+  const hasOther = Object.entries(headers ?? {}).some(
+    ([name, value]) => name.toLowerCase() === 'host' && value !== url.host,
+  );
+  return hasOther ? '; the Host header does not change the name in TLS' : '';
+}
