@@ -1,16 +1,15 @@
-import { WEBHOOK_EVENTS, type WebhookEvent } from '@tocsin/contracts/vocabulary';
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
-import { z } from 'zod';
 import { selectsAll } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, query, queryColumn, tableOf, together } from '../database/sql.ts';
+import { arrayOf, queryColumn, tableOf, together } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
 import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
-import { type FrozenWebhookEvent, statusChanges } from './table.ts';
+import type { FrozenWebhookEvent } from './table.ts';
 
 /** A status change that was written. */
 export interface WrittenChange {
@@ -36,23 +35,21 @@ export async function writeStatuses(
     tx,
     touched.flatMap((monitor) => (monitor.change === null ? [] : [{ monitor, change: monitor.change }])),
   );
-  const written = new Map<string, WrittenChange>(
-    changes.map(({ row: { id, monitorId, timestamp, dispatchedAt } }) => [
+  const [dueIds] = await together(writeChanges(tx, changes), updateMonitors(tx, touched, changes));
+  return new Map(
+    changes.map(({ row: { id, monitorId, timestamp } }) => [
       monitorId,
-      { id, timestamp: timestamp.getTime(), due: dispatchedAt === null },
+      { id, timestamp: timestamp.getTime(), due: dueIds.has(id) },
     ]),
   );
-  const opening = new Set(changes.flatMap(({ row, opens }) => (opens ? row.monitorId : [])));
-  await together(writeChanges(tx, changes), updateMonitors(tx, touched, written, opening));
-  return written;
 }
 
 async function updateMonitors(
   tx: Transaction,
   touched: readonly LockedMonitor[],
-  written: ReadonlyMap<string, WrittenChange>,
-  opening: ReadonlySet<string>,
+  changes: readonly PlannedChange[],
 ): Promise<void> {
+  const changed = new Map(changes.map((change) => [change.row.monitorId, change]));
   await tx.execute(sql`${prepared}
     update monitors m set
       status = u.status,
@@ -68,12 +65,12 @@ async function updateMonitors(
     from ${tableOf('u', touched, {
       id: ['uuid', (monitor) => monitor.id],
       status: ['text', (monitor) => monitor.status],
-      status_since: ['timestamptz', (monitor) => written.get(monitor.id)?.timestamp ?? null],
+      status_since: ['timestamptz', (monitor) => changed.get(monitor.id)?.row.timestamp ?? null],
       status_before: ['text', (monitor) => monitor.statusBeforeMaintenance],
       error_detail: ['text', ({ change }) => (change?.to === 'DOWN' ? change.errorDetail : null)],
       checked_at: ['timestamptz', (monitor) => monitor.lastCheckedAt],
       last_timestamp: ['timestamptz', (monitor) => monitor.clock.last],
-      opened: ['int', (monitor) => Number(opening.has(monitor.id))],
+      opened: ['int', (monitor) => Number(changed.get(monitor.id)?.opens === true)],
     })}
     where m.id = u.id`);
 }
@@ -93,15 +90,14 @@ interface PlannedChange {
 
 async function planChanges(tx: Transaction, changes: readonly Change[]): Promise<PlannedChange[]> {
   if (changes.length === 0) return [];
-  const monitorIds = changes.map(({ monitor }) => monitor.id);
-  const [open, channels] = await together(
-    findOpenIncidents(tx, monitorIds),
-    findAssignedChannels(tx, monitorIds),
+  const open = await findOpenIncidents(
+    tx,
+    changes.map(({ monitor }) => monitor.id),
   );
   return changes.map(({ monitor, change }) => {
     const isOpen = open.has(monitor.id);
     return {
-      row: toRow(monitor, change, isOpen, channels.get(monitor.id) ?? []),
+      row: toRow(monitor, change, isOpen),
       cause: change.errorReason,
       // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
       opens: change.to === 'DOWN' && change.announced && !isOpen,
@@ -110,9 +106,10 @@ async function planChanges(tx: Transaction, changes: readonly Change[]): Promise
   });
 }
 
-async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  await together(
+/** @returns the ids of the status changes whose deliveries have to be made */
+async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<Set<string>> {
+  if (changes.length === 0) return new Set();
+  const [, , written] = await together(
     openIncidents(
       tx,
       changes.filter(({ opens }) => opens),
@@ -121,12 +118,59 @@ async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]):
       tx,
       changes.filter(({ resolves }) => resolves),
     ),
-    tx
-      .insert(statusChanges)
-      .values(changes.map(({ row }) => row))
-      .execute(),
+    insertChanges(tx, changes),
   );
+  return new Set(written);
 }
+
+/**
+ * Writes status changes with the channels that their monitors have now: those that select everything, list the monitor, or match its labels. Postgres
+ * looks the channels up, because monitors times channels can be too many for the memory of this process.
+ * @returns the ids of those that a channel receives
+ */
+function insertChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<string[]> {
+  return queryColumn(tx)`
+    with written as (
+      insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, error_detail, timestamp,
+        webhook_events, channel_ids, dispatched_at)
+      select s.id, s.account_id, s.monitor_id, s.from_status, s.to_status, s.region, s.error_detail, s.timestamp,
+        c.webhook_events, c.channel_ids, case when not c.is_due then s.timestamp end
+      from ${tableOf('s', changes, {
+        id: ['uuid', ({ row }) => row.id],
+        account_id: ['uuid', ({ row }) => row.accountId],
+        monitor_id: ['uuid', ({ row }) => row.monitorId],
+        from_status: ['text', ({ row }) => row.fromStatus],
+        to_status: ['text', ({ row }) => row.toStatus],
+        region: ['text', ({ row }) => row.region],
+        error_detail: ['text', ({ row }) => row.errorDetail],
+        timestamp: ['timestamptz', ({ row }) => row.timestamp],
+        webhook_events: ['jsonb', ({ row }) => JSON.stringify(row.webhookEvents)],
+      })}
+      cross join lateral ${CHANNELS} c
+      returning id, dispatched_at)
+    select id from written where dispatched_at is null`;
+}
+
+/**
+ * The channels of status change `s`, and its webhook events with the channels that receive them. Only a filter makes the channels of an
+ * event differ from those of the status change.
+ */
+const CHANNELS = sql`(
+  with assigned as materialized (
+    select c.id, c.events from channels c
+    where c.account_id = s.account_id and c.deleted_at is null and ${selectsAll('channel', 'c')}
+    union
+    select c.id, c.events from channel_monitors a join channels c on c.id = a.channel_id where a.monitor_id = s.monitor_id)
+  select
+    (select coalesce(array_agg(id order by id), '{}') from assigned) as channel_ids,
+    coalesce(bool_or(cardinality(r.ids) > 0), false) as is_due,
+    coalesce(jsonb_agg(case when r.is_filtered then e.value || jsonb_build_object('channelIds', r.ids) else e.value end
+      order by e.number), '[]') as webhook_events
+  from jsonb_array_elements(s.webhook_events) with ordinality as e (value, number)
+  cross join lateral (
+    select coalesce(array_agg(id order by id) filter (where is_receiver), '{}') as ids,
+      coalesce(bool_or(not is_receiver), false) as is_filtered
+    from (select id, events is null or e.value ->> 'event' = any(events) as is_receiver from assigned) a) r)`;
 
 async function openIncidents(tx: Transaction, opening: readonly PlannedChange[]): Promise<void> {
   if (opening.length === 0) return;
@@ -155,12 +199,7 @@ async function resolveIncidents(tx: Transaction, resolving: readonly PlannedChan
     where i.monitor_id = u.monitor_id and i.resolved_at is null`);
 }
 
-function toRow(
-  monitor: LockedMonitor,
-  change: PendingChange,
-  isIncidentOpen: boolean,
-  channels: readonly AssignedChannel[],
-) {
+function toRow(monitor: LockedMonitor, change: PendingChange, isIncidentOpen: boolean) {
   const timestamps: number[] = [];
   const webhookEvents: FrozenWebhookEvent[] = [];
   const events = change.isDeletion
@@ -170,14 +209,8 @@ function toRow(
     const stamp = monitor.clock.next();
     timestamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));
-    const frozen = { event, payload, traceparent: change.traceparent };
-    const receivers = channels.filter(({ events }) => events === null || events.includes(event));
-    const channelIds = receivers.map(({ channelId }) => channelId);
-    // Only a filter makes the channels of an event differ from those of the status change.
-    webhookEvents.push(receivers.length < channels.length ? { ...frozen, channelIds } : frozen);
+    webhookEvents.push({ event, payload, traceparent: change.traceparent });
   }
-  const timestamp = new Date(timestamps[0] ?? monitor.clock.last);
-  const due = channels.length > 0 && webhookEvents.some(({ channelIds }) => channelIds?.length !== 0);
   return {
     id: uuidv7(),
     accountId: monitor.accountId,
@@ -186,10 +219,8 @@ function toRow(
     toStatus: change.to,
     region: change.region,
     errorDetail: change.to === 'DOWN' ? change.errorDetail : null,
-    timestamp,
+    timestamp: new Date(timestamps[0] ?? monitor.clock.last),
     webhookEvents,
-    channelIds: channels.map(({ channelId }) => channelId),
-    dispatchedAt: due ? null : timestamp,
   };
 }
 
@@ -214,29 +245,4 @@ async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise
     await queryColumn(tx)`
       select monitor_id from incidents where monitor_id = any(${arrayOf('uuid', monitorIds)}) and resolved_at is null`,
   );
-}
-
-const assignment = z.object({
-  monitorId: z.string(),
-  channelId: z.string(),
-  /** Null: all. */
-  events: z.array(z.enum(WEBHOOK_EVENTS)).nullable(),
-});
-type AssignedChannel = Omit<z.output<typeof assignment>, 'monitorId'>;
-
-/** The channels of each monitor: those that select everything, list it, or match its labels. */
-async function findAssignedChannels(tx: Transaction, monitorIds: readonly string[]) {
-  const rows = await query(tx, assignment)`
-    select m.id as monitor_id, c.id as channel_id, c.events
-    from monitors m cross join lateral (
-      select c.id, c.events from channels c
-      where c.account_id = m.account_id and c.deleted_at is null and ${selectsAll('channel', 'c')}
-      union
-      select c.id, c.events from channel_monitors a join channels c on c.id = a.channel_id where a.monitor_id = m.id
-    ) c
-    where m.id = any(${arrayOf('uuid', monitorIds)})
-    order by m.id, c.id`;
-  const channels = new Map<string, AssignedChannel[]>(monitorIds.map((id) => [id, []]));
-  for (const { monitorId, ...channel } of rows) channels.get(monitorId)?.push(channel);
-  return channels;
 }
