@@ -152,6 +152,7 @@ describe('disabling and enabling', () => {
         dispatchStatusChanges(db, { limit: 10 }),
         updateChannel(db, actor, channelId, { enabled: false }),
       ]);
+      await dispatchStatusChanges(db, { limit: 10 });
     }
     const all = await states();
     expect(all).toHaveLength(16);

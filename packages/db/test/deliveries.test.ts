@@ -1,15 +1,19 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemActor } from '@tocsin/db/audit-log/actor';
 import { channels } from '@tocsin/db/channels/table';
 import { openDatabase, type Transaction } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { holdAllIfDisabled } from '@tocsin/db/deliveries/hold-deliveries';
+import { deliveries } from '@tocsin/db/deliveries/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges, outboxBacklog } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { until } from '@tocsin/embedded/testing/until';
 import { eq, sql } from 'drizzle-orm';
 import {
   addDeliveries,
   changeStatus,
   endLeases,
+  makeAccount,
   makeChannel,
   readDeliveryLog,
   recordOutcome,
@@ -81,6 +85,61 @@ describe('dispatchStatusChanges', () => {
     expect(await readDeliveryLog(db, later)).toEqual([]);
   });
 
+  test('splits a status change over its channels, and gives accounts equal shares', async () => {
+    for (const _ of [1, 2, 3]) await makeChannel(context);
+    await change('DOWN');
+    const accountId = await makeAccount(context);
+    const other = { ...context, accountId, actor: systemActor(accountId) };
+    const theirs = await makeChannel(other);
+    await changeStatus(context, (await makeMonitor(other)).id, 'DOWN');
+    const dispatchSome = () => dispatchStatusChanges(db, { limit: 100, maxDeliveries: 4 });
+    expect(await dispatchSome()).toMatchObject({ statusChanges: 1, deliveryIds: { length: 4 } });
+    expect(await readDeliveryLog(db, theirs)).toHaveLength(2);
+    // The channel that still misses both deliveries is deleted.
+    await db.execute(sql`
+      update channels set deleted_at = now() where id = (
+        select id from channels where id not in (select channel_id from deliveries) limit 1)`);
+    expect(await dispatchSome()).toMatchObject({ statusChanges: 1, deliveryIds: { length: 4 } });
+    expect(await dispatchSome()).toMatchObject({ statusChanges: 0, progressed: false, blocked: false });
+    expect(await db.$count(deliveries)).toBe(8);
+  });
+
+  test('a status change that Postgres refuses stops neither others nor the later ones of its monitor', async () => {
+    const refusedId = await change('DOWN');
+    await db.execute(
+      sql`update status_changes set webhook_events = '[{"event": "monitor.down", "payload": "?"}]'`,
+    );
+    await change('UP');
+    expect(await dispatch()).toMatchObject({
+      statusChanges: 1,
+      deliveryIds: { length: 2 },
+      refused: [{ id: refusedId }],
+    });
+    expect(await claim()).toEqual([]);
+    const claimed = await claimDeliveries(context, { limit: 100, refusedIds: [refusedId] });
+    expect(claimed).toMatchObject([{ event: 'monitor.up' }]);
+    // A retry repeats the status change alone; the batches leave it out.
+    expect(await dispatchStatusChanges(db, { statusChangeIds: [refusedId] })).toMatchObject({
+      refused: [{ id: refusedId }],
+    });
+    const others = await dispatchStatusChanges(db, { limit: 100, excludedIds: [refusedId] });
+    expect(others).toMatchObject({ progressed: false, refused: [] });
+  });
+
+  test('what makes all status changes fail for a while is not their fault', async () => {
+    await change('DOWN');
+    await change('UP');
+    await db.transaction(async (holder) => {
+      await holder.execute(sql`lock table deliveries in share mode`);
+      const early = db.transaction(async (tx) => {
+        await tx.execute(sql`set local lock_timeout = '50ms'`);
+        return dispatchStatusChanges(tx, { limit: 10 });
+      });
+      await expect(early).rejects.toMatchObject({ cause: { code: '55P03' } });
+    });
+    expect(await dispatch()).toMatchObject({ statusChanges: 2 });
+  });
+
   test('deliveries to a disabled channel are held', async () => {
     await setChannel({ enabled: false });
     await change('DOWN');
@@ -106,13 +165,9 @@ test('a process that freezes in a transaction loses its locks, and alerts are se
   await client.query('set idle_in_transaction_session_timeout = 0');
   await client.query('begin');
   await client.query('select from channels for no key update');
-  const early = db.transaction(async (tx) => {
-    await tx.execute(sql`set local lock_timeout = '50ms'`);
-    return dispatchStatusChanges(tx, { limit: 10 });
-  });
-  await expect(early).rejects.toMatchObject({ cause: { code: '55P03' } });
+  expect(await dispatch()).toMatchObject({ deliveryIds: [], progressed: false, blocked: true });
   await client.query(`set idle_in_transaction_session_timeout = '50ms'`);
-  expect((await dispatch()).deliveryIds).toHaveLength(2);
+  await until('the end of the locks', async () => (await dispatch()).deliveryIds.length === 2);
   client.release(true);
   await frozen.close();
 });
@@ -249,16 +304,17 @@ describe('locks', () => {
     await working.started;
   }
 
-  test('a dispatch locks channels in the order of their ids, as recording does', async () => {
-    const ids = [channelId, await makeChannel(context)].toSorted();
-    // The first channel is now the last one in the table.
-    await db.execute(sql`update channels set name = 'moved' where id = ${ids[0]}`);
+  test('a locked channel delays only its own deliveries', async () => {
+    const other = await makeChannel(context);
     await change('DOWN');
-    await lockBeside(
-      (tx, index) => tx.execute(sql`select from channels where id = ${ids[index]} for no key update nowait`),
-      dispatch,
-    );
-    for (const id of ids) expect(await readDeliveryLog(db, id)).not.toEqual([]);
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`select from channels where id = ${channelId} for no key update`);
+      expect(await dispatch()).toMatchObject({ statusChanges: 0, progressed: true });
+      expect(await readDeliveryLog(db, other)).toHaveLength(2);
+      expect(await dispatch()).toMatchObject({ progressed: false, blocked: true });
+    });
+    expect(await dispatch()).toMatchObject({ statusChanges: 1 });
+    expect(await readDeliveryLog(db, channelId)).toHaveLength(2);
   });
 
   test('deliveries are held in the order of their ids, as they are recorded', async () => {

@@ -137,6 +137,7 @@ test('the dashboards show every metric about the state of checks and alerts', as
     'tocsin_canary_rounds_total',
     'tocsin_channels_disabled_total',
     'tocsin_maintenance_late_seconds',
+    'tocsin_status_changes_refused_total',
   ];
   const hidden = [...documented.keys()].filter((name) => !shown.includes(name));
   expect(hidden.toSorted()).toEqual(others.toSorted());

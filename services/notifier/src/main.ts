@@ -24,7 +24,7 @@ import { sendWebhook } from './deliver/send-webhook.ts';
 import { startMaintenanceClock } from './maintenance-clock.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { startRegionAlerts } from './region-alerts.ts';
-import { startRelay, traceDispatch } from './relay.ts';
+import { startRelay } from './relay.ts';
 import { startWorkers } from './workers.ts';
 
 /** At SIGTERM: attempts start within 5 s and are recorded within 18 s. Then nothing waits for Postgres any more. */
@@ -74,7 +74,8 @@ async function start(logger: Logger): Promise<RunningService> {
   });
 
   const relay = startRelay({
-    dispatch: (scope) => traceDispatch(scope, (one) => dispatchStatusChanges(db, one)),
+    dispatch: (scope) => dispatchStatusChanges(db, scope),
+    onRefused: () => metrics.refusedStatusChanges.inc(),
     claimDue: (scope) => claimDeliveries(database, scope, isTracing()),
     deliverer,
     logger,
@@ -101,7 +102,7 @@ async function start(logger: Logger): Promise<RunningService> {
       : null;
   const workers = startWorkers({
     store: stores.main,
-    announce: (statusChangeId) => relay.announce(statusChangeId),
+    announce: () => relay.announce(),
     deliver: async (deliveryId) => {
       const [delivery] = await claimDeliveries(database, { deliveryId }, isTracing());
       if (delivery) await deliverer.attempt(delivery);

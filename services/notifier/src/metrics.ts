@@ -18,6 +18,7 @@ export interface NotifierMetrics {
   readonly attemptSeconds: Histogram;
   readonly channelsDisabled: Counter;
   readonly maintenanceLateSeconds: Histogram<'edge'>;
+  readonly refusedStatusChanges: Counter;
 }
 
 export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
@@ -45,6 +46,11 @@ export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
       help: 'How late the last monitor of a maintenance window entered or left maintenance.',
       labelNames: ['edge'],
       buckets: [0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
+      registers,
+    }),
+    refusedStatusChanges: new Counter({
+      name: 'tocsin_status_changes_refused_total',
+      help: 'How many times PostgreSQL refused the deliveries of one status change. It is tried again.',
       registers,
     }),
   };

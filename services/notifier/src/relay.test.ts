@@ -1,9 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
-import type { DispatchScope } from '@tocsin/db/status-changes/dispatch-status-changes';
+import {
+  type DispatchedStatusChanges,
+  type DispatchScope,
+  NOTHING_DISPATCHED,
+} from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { until } from '@tocsin/runtime/testing/until';
-import { createClaiming, startRelay, type ClaimingOptions, type RelayOptions } from './relay.ts';
+import { createDispatching } from './dispatching.ts';
+import { createClaiming, startRelay, type ClaimingOptions } from './relay.ts';
 
 interface Attempt {
   readonly delivery: ClaimedDelivery;
@@ -28,6 +33,7 @@ function claimingOn(claimDue: ClaimingOptions['claimDue']) {
         new Promise((record) => attempts.push({ delivery, accept: onSuccess ?? (() => undefined), record })),
     },
     onSuccess: () => (wakes += 1),
+    refusedIds: () => [],
   });
   return { claim, scopes, attempts, wakes: () => wakes };
 }
@@ -68,8 +74,8 @@ describe('claiming', () => {
     await claim();
     await claim();
     expect(scopes).toEqual([
-      { limit: 300, failingLimit: 50, extraLimit: 100, endedIds: [] },
-      { limit: 150, failingLimit: 0, extraLimit: 0, endedIds: [] },
+      { limit: 300, failingLimit: 50, extraLimit: 100, endedIds: [], refusedIds: [] },
+      { limit: 150, failingLimit: 0, extraLimit: 0, endedIds: [], refusedIds: [] },
     ]);
     for (const { record } of [...attempts.slice(0, 3), ...attempts.slice(-2)]) record();
     await Promise.resolve();
@@ -78,58 +84,65 @@ describe('claiming', () => {
   });
 });
 
-/** A relay whose status changes the test makes due. */
-function relayOn(dispatch: RelayOptions['dispatch']) {
-  let claims = 0;
-  const relay = startRelay({
-    dispatch,
-    claimDue: async () => {
-      claims += 1;
-      return [];
-    },
-    deliverer: { attempt: async () => undefined },
-    logger: createSilentLogger(),
-  });
-  return { relay, claims: () => claims };
-}
+const PROGRESSED: DispatchedStatusChanges = { ...NOTHING_DISPATCHED, progressed: true };
 
 describe('the relay', () => {
-  test('dispatches all due status changes in batches, and claims even while dispatching hangs', async () => {
-    const batches = [200, 200, 7];
-    const { relay, claims } = relayOn(() => {
-      const found = batches.shift();
-      return found === 7 || found === undefined ? new Promise(() => undefined) : Promise.resolve(found);
+  test('dispatches until nothing is due, and claims even while dispatching hangs', async () => {
+    const results = [PROGRESSED, { ...NOTHING_DISPATCHED, blocked: true }, PROGRESSED];
+    let claims = 0;
+    const relay = startRelay({
+      dispatch: async () => results.shift() ?? new Promise<never>(() => undefined),
+      claimDue: async () => {
+        claims += 1;
+        return [];
+      },
+      deliverer: { attempt: async () => undefined },
+      onRefused: () => undefined,
+      logger: createSilentLogger(),
     });
-    await until('every batch', () => batches.length === 0);
-    const before = claims();
+    await until('every round', () => results.length === 0);
+    const before = claims;
     await until('more claims', () => {
       relay.wake();
-      return claims() > before + 2;
+      return claims > before + 2;
     });
     void relay.stop();
   });
+});
 
-  test('dispatches what jobs announce in this order, and finds what it lost when dispatching failed', async () => {
-    const scopes: DispatchScope[] = [];
-    let isBroken = true;
-    const { relay, claims } = relayOn(async (scope) => {
+test('a refused status change is tried again alone, less and less often', async () => {
+  const scopes: DispatchScope[] = [];
+  let time = 0;
+  let isRefused = true;
+  let refusals = 0;
+  const { round, refusedIds } = createDispatching({
+    dispatch: async (scope) => {
       scopes.push(scope);
-      if (isBroken && 'statusChangeIds' in scope) throw new Error('refused');
-      return 'limit' in scope ? 0 : scope.statusChangeIds.length;
-    });
-    await until('the first search', () => scopes.length === 1);
-    relay.announce('a');
-    await until('a search after the failure', () => scopes.length >= 3);
-    expect(scopes.slice(0, 3)).toEqual([{ limit: 200 }, { statusChangeIds: ['a'] }, { limit: 200 }]);
-    isBroken = false;
-    const before = claims();
-    const ids = Array.from({ length: 250 }, (_, index) => `s${index}`);
-    for (const id of ids) relay.announce(id);
-    const dispatched = (): string[] =>
-      scopes.slice(3).flatMap((scope) => ('limit' in scope ? [] : scope.statusChangeIds));
-    await until('every status change', () => dispatched().length === ids.length);
-    expect(dispatched()).toEqual(ids);
-    await until('a claim', () => claims() > before);
-    await relay.stop();
+      const isIncluded = 'statusChangeIds' in scope || scope.excludedIds?.length === 0;
+      const refused = [{ id: 'a', error: new Error('refused') }];
+      return isRefused && isIncluded ? { ...PROGRESSED, refused } : NOTHING_DISPATCHED;
+    },
+    onRefused: () => (refusals += 1),
+    onDispatched: () => undefined,
+    logger: createSilentLogger(),
+    now: () => time,
   });
+  expect(await round()).toBe(0);
+  expect(await round()).toBeNull();
+  expect(scopes.splice(0)).toEqual([
+    { limit: 200, excludedIds: [] },
+    { limit: 200, excludedIds: ['a'] },
+  ]);
+  for (const waitMs of [1_000, 2_000, 4_000]) {
+    time += waitMs - 1;
+    await round();
+    time += 1;
+    await round();
+  }
+  expect(scopes.splice(0).filter((scope) => 'statusChangeIds' in scope)).toHaveLength(3);
+  expect([refusals, refusedIds()]).toEqual([4, ['a']]);
+  time += 30_000;
+  isRefused = false;
+  await round();
+  expect(refusedIds()).toEqual([]);
 });

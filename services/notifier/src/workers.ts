@@ -7,7 +7,7 @@ const DELIVERY_CONCURRENCY = 100;
 
 export interface WorkersOptions {
   readonly store: QueueStore;
-  readonly announce: (statusChangeId: string) => void;
+  readonly announce: () => void;
   readonly deliver: (deliveryId: string) => Promise<void>;
   readonly logger: Logger;
 }
@@ -22,7 +22,7 @@ export function startWorkers({ store, announce, deliver, logger }: WorkersOption
       kind: 'statusChange',
       region: null,
       concurrency: STATUS_CHANGE_CONCURRENCY,
-      process: async ({ statusChangeId }) => announce(statusChangeId),
+      process: async () => announce(),
       onFailed,
     }),
     startJobWorker(store, {

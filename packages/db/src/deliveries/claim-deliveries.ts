@@ -73,6 +73,8 @@ export interface DueScope {
   readonly extraLimit?: number;
   /** Deliveries whose attempts have succeeded, although it is not recorded yet: they do not count as concurrent attempts. Default: none. */
   readonly endedIds?: readonly string[];
+  /** Status changes whose deliveries Postgres refuses: no delivery waits for theirs. Default: none. */
+  readonly refusedIds?: readonly string[];
 }
 
 /**
@@ -85,10 +87,12 @@ export async function claimDeliveries(
   withTrace = false,
 ): Promise<ClaimedDelivery[]> {
   const leaseToken = randomUUID();
+  const { refusedIds = [] } = 'deliveryId' in scope ? {} : scope;
   const rows = await db.transaction(async (tx) => {
     await preferIndexes(tx);
     return query(tx, claimedRow)`${prepared}
-    with due as materialized (
+    with refused as materialized (select unnest(${arrayOf('uuid', refusedIds)}) as id),
+    due as materialized (
       ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope)}),
     locked as materialized (
       select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked),
@@ -153,7 +157,7 @@ function isOldest(name: string): SQL {
   return sql`(
     select s.id from status_changes s
     where ${monitorIfDue('s')} = ${row}.monitor_id and s.timestamp < ${row}.timestamp
-      and ${row}.channel_id = any(s.channel_ids) limit 1) is null`;
+      and s.id <> all(array(select id from refused)) and ${row}.channel_id = any(s.channel_ids) limit 1) is null`;
 }
 
 /** The number of running attempts to a channel `c`, as a value or as a row. */

@@ -1,70 +1,234 @@
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database } from '../database/open.ts';
-import { arrayOf, type Backlog, backlogRow, query, queryOne } from '../database/sql.ts';
-import { monitorIfDue } from './table.ts';
+import { isRefusal, isTemporary } from '../database/errors.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import {
+  arrayOf,
+  type Backlog,
+  backlogRow,
+  preferIndexes,
+  query,
+  queryOne,
+  tableOf,
+  together,
+} from '../database/sql.ts';
+import { accountIfDue, monitorIfDue } from './table.ts';
 
-/** Which status changes to dispatch: those that jobs named, or due ones. */
-export type DispatchScope = { readonly statusChangeIds: readonly string[] } | { readonly limit: number };
+/** Deliveries that one transaction makes: it ends long before its timeout, and locks channels only briefly. */
+const MAX_DELIVERIES = 2_000;
+/** Accounts that share a transaction. If more have due status changes, each transaction draws them by lot. */
+const MAX_ACCOUNTS = 100;
+/** What a status change may take that is tried alone, and how many deliveries it makes then. */
+const ALONE = { timeoutMs: 1_000, maxDeliveries: 200 } as const;
+/** For how long the status changes of a refused batch are tried alone. The next call tries the rest. */
+const ISOLATE_WITHIN_MS = 5_000;
+
+/** Which status changes to dispatch: some of those that are due, or these. */
+export type DispatchScope = DueStatusChanges | { readonly statusChangeIds: readonly string[] };
+
+interface DueStatusChanges {
+  /** How many status changes to look at. */
+  readonly limit: number;
+  /** These are left out. Default: none. */
+  readonly excludedIds?: readonly string[];
+  /** How many deliveries to make. Default: 2,000. */
+  readonly maxDeliveries?: number;
+}
 
 export interface DispatchedStatusChanges {
+  /** Status changes whose deliveries are now all made. */
   readonly statusChanges: number;
-  /** Deliveries that are due now. */
+  /** Deliveries that were made and are due now. */
   readonly deliveryIds: string[];
-  /** Of the status changes that belong to a trace. */
+  /** Whether deliveries were made, or status changes completed: others may be due. */
+  readonly progressed: boolean;
+  /** Whether status changes are due whose channels are locked by other transactions. */
+  readonly blocked: boolean;
+  /** Status changes that Postgres refuses even alone. */
+  readonly refused: readonly RefusedStatusChange[];
+  /** Of the completed status changes that belong to a trace. */
   readonly traceparents: string[];
 }
 
-const dueRow = z.object({ id: z.string(), traceparent: z.string().nullable() });
+interface RefusedStatusChange {
+  readonly id: string;
+  readonly error: unknown;
+}
+
+/** The result if nothing is due. */
+export const NOTHING_DISPATCHED: DispatchedStatusChanges = {
+  statusChanges: 0,
+  deliveryIds: [],
+  progressed: false,
+  blocked: false,
+  refused: [],
+  traceparents: [],
+};
+
+const dueRow = z.object({ id: z.string(), accountId: z.string() });
+type Due = z.output<typeof dueRow>;
 const madeRow = z.object({ id: z.string(), state: z.string() });
+const completedRow = z.object({ traceparent: z.string().nullable() });
 
 /**
- * Fans status changes out to deliveries and marks them dispatched, in one transaction. Idempotent: a status change, event kind and channel
- * make one delivery, however often this runs. The deliveries of a disabled channel are `held`.
+ * Fans status changes out to deliveries, in one transaction of a bounded size, and marks those that have all of their deliveries as
+ * dispatched. The deliveries of a disabled channel are `held`. The next call continues with what is missing, after a crash too: a status
+ * change, event and channel make one delivery, however often this runs. Accounts have equal shares of a transaction. If Postgres refuses
+ * it, its status changes are tried alone, so that one that always fails does not stop the others.
  */
 export async function dispatchStatusChanges(
   db: Database,
   scope: DispatchScope,
 ): Promise<DispatchedStatusChanges> {
-  return db.transaction(async (tx) => {
-    const due = await query(tx, dueRow)`
-      select id, webhook_events -> 0 ->> 'traceparent' as traceparent from status_changes
-      where ${monitorIfDue()} is not null
-        ${'limit' in scope ? sql`` : sql`and id = any(${arrayOf('uuid', scope.statusChangeIds)})`}
-      order by ${monitorIfDue()}, timestamp
-      ${'limit' in scope ? sql`limit ${scope.limit}` : sql``}
-      for update skip locked`;
-    if (due.length === 0) return { statusChanges: 0, deliveryIds: [], traceparents: [] };
-    const dueIds = due.map(({ id }) => id);
-    const ids = arrayOf('uuid', dueIds);
-    // The share lock makes a channel that is being disabled hold these too. Channels are locked in the order of their ids, as everywhere.
-    const made = await query(tx, madeRow)`
-      with assigned as materialized (
-        select c.id, c.enabled from channels c
-        where c.id in (select unnest(s.channel_ids) from status_changes s where s.id = any(${ids}))
-          and c.deleted_at is null
-        order by c.id for share of c)
-      insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
-        next_attempt_at)
-      select gen_random_uuid(), s.account_id, a.id, s.id, s.monitor_id, e.value ->> 'event',
-        ((e.value ->> 'payload')::jsonb ->> 'timestamp')::timestamptz, e.value ->> 'payload',
-        case when a.enabled then 'pending' else 'held' end,
-        case when a.enabled then now() end
-      from status_changes s
-      cross join lateral jsonb_array_elements(s.webhook_events) as e (value)
-      join assigned a on a.id = any(s.channel_ids)
-        and (e.value -> 'channelIds' is null or e.value -> 'channelIds' ? a.id::text)
-      where s.id = any(${ids})
-      on conflict (status_change_id, event, channel_id) do nothing
-      returning id, state`;
-    await tx.execute(sql`update status_changes set dispatched_at = now() where id = any(${ids})`);
-    return {
-      statusChanges: due.length,
-      deliveryIds: made.filter(({ state }) => state === 'pending').map(({ id }) => id),
-      traceparents: due.flatMap(({ traceparent }) => traceparent ?? []),
-    };
-  });
+  if ('statusChangeIds' in scope) return dispatchAlone(db, scope.statusChangeIds);
+  let ids: string[] = [];
+  try {
+    return await db.transaction(async (tx) => {
+      const due = await lockDue(tx, scope);
+      ids = due.map(({ id }) => id);
+      return dispatchLocked(tx, due, scope.maxDeliveries ?? MAX_DELIVERIES);
+    });
+  } catch (error) {
+    if (!isRefusal(error) || ids.length === 0) throw error;
+    return dispatchAlone(db, ids);
+  }
 }
+
+/** @throws the last error if each of several status changes fails for a temporary reason: then the reason is not in them */
+async function dispatchAlone(db: Database, ids: readonly string[]): Promise<DispatchedStatusChanges> {
+  const until = performance.now() + ISOLATE_WITHIN_MS;
+  const results: DispatchedStatusChanges[] = [];
+  const refused: RefusedStatusChange[] = [];
+  for (const id of ids) {
+    if (performance.now() >= until) break;
+    try {
+      results.push(await db.transaction((tx) => dispatchOne(tx, id)));
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refused.push({ id, error });
+    }
+  }
+  const isGeneral = results.length === 0 && refused.every(({ error }) => isTemporary(error));
+  if (isGeneral && refused.length > 1) throw refused.at(-1)?.error;
+  return {
+    statusChanges: results.reduce((sum, { statusChanges }) => sum + statusChanges, 0),
+    deliveryIds: results.flatMap(({ deliveryIds }) => deliveryIds),
+    progressed: results.some(({ progressed }) => progressed),
+    blocked: results.some(({ blocked }) => blocked),
+    refused,
+    traceparents: results.flatMap(({ traceparents }) => traceparents),
+  };
+}
+
+async function dispatchOne(tx: Transaction, id: string): Promise<DispatchedStatusChanges> {
+  await tx.execute(sql`select set_config('statement_timeout', ${String(ALONE.timeoutMs)}, true)`);
+  const due = await query(tx, dueRow)`
+    select id, account_id from status_changes where id = ${id} and dispatched_at is null for update skip locked`;
+  return dispatchLocked(tx, due, ALONE.maxDeliveries);
+}
+
+/** Locks due status changes. Each account has an equal share of the deliveries, and begins with its oldest status change. */
+async function lockDue(tx: Transaction, scope: DueStatusChanges): Promise<Due[]> {
+  const { limit, excludedIds = [], maxDeliveries = MAX_DELIVERIES } = scope;
+  const account = accountIfDue('s');
+  const dueOfTurn = sql`from status_changes s
+    where ${account} = t.account_id and s.id <> all(${arrayOf('uuid', excludedIds)}) order by s.timestamp`;
+  const preferring = preferIndexes(tx);
+  const locking = query(tx, dueRow)`
+    with recursive step (account_id) as (
+      (select ${account} from status_changes s where ${account} is not null order by ${account} limit 1)
+      union all
+      select (select ${account} from status_changes s where ${account} > step.account_id order by ${account} limit 1)
+      from step where step.account_id is not null
+    ), turn as materialized (
+      select account_id, least(count(*) over (), ${MAX_ACCOUNTS}) as accounts
+      from step where account_id is not null order by random() limit ${MAX_ACCOUNTS}
+    )
+    select s.id, t.account_id from turn t
+    cross join lateral (select greatest(1, 2 * cardinality(s.channel_ids)) as size ${dueOfTurn} limit 1) first
+    cross join lateral (select s.id ${dueOfTurn}
+      limit greatest(1, least(${limit} / t.accounts, ${maxDeliveries} / t.accounts / first.size + 1))
+      for update skip locked) s`;
+  const [, due] = await together(preferring, locking);
+  return due;
+}
+
+async function dispatchLocked(
+  tx: Transaction,
+  due: readonly Due[],
+  maxDeliveries: number,
+): Promise<DispatchedStatusChanges> {
+  if (due.length === 0) return NOTHING_DISPATCHED;
+  const [made, completed] = await together(
+    makeDeliveries(tx, due, maxDeliveries),
+    markDispatched(
+      tx,
+      due.map(({ id }) => id),
+    ),
+  );
+  const progressed = made.length > 0 || completed.length > 0;
+  return {
+    statusChanges: completed.length,
+    deliveryIds: made.filter(({ state }) => state === 'pending').map(({ id }) => id),
+    progressed,
+    blocked: !progressed,
+    refused: [],
+    traceparents: completed.flatMap(({ traceparent }) => traceparent ?? []),
+  };
+}
+
+/**
+ * Makes deliveries that are missing. The share lock makes a channel that is being disabled hold these too. A channel that another
+ * transaction has locked is left for the next call, so that no account waits for the locks of another.
+ */
+function makeDeliveries(tx: Transaction, due: readonly Due[], maxDeliveries: number) {
+  const accountIds = [...new Set(due.map(({ accountId }) => accountId))];
+  const share = Math.ceil(maxDeliveries / accountIds.length);
+  return query(tx, madeRow)`
+    with due as materialized (select * from ${tableOf('d', [...due.entries()], {
+      number: ['int', ([number]) => number],
+      id: ['uuid', ([, { id }]) => id],
+      account_id: ['uuid', ([, { accountId }]) => accountId],
+    })})
+    insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+      next_attempt_at)
+    select gen_random_uuid(), a.id, m.channel_id, m.status_change_id, m.monitor_id, m.event, m.timestamp, m.payload,
+      case when m.enabled then 'pending' else 'held' end, case when m.enabled then now() end
+    from unnest(${arrayOf('uuid', accountIds)}) as a (id)
+    cross join lateral (
+      select s.id as status_change_id, s.monitor_id, e.event, e.timestamp, e.payload, c.id as channel_id, c.enabled
+      from (select id from due where account_id = a.id order by number) d
+      cross join lateral (select * from status_changes where id = d.id offset 0) s
+      cross join lateral ${EVENTS} e
+      cross join lateral (
+        select c.id, c.enabled from ${MISSING} m cross join lateral (
+          select id, enabled from channels where id = m.id and deleted_at is null for share skip locked) c) c
+      limit ${share}) m
+    on conflict (status_change_id, event, channel_id) do nothing
+    returning id, state`;
+}
+
+function markDispatched(tx: Transaction, ids: readonly string[]) {
+  return query(tx, completedRow)`
+    update status_changes s set dispatched_at = now()
+    where s.id = any(${arrayOf('uuid', ids)}) and not exists (
+      select from ${EVENTS} e cross join lateral ${MISSING} m
+      cross join lateral (select from channels where id = m.id and deleted_at is null offset 0) c)
+    returning s.webhook_events -> 0 ->> 'traceparent' as traceparent`;
+}
+
+/** The webhook events of status change `s`, each parsed once (`offset 0`). */
+const EVENTS: SQL = sql`(
+  select v.value ->> 'event' as event, v.value ->> 'payload' as payload, v.value -> 'channelIds' as channel_ids,
+    ((v.value ->> 'payload')::jsonb ->> 'timestamp')::timestamptz as timestamp
+  from jsonb_array_elements(s.webhook_events) as v (value) offset 0)`;
+
+/** The channels of event `e` of status change `s` that have no delivery yet. */
+const MISSING: SQL = sql`(
+  select unnest(case when e.channel_ids is null then s.channel_ids
+    else array(select jsonb_array_elements_text(e.channel_ids))::uuid[] end) as id
+  except
+  select d.channel_id from deliveries d where d.status_change_id = s.id and d.event = e.event)`;
 
 /** How many status changes wait for their deliveries to be made, and the age of the oldest. */
 export async function outboxBacklog(db: Database): Promise<Backlog> {

@@ -16,8 +16,17 @@ export interface FrozenWebhookEvent {
 
 /** The monitor of a status change whose deliveries are still to be made; null for every other. It has an index, as `channelIf` has. */
 export function monitorIfDue(row = 'status_changes'): SQL {
+  return ifDue('monitor_id', row);
+}
+
+/** The same for its account. */
+export function accountIfDue(row = 'status_changes'): SQL {
+  return ifDue('account_id', row);
+}
+
+function ifDue(column: 'monitor_id' | 'account_id', row: string): SQL {
   const name = sql.identifier(row);
-  return sql`(case when ${name}.dispatched_at is null then ${name}.monitor_id end)`;
+  return sql`(case when ${name}.dispatched_at is null then ${name}.${sql.raw(column)} end)`;
 }
 
 /** The outbox (docs/reference/delivery.md): each row freezes what its deliveries need, and outlives its monitor. */
@@ -44,6 +53,9 @@ export const statusChanges = pgTable(
     index('status_changes_undispatched_idx')
       .on(monitorIfDue(), table.timestamp)
       .where(sql`${monitorIfDue()} is not null`),
+    index('status_changes_account_due_idx')
+      .on(accountIfDue(), table.timestamp)
+      .where(sql`${accountIfDue()} is not null`),
     index('status_changes_dispatched_idx')
       .on(table.dispatchedAt)
       .where(sql`${table.dispatchedAt} is not null`),

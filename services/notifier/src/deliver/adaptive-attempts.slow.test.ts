@@ -9,6 +9,7 @@ import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt, recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { ensureAccount } from '@tocsin/db/users/users';
+import { NOTHING_DISPATCHED } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
@@ -84,7 +85,8 @@ function startNotifier(): { relay: Relay; deliverer: Deliverer } {
     onRecorded: () => relay.wake(),
   });
   const relay = startRelay({
-    dispatch: async () => 0,
+    dispatch: async () => NOTHING_DISPATCHED,
+    onRefused: () => undefined,
     claimDue: (scope) => claimDeliveries({ db: database.db, secrets }, scope),
     deliverer,
     logger: createSilentLogger(),

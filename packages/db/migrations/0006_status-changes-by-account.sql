@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "status_changes_account_due_idx" ON "status_changes" USING btree ((case when "status_changes".dispatched_at is null then "status_changes".account_id end),"timestamp") WHERE (case when "status_changes".dispatched_at is null then "status_changes".account_id end) is not null;

@@ -1,0 +1,97 @@
+import type {
+  DispatchedStatusChanges,
+  DispatchScope,
+} from '@tocsin/db/status-changes/dispatch-status-changes';
+import type { Logger } from '@tocsin/runtime/logger';
+import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
+
+/** Status changes that one transaction looks at. */
+const DISPATCH_BATCH = 200;
+/** How long a refused status change waits before it is tried again alone, doubled each time. */
+const REFUSED_WAIT_MS = { first: 1_000, max: 30_000 } as const;
+/** If more are refused, the cause is not in them. The rest stays in the batches. */
+const MAX_REFUSED = 1_000;
+/** Transactions hold the locks of channels for some milliseconds. */
+const BLOCKED_WAIT_MS = 25;
+
+export interface DispatchingOptions {
+  /** Creates some of the deliveries of due status changes. */
+  readonly dispatch: (scope: DispatchScope) => Promise<DispatchedStatusChanges>;
+  readonly logger: Logger;
+  readonly onRefused: () => void;
+  /** Called when deliveries may be due. */
+  readonly onDispatched: () => void;
+  readonly now?: () => number;
+}
+
+/** When the next round should be; null: at the next regular time. */
+type NextRoundMs = number | null;
+
+export interface Dispatching {
+  /** Dispatches a bounded part of what is due. */
+  readonly round: () => Promise<NextRoundMs>;
+  /** Status changes that Postgres refuses: nothing waits for them. */
+  readonly refusedIds: () => string[];
+}
+
+/**
+ * Creates the round of the relay that turns due status changes into deliveries. A status change that Postgres refuses is tried again
+ * alone, less and less often, but never dropped: it stays in the outbox, whose age raises an alert.
+ */
+export function createDispatching(options: DispatchingOptions): Dispatching {
+  const { dispatch, logger, onRefused, onDispatched, now = () => performance.now() } = options;
+  const refused = new Map<string, { readonly times: number; readonly notBefore: number }>();
+
+  async function run(scope: DispatchScope): Promise<DispatchedStatusChanges> {
+    const result = await traceDispatch(scope, dispatch);
+    for (const { id: statusChangeId, error } of result.refused) {
+      logger.error('Postgres refuses the deliveries of a status change; trying it again alone', {
+        statusChangeId,
+        error,
+      });
+      onRefused();
+      const times = refused.get(statusChangeId)?.times ?? 0;
+      const waitMs = Math.min(REFUSED_WAIT_MS.first * 2 ** times, REFUSED_WAIT_MS.max);
+      if (times > 0 || refused.size < MAX_REFUSED)
+        refused.set(statusChangeId, { times: times + 1, notBefore: now() + waitMs });
+    }
+    if (result.progressed) onDispatched();
+    return result;
+  }
+
+  /** Tries the status change again that has waited longest, if one is due. @returns whether it is dispatched, at least in part */
+  async function retryRefused(): Promise<boolean> {
+    const [id, state] = [...refused].find(([, { notBefore }]) => notBefore <= now()) ?? [];
+    if (id === undefined || state === undefined) return false;
+    // At the end of the map, so that the others have their turn.
+    refused.delete(id);
+    refused.set(id, state);
+    const result = await run({ statusChangeIds: [id] });
+    // The rest of its deliveries is made with the others, or another notifier makes them.
+    if (result.refused.length === 0) refused.delete(id);
+    return result.progressed;
+  }
+
+  return {
+    round: async () => {
+      const { progressed, blocked } = await run({ limit: DISPATCH_BATCH, excludedIds: [...refused.keys()] });
+      if ((await retryRefused()) || progressed) return 0;
+      return blocked ? BLOCKED_WAIT_MS : null;
+    },
+    refusedIds: () => [...refused.keys()],
+  };
+}
+
+/** Dispatches status changes, with a span in the trace of each that has one. The traces are known only afterwards. */
+async function traceDispatch(
+  scope: DispatchScope,
+  dispatch: DispatchingOptions['dispatch'],
+): Promise<DispatchedStatusChanges> {
+  const startTime = Date.now();
+  const result = await dispatch(scope);
+  const attributes = { 'tocsin.dispatch.status_changes': result.statusChanges };
+  for (const parent of result.traceparents) {
+    startSpan('dispatch status change', { kind: SpanKind.CONSUMER, parent, startTime, attributes }).end();
+  }
+  return result;
+}
