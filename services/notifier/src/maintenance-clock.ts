@@ -5,6 +5,8 @@ import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { NotifierMetrics } from './metrics.ts';
 
 const RUN_EVERY_MS = 500;
+/** Starts and ends that are remembered while rounds fail. */
+const MAX_EDGES = 10_000;
 
 export interface MaintenanceClockOptions {
   readonly advance: () => Promise<AdvancedWindows>;
@@ -34,8 +36,9 @@ export function createMaintenanceClock(
       for (const maintenanceWindowId of brokenIds)
         logger.error('A maintenance window ended because its rule cannot be read', { maintenanceWindowId });
       const at = now();
-      edges.push(...startedLate.map((lateSeconds) => ({ edge: 'start' as const, lateSeconds, at })));
-      edges.push(...endedLate.map((lateSeconds) => ({ edge: 'end' as const, lateSeconds, at })));
+      const started = startedLate.map((lateSeconds) => ({ edge: 'start' as const, lateSeconds, at }));
+      const ended = endedLate.map((lateSeconds) => ({ edge: 'end' as const, lateSeconds, at }));
+      edges = [...edges, ...started, ...ended].slice(0, MAX_EDGES);
       const { monitors, statusChangeIds } = await settle();
       if (monitors === 0) {
         for (const { edge, lateSeconds, at } of edges)

@@ -16,7 +16,7 @@ export const TABLES = {
 export type Kind = keyof typeof TABLES;
 
 /** Rows that the maintenance clock deletes of windows that have ended; `repairMatches` deletes the rest. */
-const MAX_DELETED = 20_000;
+const MAX_DELETED = 5_000;
 
 /**
  * The condition for a channel or a window that has every monitor of its account, so that no row says which. It is not true, but may be

@@ -5,7 +5,7 @@ import {
   type Occurrence,
   passedOccurrences,
 } from '@tocsin/core/maintenance/occurrences';
-import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
+import { and, eq, gt, lte, ne, not, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
 import type { Database, Transaction } from '../database/open.ts';
@@ -25,6 +25,10 @@ const BUDGETS_MS = { cheap: 500, costly: 100 };
 const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 /** Plans are written in batches: an end waits at most this long, plus the evaluation of one rule. */
 const WRITE_EVERY_MS = 50;
+/** And at most this many in a transaction, which reads all of their monitors: it ends long before its timeout. */
+const WRITTEN_AT_ONCE = 20;
+/** Occurrences that one statement begins. */
+const BEGUN_AT_ONCE = 500;
 /** Windows that one call reads. */
 const READ_AT_ONCE = 500;
 
@@ -64,7 +68,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
       plans.push(plan(row, now));
       await nextTurn();
       const time = performance.now();
-      if (time - writtenAt >= WRITE_EVERY_MS) {
+      if (time - writtenAt >= WRITE_EVERY_MS || plans.length >= WRITTEN_AT_ONCE) {
         written.push(...(await writePlans(db, plans)));
         plans = [];
         writtenAt = performance.now();
@@ -87,13 +91,23 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
 async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
   const { id, occurrenceStartsAt, occurrenceEndsAt, state } = maintenanceWindows;
   const isDue = and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now));
-  const due = db
-    .select({ id })
-    .from(maintenanceWindows)
-    .where(isDue)
-    .for('no key update', { skipLocked: true });
-  const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(inArray(id, due));
-  return (await begun.returning()).flatMap((row) => row.occurrenceStartsAt ?? []);
+  const started: Date[] = [];
+  let count: number;
+  do {
+    const due = db
+      .select({ id })
+      .from(maintenanceWindows)
+      .where(isDue)
+      .limit(BEGUN_AT_ONCE)
+      .for('no key update', { skipLocked: true });
+    // An array, so that the limited search runs once.
+    const isFound = sql`${id} = any(array(${due}))`;
+    const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(isFound);
+    const rows = await begun.returning({ startsAt: occurrenceStartsAt });
+    started.push(...rows.flatMap(({ startsAt }) => startsAt ?? []));
+    count = rows.length;
+  } while (count === BEGUN_AT_ONCE);
+  return started;
 }
 
 /**
