@@ -24,7 +24,7 @@ export type CreateConnection = (
   onCreated: (error: never, socket: Socket) => void,
 ) => Socket | undefined;
 
-export interface Guard {
+interface Guard {
   readonly policy: AddressPolicy;
   readonly lookup: OwnedLookup;
   readonly secureContext: SecureContext;

@@ -31,14 +31,14 @@ export function raceConnections(
   /** The address of each attempt, the oldest first. */
   const running = new Map<Socket, string>();
   const errors: Error[] = [];
-  let cancelNext = (): void => undefined;
+  let cancelNext: (() => void) | undefined;
   const cancelDeadline = afterReading(
     () => end(timeoutError(), null),
     Math.max(0, deadline + AFTER_DEADLINE_MS - performance.now()),
   );
 
   function attempt(): void {
-    cancelNext();
+    cancelNext?.();
     const next = waiting.shift();
     if (next === undefined) return;
     if (running.size === MAX_ATTEMPTS) endOldest();
@@ -69,7 +69,7 @@ export function raceConnections(
   }
 
   function end(error: Error | null, winner: Socket | null): void {
-    cancelNext();
+    cancelNext?.();
     cancelDeadline();
     for (const socket of running.keys()) {
       release(socket);

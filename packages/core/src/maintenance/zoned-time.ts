@@ -22,7 +22,7 @@ export function firstMomentAt(local: number, zone: string): number {
   return firstWith(after, zone, earlier, later);
 }
 
-export interface Transition {
+interface Transition {
   /** The first moment after the change, in epoch milliseconds. */
   readonly at: number;
   /** Offsets from UTC in milliseconds. */

@@ -69,7 +69,7 @@ describe('a target that echoes the request', () => {
 
   test('in a content coding', async () => {
     const target = await targets.http((request, response) => {
-      response.writeHead(200, { 'content-encoding': `br, ${request.headers['x-key']}` }).end('x');
+      response.writeHead(200, { 'content-encoding': `br, ${String(request.headers['x-key'])}` }).end('x');
     });
     const result = await check(target.origin, loopbackEgress(), {
       headers: { 'X-Key': 'C0ffee-Secret' },
