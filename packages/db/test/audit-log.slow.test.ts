@@ -77,7 +77,7 @@ async function readConfiguration(): Promise<Configuration> {
     [
       'maintenanceWindow',
       await listMaintenanceWindows(db, accountId, { limit: 100_000 }),
-      ['state', 'currentOccurrence', 'nextOccurrence', 'createdAt', 'updatedAt'],
+      ['state', 'currentOccurrence', 'nextOccurrence', 'clockChanges', 'createdAt', 'updatedAt'],
     ],
     ['region', [await readRegion('default')], []],
   ];

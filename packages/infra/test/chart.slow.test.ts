@@ -82,7 +82,8 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
       expect(names.filter((each, at) => names.indexOf(each) !== at)).toEqual([]);
       const needed = name.endsWith('-migrate') ? REQUIRED.slice(0, 2) : REQUIRED;
       expect(names).toEqual(expect.arrayContaining(needed));
-      const secret = /^(?:DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL.*|OTEL_EXPORTER_OTLP_HEADERS)$/;
+      const secret =
+        /^(?:DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL.*|OTEL_EXPORTER_OTLP_HEADERS|OPERATOR_WEBHOOK_URL)$/;
       for (const { name: variable, valueFrom } of env)
         expect({ variable, fromSecret: valueFrom?.secretKeyRef !== undefined }).toEqual({
           variable,
