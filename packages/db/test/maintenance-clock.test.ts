@@ -182,6 +182,7 @@ describe('while every service was down', () => {
     await moveWindow(context, window, 5 * HOUR_MS);
     const { endedLate } = await advanceWindows(db);
     expect(endedLate.map((seconds) => seconds / 3_600)).toEqual([expect.closeTo(4, 1)]);
+    expect(endedLate[0]).toBeGreaterThanOrEqual(4 * 3_600 - 1);
     await tick(context);
     expect(await outcomesOf(context, window)).toEqual(['completed']);
     expect(await storyOf(context, id)).toEqual([ENTERED, ...WENT_DOWN]);
@@ -356,6 +357,7 @@ describe('many monitors and clocks', () => {
     });
     expect(await tick(context)).toBe(SETTLED_AT_ONCE);
     await end(context, window);
+    expect(await countIn('UP', fleet)).toBe(fleet.length);
   });
 
   /** A database that does something else after the first statement of each transaction. */

@@ -39,7 +39,7 @@ function outcomeOf({ statusCode, error }: WebhookResult): string {
   if (statusCode === 200 && error === null) return 'public';
   if (error !== null && GUARDED.test(error)) return 'blocked';
   if (error === 'the name of the receiver does not resolve') return 'unknown name';
-  const none = ['Invalid URL', 'the URL of the channel is not HTTPS'];
+  const none = ['Invalid URL (ERR_INVALID_URL)', 'the URL of the channel is not HTTPS'];
   return error !== null && none.includes(error) ? 'no URL' : `${statusCode}: ${error}`;
 }
 
