@@ -67,9 +67,10 @@ export class Producers {
    */
   async removeRegion(region: string): Promise<void> {
     for (const kind of ['check', 'trigger'] as const) {
-      const removing = this.queue(kind, region).obliterate({ force: true });
+      const queue = this.queue(kind, region);
+      // A queue that is opened stores its settings, among them its version. Deleting it before would leave them in the store.
+      const removing = queue.getVersion().then(() => queue.obliterate({ force: true }));
       await withDeadline(removing, REMOVE_WITHIN_MS, 'removing the queues of a region');
-      // A queue stores its settings when it is opened.
       this.#forget(storedName(kind, region));
     }
   }
