@@ -43,6 +43,8 @@ export function createAddressPolicy(
       if (address === null) return 'not a valid IP address';
       const translated = translatedIPv4(address, nat64Prefixes);
       if (translated === null) return reasonOf(address);
+      if (translated === 'malformed')
+        return 'in a local NAT64 range, whose prefix is longer than the allowed one';
       const reason = reasonOf(translated);
       return reason === null ? null : `NAT64 for ${translated.toString()}, which is ${reason}`;
     },

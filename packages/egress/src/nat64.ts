@@ -21,12 +21,20 @@ export function isLocalPrefix([network, length]: Range): boolean {
   return network instanceof ipaddr.IPv6 && network.match(LOCAL_USE) && IPV4_BYTES[length] !== undefined;
 }
 
-/** The IPv4 address to which a NAT64 with one of the prefixes translates an address; null if none does. */
-export function translatedIPv4(address: Address, prefixes: readonly Range[]): ipaddr.IPv4 | null {
+/**
+ * The IPv4 address to which a NAT64 with the longest matching prefix translates an address; null if none matches. `malformed`: the address
+ * has other bits than RFC 6052 allows, so the prefix of the translator is probably a longer one.
+ */
+export function translatedIPv4(
+  address: Address,
+  prefixes: readonly Range[],
+): ipaddr.IPv4 | 'malformed' | null {
   if (address instanceof ipaddr.IPv4) return null;
-  const prefix = prefixes.find((range) => address.match(range));
-  const positions = prefix && IPV4_BYTES[prefix[1]];
+  const matching = prefixes.filter((range) => address.match(range)).map(([, length]) => length);
+  const positions = IPV4_BYTES[Math.max(...matching)];
   if (positions === undefined) return null;
   const bytes = address.toByteArray();
-  return new ipaddr.IPv4(positions.map((position) => bytes[position] ?? 0));
+  const last = positions[3];
+  const isWellFormed = last === 15 || [bytes[8], ...bytes.slice(last + 1)].every((byte) => byte === 0);
+  return isWellFormed ? new ipaddr.IPv4(positions.map((position) => bytes[position] ?? 0)) : 'malformed';
 }

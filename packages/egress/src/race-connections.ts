@@ -5,9 +5,12 @@ import { afterReading } from './dns/name-lookup.ts';
 /** RFC 8305: when the next attempt begins, unless an attempt fails earlier. */
 const NEXT_AFTER_MS = 250;
 /** A name may have thousands of addresses, and each attempt takes a port. The oldest attempt ends when one more would begin. */
-const MAX_ATTEMPTS = 8;
-/** Callers have timers of their own for their deadline. The race fails a little later, so that they report a time-out. */
-const AFTER_DEADLINE_MS = 100;
+const MAX_ATTEMPTS = 4;
+/**
+ * Callers have timers of their own for their deadline, and extend it by up to a second while the process is short of CPU time. The race
+ * only ends what they have left behind.
+ */
+const AFTER_DEADLINE_MS = 1_200;
 
 export interface Race {
   /** In order of preference. */
