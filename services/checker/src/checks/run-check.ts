@@ -29,6 +29,8 @@ export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'tri
 
 /** What a caller is told of a running check. Each is called at most once; by default, nothing is. */
 interface CheckProgress {
+  /** The probe begins now: what came before says nothing about the target. */
+  readonly onBegin?: () => void;
   /** The probe has ended, and the result is not recorded. */
   readonly onProbed?: () => void;
   /** The result may wait for proof of the network. */
@@ -45,7 +47,7 @@ export function runCheck(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
-  { onProbed, onWaiting }: CheckProgress = {},
+  { onBegin, onProbed, onWaiting }: CheckProgress = {},
 ): Promise<RecordedOutcome> {
   const { prober, networkProof, metrics, retry } = context;
   const { monitorId } = target;
@@ -60,6 +62,7 @@ export function runCheck(
   return withSpan('check', options, async (span) => {
     try {
       const endAccompaniment = await networkProof.accompany(target, request);
+      onBegin?.();
       const startedAt = performance.now();
       const begunAt = Math.max(request.slot ?? 0, Date.now());
       const probing = prober.probe({

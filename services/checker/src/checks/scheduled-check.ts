@@ -190,8 +190,7 @@ export class ScheduledChecks {
       // A retry of a check that took long is added after its slot.
       if (!isRetry(job.id)) metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
-      permit.begin();
-      const progress = { onProbed: permit.probed, onWaiting: job.onSlow };
+      const progress = { onBegin: () => permit.begin(), onProbed: permit.probed, onWaiting: job.onSlow };
       const outcome = await runCheck(this.#context, target, request, progress);
       if (outcome.kind === 'recorded' && isPlannedSlot(job.id))
         this.#missed.recorded(monitorId, slot, outcome.gap);

@@ -17,8 +17,8 @@ const LIST_VALID_MS = 5_000;
 const LIST_WITHIN_MS = 2_000;
 /** How soon a list that could not be read is read again, if there is no earlier one. */
 const LIST_RETRY_MS = 500;
-/** A connection that took longer may have lost its first packets: a connection to the next address begins after 500 ms, and a packet is repeated after a second. */
-const QUICK_CONNECT_MS = 400;
+/** A connection that took longer may have lost its first packets: a connection to the next address begins after 250 ms, and a packet is repeated after a second. */
+const QUICK_CONNECT_MS = 200;
 const KINDS: readonly TransportFailure[] = ['lookup', 'connection'];
 
 export interface RegionNetworkOptions {
