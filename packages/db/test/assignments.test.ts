@@ -154,6 +154,24 @@ test('an account cannot have more assignments than its quota', async () => {
   }
 });
 
+test('an account above its quota may remove assignments, but add none', async () => {
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push((await makeMonitor(context)).id);
+  const { id } = await createChannel(context, actor, {
+    name: 'c',
+    url: 'https://a.example',
+    monitorIds: ids,
+  });
+  const limited = jest.replaceProperty(LIMITS, 'assignments', 1 as never);
+  try {
+    await updateChannel(db, actor, id, { monitorIds: ids.slice(1) });
+    const refused = { code: 'quota_exceeded', quota: { quota: 'assignments', limit: 1, used: 3 } };
+    await expect(updateChannel(db, actor, id, { monitorIds: ids })).rejects.toMatchObject(refused);
+  } finally {
+    limited.restore();
+  }
+});
+
 test('a channel receives only the events of its filter', async () => {
   const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
   const all = await makeSelecting(SHOP);

@@ -3,7 +3,7 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
-import type { Queryable, Transaction } from '../database/open.ts';
+import type { Transaction } from '../database/open.ts';
 import { arrayOf, queryOne } from '../database/sql.ts';
 
 /* Which monitors a channel or a maintenance window has (ADR 17). `match-selectors.ts` writes those that it has by its selector. */
@@ -43,18 +43,29 @@ export async function lockAssignments(
   await tx.execute(sql`select ${lock}(${ADVISORY_LOCKS.assignments}, hashtext(${accountId}))`);
 }
 
-const countRow = z.object({ used: z.number() });
+const countRow = z.object({ used: z.number(), added: z.boolean() });
 
 /**
- * Requires that an account does not have too many assignments: requests and maintenance tasks that read or replace all of them stay short.
- * Call it after writing some. @throws AppError quota_exceeded
+ * Requires that a transaction does not give an account too many assignments: requests and maintenance tasks that read or replace all of them
+ * stay short. An account that has too many may remove some. Windows that have ended do not count. Call it after the assignments are written.
+ * @param isPlannedAgain a window that had ended has its assignments again
+ * @throws AppError quota_exceeded
  */
-export async function requireAssignmentQuota(db: Queryable, accountId: string): Promise<void> {
-  const { used } = await queryOne(db, countRow)`
-    select ((select count(*) from channels c join channel_monitors a on a.channel_id = c.id where c.account_id = ${accountId})
-      + (select count(*) from maintenance_windows w join maintenance_window_monitors a on a.window_id = w.id
-        where w.account_id = ${accountId}))::int as used`;
-  if (used > LIMITS.assignments) throw tooManyAssignments(used);
+export async function requireAssignmentQuota(
+  tx: Transaction,
+  accountId: string,
+  isPlannedAgain = false,
+): Promise<void> {
+  const isAdded = sql`coalesce(bool_or(a.xmin = pg_current_xact_id()::xid), false) as added`;
+  const { used, added } = await queryOne(tx, countRow)`
+    select sum(one.used)::int as used, bool_or(one.added) as added from (
+      select count(*) as used, ${isAdded}
+      from channels c join channel_monitors a on a.channel_id = c.id where c.account_id = ${accountId}
+      union all
+      select count(*), ${isAdded}
+      from maintenance_windows w join maintenance_window_monitors a on a.window_id = w.id
+      where w.account_id = ${accountId} and w.state <> 'ended') one`;
+  if (used > LIMITS.assignments && (added || isPlannedAgain)) throw tooManyAssignments(used);
 }
 
 /** The error of a request after which an account would have this many assignments, or more. */
@@ -97,7 +108,7 @@ export async function listMonitorsOf(
   await tx.execute(sql`delete from ${table} where ${isUnlisted} and not matched`);
   await tx.execute(sql`update ${table} set listed = false where ${isUnlisted}`);
   await tx.execute(sql`
-    insert into ${table} (${owner}, monitor_id)
+    insert into ${table} as a (${owner}, monitor_id)
     select ${id}, m.id from monitors m where m.account_id = ${accountId} and m.id = any(${ids})
-    on conflict (${owner}, monitor_id) do update set listed = true`);
+    on conflict (${owner}, monitor_id) do update set listed = true where not a.listed`);
 }

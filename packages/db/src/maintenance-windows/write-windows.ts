@@ -153,7 +153,8 @@ export async function updateMaintenanceWindow(
     const after = await writeWindow(tx, id, { name, selector, allMonitors, ...schedule, ...plan });
     // An ended window has no matches.
     await matchOwner(tx, accountId, 'window', id);
-    if (reassigned) await requireAssignmentQuota(tx, accountId);
+    const isPlannedAgain = before.state === 'ended' && after.state !== 'ended';
+    if (reassigned || isPlannedAgain) await requireAssignmentQuota(tx, accountId, isPlannedAgain);
     const updated = toMaintenanceWindow(after, await readMonitorIds(tx, id), now);
     const audited = auditedWindow({ ...after, monitorIds: updated.monitorIds });
     const records = recordOf('maintenanceWindow', auditedWindow({ ...before, monitorIds }), audited);
