@@ -245,14 +245,17 @@ describe('a region is late', () => {
     ],
     ['no check was due', [[600, 599]]],
     ['the check may still run', [[30, 100, 7_200, 60]]],
-    ['the monitor is new', [[600, null, 500]]],
+    ['the monitor is new', [[600, 600, 500]]],
+    ['nothing has ever served it', [[600, null]]],
   ])('but not if %s', async (_, plans) => {
     for (const one of plans) await plan(...one);
     expect(await listLateRegions(db)).toEqual(new Map());
   });
 
-  test('even if a result has a later time than now', async () => {
-    await plan(600, -3_600);
+  test('even if a result has a much later time than now, but not while the clock catches up', async () => {
+    await plan(600, -7_200);
     expect((await listLateRegions(db)).size).toBe(1);
+    await plan(600, -60);
+    expect((await listLateRegions(db)).size).toBe(0);
   });
 });

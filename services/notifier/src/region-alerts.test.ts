@@ -60,23 +60,32 @@ const recovered = (region: string) => ({
 });
 
 test('operators are told once that a region is late, and once that it records again', async () => {
+  expect(await round('eu')).toEqual([]);
   expect(await round('eu')).toEqual([late('eu')]);
   expect(sent).toMatchObject([{ url: URL, secrets: [SECRET], id: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
+  expect(await round('eu', 'us')).toEqual([]);
   expect(await round('eu', 'us')).toEqual([late('us')]);
   // It may be late again at once.
   expect(await round('us')).toEqual([]);
   expect(await round('us')).toEqual([recovered('eu')]);
   expect(await round('us')).toEqual([]);
+  expect(await round('us', 'eu')).toEqual([]);
   expect(await round('us', 'eu')).toEqual([late('eu')]);
 });
 
+test('a region that is late for a moment is not reported', async () => {
+  expect([await round('eu'), await round(), await round()]).toEqual([[], [], []]);
+});
+
 test('a region that is late again before its recovery is told was late all the time', async () => {
+  await round('eu');
   await round('eu');
   expect([await round(), await round('eu'), await round('eu')]).toEqual([[], [], []]);
 });
 
 test('a message that fails is repeated with its id, and comes before the next one', async () => {
   error = 'responded with status 500';
+  await round('eu');
   await round('eu');
   const [first] = sent;
   expect(await round()).toEqual([late('eu')]);
@@ -88,6 +97,7 @@ test('a message that fails is repeated with its id, and comes before the next on
 
 test('a message that always fails is abandoned', async () => {
   error = 'connection refused';
+  await round('eu');
   for (let attempt = 0; attempt < MAX_ALERT_ATTEMPTS; attempt += 1) expect(await round('eu')).toHaveLength(1);
   expect(await round('eu')).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Database } from '@tocsin/db/database/open';
 import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import {
-  claimRegionAlerts,
+  claimRegionAlert,
   endRegionAlert,
   MAX_ALERT_ATTEMPTS,
   noteLateRegions,
@@ -12,6 +12,8 @@ import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { WebhookRequest, WebhookResult } from './deliver/send-webhook.ts';
 
 const EVERY_MS = 5_000;
+/** Messages that one round sends, one after the other. */
+const MAX_SENT = 20;
 
 export interface RegionAlertsOptions {
   readonly db: Database;
@@ -30,7 +32,9 @@ export interface RegionAlertsOptions {
 export async function alertOperators(options: RegionAlertsOptions): Promise<void> {
   const { db, listLate, url, secret, send, logger } = options;
   await noteLateRegions(db, await listLate());
-  for (const alert of await claimRegionAlerts(db)) {
+  for (let count = 0; count < MAX_SENT; count += 1) {
+    const alert = await claimRegionAlert(db);
+    if (alert === null) return;
     const { region, messageId, attempts, claimedAt } = alert;
     const { error } = await send({
       id: messageId,

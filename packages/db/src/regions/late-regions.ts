@@ -1,3 +1,4 @@
+import { MAX_AHEAD_MS } from '@tocsin/core/status/monitor-clock';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
@@ -25,17 +26,20 @@ export type LateRegions = ReadonlyMap<string, LateRegion>;
 
 /**
  * The regions that have recorded nothing since a check was due, whatever their queue and their checkers report. A monitor whose checks cannot
- * be recorded does not make a region late while others are recorded.
+ * be recorded does not make a region late while others are recorded. A region without any result is not listed, because anyone may name one.
  *
  * Nearly always, the first part finds no region, and the statement costs one scan of `monitor_regions`.
  */
 export async function listLateRegions(db: Database): Promise<LateRegions> {
+  // A clock that was set back leaves results that are a little later than now.
+  const checkedAt = sql`max(least(last_checked_at, now()))
+    filter (where last_checked_at <= now() + make_interval(secs => ${MAX_AHEAD_MS / 1_000}::int))`;
+  const isQuiet = sql`${checkedAt} < now() - make_interval(secs => ${LATE_AFTER_SECONDS}::int)`;
   const rows = await query(db, lateRegion)`
     with quiet as materialized (
-      select region, max(last_checked_at) filter (where last_checked_at <= now()) as checked_at
+      select region, ${checkedAt} as checked_at
       from monitor_regions group by region
-      having coalesce(max(last_checked_at) filter (where last_checked_at <= now()), '-infinity')
-        < now() - make_interval(secs => ${LATE_AFTER_SECONDS}::int)
+      having max(last_checked_at) is not null and coalesce(${isQuiet}, true)
     ), expected as (
       select s.region, m.timeout_seconds, s.interval_seconds * 1000::bigint as interval_ms, s.phase_ms,
         floor(${epochMs(sql`greatest(s.starts_at, q.checked_at)`)})::bigint as after

@@ -4,13 +4,13 @@ import type { Database } from '../database/open.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 import { type LateRegions, MAX_LATE_REGIONS } from './late-regions.ts';
 
+/** A region that is late for less than this is not reported: PostgreSQL may have been unavailable, or its clock may have jumped. */
+const CONFIRM_SECONDS = 15;
 /** A region that is back for less than this is not reported: it may be late again at once. */
 const SETTLE_SECONDS = 30;
 /** With the delays below, a receiver may be unavailable for an hour. */
 export const MAX_ALERT_ATTEMPTS = 16;
 const MAX_RETRY_SECONDS = 300;
-/** Messages that one call claims. */
-const CLAIMED_AT_ONCE = 10;
 
 /** Notes which regions have become late, and which record again. Every notifier may call it at any time. */
 export async function noteLateRegions(db: Database, late: LateRegions): Promise<void> {
@@ -18,21 +18,26 @@ export async function noteLateRegions(db: Database, late: LateRegions): Promise<
   if (rows.length > 0) {
     // A region that is late again before anyone was told of its recovery was late all the time.
     await db.execute(sql`
-      insert into region_alerts as a (region, late_since)
-      select u.region, u.late_since from ${tableOf('u', rows, {
-        region: ['text', ({ region }) => region],
-        late_since: ['timestamptz', ({ since }) => since],
-      })}
+      insert into region_alerts as a (region, late_since, next_attempt_at)
+      select u.region, u.late_since, now() + make_interval(secs => ${CONFIRM_SECONDS}::int) from ${tableOf(
+        'u',
+        rows,
+        {
+          region: ['text', ({ region }) => region],
+          late_since: ['timestamptz', ({ since }) => since],
+        },
+      )}
       on conflict (region) do update set recovered_at = null, next_attempt_at = null
       where a.recovered_at is not null and a.attempts = 0`);
   }
   // The list may be incomplete.
   if (rows.length >= MAX_LATE_REGIONS) return;
+  const isBack = sql`recovered_at is null and region <> all(${arrayOf('text', [...late.keys()])})`;
+  await db.execute(sql`delete from region_alerts where ${isBack} and attempts = 0`);
   await db.execute(sql`
     update region_alerts set recovered_at = now(), message_id = gen_random_uuid(), attempts = 0,
       next_attempt_at = now() + make_interval(secs => ${SETTLE_SECONDS}::int)
-    where recovered_at is null and next_attempt_at is null
-      and region <> all(${arrayOf('text', [...late.keys()])})`);
+    where ${isBack} and next_attempt_at is null`);
 }
 
 const claimedAlert = z.object({
@@ -48,18 +53,19 @@ const claimedAlert = z.object({
 /** A message to the operators: a region is late or, with `recoveredAt`, in time again. */
 export type RegionAlert = Readonly<z.output<typeof claimedAlert>>;
 
-/** Takes the messages that are due, and plans their next attempts in case this process dies. */
-export async function claimRegionAlerts(db: Database): Promise<RegionAlert[]> {
-  return query(db, claimedAlert)`
+/** Takes a message that is due, and plans its next attempt in case this process dies. Null: none is due. */
+export async function claimRegionAlert(db: Database): Promise<RegionAlert | null> {
+  const [alert = null] = await query(db, claimedAlert)`
     with due as (
       select region from region_alerts where next_attempt_at <= now()
-      order by next_attempt_at limit ${CLAIMED_AT_ONCE} for update skip locked
+      order by next_attempt_at limit 1 for update skip locked
     )
     update region_alerts a set attempts = a.attempts + 1,
       next_attempt_at = now() + least(15 * 2 ^ least(a.attempts, 10), ${MAX_RETRY_SECONDS}::int) * interval '1 second'
     from due where due.region = a.region
     returning a.region, a.message_id, ${epochMs(sql`a.late_since`)} as late_since,
       ${epochMs(sql`a.recovered_at`)} as recovered_at, a.attempts, floor(${epochMs(sql`now()`)}) as claimed_at`;
+  return alert;
 }
 
 /** Ends a message that was delivered, or failed too often. The row of a region that records again is deleted. */
