@@ -30,7 +30,7 @@ type NextRoundMs = number | null;
 export interface Dispatching {
   /** Dispatches a bounded part of what is due. */
   readonly round: () => Promise<NextRoundMs>;
-  /** Status changes that Postgres refuses: nothing waits for them. */
+  /** Status changes that Postgres refuses for good: later ones of their monitors do not wait for them. */
   readonly refusedIds: () => string[];
 }
 
@@ -40,11 +40,14 @@ export interface Dispatching {
  */
 export function createDispatching(options: DispatchingOptions): Dispatching {
   const { dispatch, logger, onRefused, onDispatched, now = () => performance.now() } = options;
-  const refused = new Map<string, { readonly times: number; readonly notBefore: number }>();
+  const refused = new Map<
+    string,
+    { readonly times: number; readonly notBefore: number; readonly isTemporary: boolean }
+  >();
 
   async function run(scope: DispatchScope): Promise<DispatchedStatusChanges> {
     const result = await traceDispatch(scope, dispatch);
-    for (const { id: statusChangeId, error } of result.refused) {
+    for (const { id: statusChangeId, error, isTemporary } of result.refused) {
       logger.error('Postgres refuses the deliveries of a status change; trying it again alone', {
         statusChangeId,
         error,
@@ -53,7 +56,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
       const times = refused.get(statusChangeId)?.times ?? 0;
       const waitMs = Math.min(REFUSED_WAIT_MS.first * 2 ** times, REFUSED_WAIT_MS.max);
       if (times > 0 || refused.size < MAX_REFUSED)
-        refused.set(statusChangeId, { times: times + 1, notBefore: now() + waitMs });
+        refused.set(statusChangeId, { times: times + 1, notBefore: now() + waitMs, isTemporary });
     }
     if (result.progressed) onDispatched();
     return result;
@@ -78,7 +81,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
       if ((await retryRefused()) || progressed) return 0;
       return blocked ? BLOCKED_WAIT_MS : null;
     },
-    refusedIds: () => [...refused.keys()],
+    refusedIds: () => [...refused].flatMap(([id, { isTemporary }]) => (isTemporary ? [] : id)),
   };
 }
 

@@ -114,12 +114,13 @@ test('a refused status change is tried again alone, less and less often', async 
   const scopes: DispatchScope[] = [];
   let time = 0;
   let isRefused = true;
+  let isTemporary = false;
   let refusals = 0;
   const { round, refusedIds } = createDispatching({
     dispatch: async (scope) => {
       scopes.push(scope);
       const isIncluded = 'statusChangeIds' in scope || scope.excludedIds?.length === 0;
-      const refused = [{ id: 'a', error: new Error('refused') }];
+      const refused = [{ id: 'a', error: new Error('refused'), isTemporary }];
       return isRefused && isIncluded ? { ...PROGRESSED, refused } : NOTHING_DISPATCHED;
     },
     onRefused: () => (refusals += 1),
@@ -141,8 +142,15 @@ test('a refused status change is tried again alone, less and less often', async 
   }
   expect(scopes.splice(0).filter((scope) => 'statusChangeIds' in scope)).toHaveLength(3);
   expect([refusals, refusedIds()]).toEqual([4, ['a']]);
+  // A time-out, for example: later status changes of its monitor wait for it.
+  isTemporary = true;
+  time += 30_000;
+  await round();
+  expect([refusals, refusedIds()]).toEqual([5, []]);
   time += 30_000;
   isRefused = false;
   await round();
-  expect(refusedIds()).toEqual([]);
+  expect(scopes.at(-1)).toEqual({ statusChangeIds: ['a'] });
+  await round();
+  expect(scopes.at(-1)).toEqual({ limit: 200, excludedIds: [] });
 });

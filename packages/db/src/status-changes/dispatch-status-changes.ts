@@ -53,6 +53,8 @@ export interface DispatchedStatusChanges {
 interface RefusedStatusChange {
   readonly id: string;
   readonly error: unknown;
+  /** Whether the cause may pass, such as a time-out: it need not be in the status change. */
+  readonly isTemporary: boolean;
 }
 
 /** The result if nothing is due. */
@@ -105,10 +107,10 @@ async function dispatchAlone(db: Database, ids: readonly string[]): Promise<Disp
       results.push(await db.transaction((tx) => dispatchOne(tx, id)));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      refused.push({ id, error });
+      refused.push({ id, error, isTemporary: isTemporary(error) });
     }
   }
-  const isGeneral = results.length === 0 && refused.every(({ error }) => isTemporary(error));
+  const isGeneral = results.length === 0 && refused.every((one) => one.isTemporary);
   if (isGeneral && refused.length > 1) throw refused.at(-1)?.error;
   return {
     statusChanges: results.reduce((sum, { statusChanges }) => sum + statusChanges, 0),
