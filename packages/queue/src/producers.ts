@@ -8,7 +8,7 @@ import type { QueueStores } from './queue-stores.ts';
 /** How long adding jobs may take. Every job is a hint: a loop finds in Postgres what is due without a job. */
 const ADD_WITHIN_MS = 2_000;
 
-/** How long removing a queue may take. */
+/** Removing a queue fails after this time. */
 const REMOVE_WITHIN_MS = 10_000;
 /** A queue that is not used for this long is closed. It is longer than any command takes. */
 const MAX_IDLE_MS = 10 * 60_000;

@@ -7,7 +7,7 @@ import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 
 /** Status changes that one transaction looks at. */
 const DISPATCH_BATCH = 200;
-/** How long a refused status change waits before it is tried again alone, doubled each time. */
+/** A refused status change waits this long before it is tried again alone. The wait doubles each time. */
 const REFUSED_WAIT_MS = { first: 1_000, max: 30_000 } as const;
 /** If more are refused, the cause is not in them. The rest stays in the batches. */
 const MAX_REFUSED = 1_000;

@@ -12,7 +12,7 @@ import { plain } from '../terminal/text.ts';
 export interface ImportFlags {
   readonly source?: string;
   readonly secrets?: boolean;
-  /** Whether monitors that cannot pass as they are imported are not written as comments. */
+  /** Writes monitors that cannot pass as monitors. By default, they become comments. */
   readonly incomplete?: boolean;
   readonly output?: string;
 }

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3_600_000;
 /** How far `upcomingClockChanges` looks: a year, and the weeks by which the dates of changes differ. */
 const LOOK_AHEAD_MS = 400 * DAY_MS;
 
-/** The clock changes that affect a window from now on, for a year. */
+/** Lists the clock changes that affect a window within the next 400 days. */
 export function upcomingClockChanges(window: WindowSchedule, now: Date): ClockChange[] {
   return clockChanges(window, now, new Date(now.getTime() + LOOK_AHEAD_MS));
 }

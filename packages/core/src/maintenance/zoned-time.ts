@@ -42,7 +42,7 @@ function yearOf(epochMs: number): number {
 }
 
 const years = new Map<string, readonly Transition[]>();
-/** The years of zones that are kept. */
+/** At most this many years of zones are kept. */
 const MAX_YEARS = 1_200;
 
 function transitionsIn(year: number, zone: string): readonly Transition[] {
@@ -72,7 +72,7 @@ function firstWith(offset: number, zone: string, low: number, high: number): num
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
-/** The formats that are kept. */
+/** At most this many formats are kept. */
 const MAX_CLOCKS = 600;
 
 /** The offset of a zone from UTC at a moment, in milliseconds. */

@@ -79,7 +79,7 @@ export function isEligible(rules: StatusRules, region: RegionVerdict, now: numbe
   return ageMs < freshForMs(rules) && ageMs >= -MAX_AHEAD_MS;
 }
 
-/** How long a result counts, milliseconds. */
+/** A result counts for this long, in milliseconds. */
 export function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
   return (3 * intervalSeconds + timeoutSeconds) * 1_000;
 }

@@ -137,7 +137,7 @@ const labeledRow = z.object({
   source: z.string().nullable(),
 });
 
-/** The account's monitors, if one of these owners has a selector. */
+/** Reads the account's monitors, if one of these owners has a selector. */
 async function readFor(db: Queryable, accountId: string, owners: readonly Owner[]): Promise<Labeled[]> {
   if (owners.every(({ selector }) => selector === null)) return [];
   return query(db, labeledRow)`select id, labels, source from monitors where account_id = ${accountId}`;

@@ -61,14 +61,14 @@ export interface RegionUpdate {
   readonly certificateExpiresAt: Date | null;
   /** When it was checked, epoch milliseconds; null: another region was. */
   readonly checkedAt: number | null;
-  /** The check that raises the counters of this region, and as what; null: another region's check changes it. */
+  /** This check raises the counters of its region. Null if the check of another region changes this one. */
   readonly counted: Pick<RecordedCheck, 'check' | 'inconclusive'> | null;
 }
 
 /** A result that becomes an event. */
 export interface RecordedCheck extends Omit<RecordedOutcome, 'statusChangeId'> {
   readonly check: CheckRecord;
-  /** The silence of all regions that it ends, if there was one. */
+  /** Set if the check ends a silence of all regions. */
   readonly silence: EndedSilence | null;
   /** Whether it is the first failed check of its region, which keeps its response. */
   readonly firstFailure: boolean;

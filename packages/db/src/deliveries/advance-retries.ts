@@ -23,7 +23,7 @@ const longestDelay = sql`make_interval(secs =>
 /** A retry `d` that waits only for its schedule. One that is further away waits as its `Retry-After` requested. */
 const waitsForSchedule = sql`d.next_attempt_at > now() and d.next_attempt_at <= now() + ${longestDelay}`;
 
-/** The retries of channel `c` that come next. */
+/** Selects the retries of channel `c` that come next. */
 const nextRetries = sql`(
   select r.id, r.next_attempt_at, r.round_attempt_count, r.attempt_count from deliveries r
   where ${channelIf('repeated', 'r')} = c.id order by r.next_attempt_at, r.id limit ${sql.raw(String(MAX_ADVANCED))})`;

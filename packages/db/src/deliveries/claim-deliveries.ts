@@ -196,7 +196,7 @@ function distinctIds(id: SQL, condition: SQL, limit: SQL | number): SQL {
 }
 
 const pendingChannel = channelIf('pending', 'p');
-/** The channels that have pending deliveries. */
+/** Selects the channels that have pending deliveries. */
 export const channelsWithPending: SQL = distinctIds(
   pendingChannel,
   sql`${pendingChannel} is not null`,

@@ -76,7 +76,7 @@ async function recordOnce<Result>(
   }
 }
 
-/** The channel of a delivery that was attempted before; null for any other. */
+/** Evaluates to the channel of a delivery that was attempted before, and to null for any other. */
 const lockedRow = z.object({ retriedChannelId: z.string().nullable() });
 /** A changed channel, and whether it had failed for a minute; null if it was not failing. */
 const changedRow = z.object({ id: z.string(), hadFailed: z.boolean().nullable() });

@@ -17,7 +17,7 @@ const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.n
 export interface LateRegion {
   /** The oldest due check without a result, epoch milliseconds. */
   readonly since: number;
-  /** How long ago that was, by Postgres' clock. */
+  /** Its age by PostgreSQL's clock, in milliseconds. */
   readonly lateMs: number;
 }
 
