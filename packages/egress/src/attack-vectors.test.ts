@@ -1,35 +1,19 @@
 import http from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parseUrl } from '@tocsin/contracts/parse-url';
-import { createEgress, type Egress } from './create-egress.ts';
-import { AttackGround, CANARY_ADDRESSES } from './testing/attack-ground.ts';
+import { createEgress } from './create-egress.ts';
+import { CANARY_ADDRESSES } from './testing/attack-ground.ts';
 import { FIXED_VECTORS, vectorsByKind } from './testing/attack-vectors.ts';
 import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
 import type { ZoneEntry } from './testing/dns-server.ts';
 import { testOwner } from './testing/test-owner.ts';
+import { useAttackGround } from './testing/use-attack-ground.ts';
 
-/** Longer than any test runs, so that no lookup times out on a busy machine. */
-const NO_TIMEOUT_MS = 600_000;
 const GUARDED = /^(address \S+|.+) is .+; allow it with EGRESS_ALLOW_CIDRS$/;
 const PRIVATE = ['127.0.0.1', '::1'];
 const ROUNDS = 6;
 
-let ground: AttackGround;
-let egress: Egress;
-beforeAll(async () => {
-  ground = await AttackGround.open();
-  egress = createEgress({
-    allowCidrs: [PUBLIC_ADDRESS],
-    extraCa: ground.ca,
-    lookup: ground.dns.lookup,
-    checkUrlLookupMs: NO_TIMEOUT_MS,
-  });
-});
-afterAll(() => ground.close());
-afterEach(() => {
-  expect(ground.canaryConnections).toBe(0);
-  expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
-});
+const { ground, egress } = await useAttackGround();
 
 /** The result of a GET through the guard: a vector's outcome, or what else happened. */
 async function outcomeOf(url: string, { connectionTo } = egress): Promise<string> {

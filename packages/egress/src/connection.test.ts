@@ -3,8 +3,8 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP, type AddressInfo } from 'node:net';
 import type net from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createCertificate } from '@tocsin/embedded/certificates';
 import type { Origin } from './connection.ts';
 import { createEgress, type Egress } from './create-egress.ts';
 import { createNameResolver, type LookupAll } from './dns/name-resolver.ts';
@@ -23,11 +23,6 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'empty.test': [],
 };
 
-let certificate: Certificate;
-let plain: http.Server;
-let secure: https.Server;
-/** Knows no name. */
-let names: DnsServer;
 let connections = 0;
 
 const lookup: LookupAll = (hostname, _options, callback) => {
@@ -63,16 +58,15 @@ function get(
   });
 }
 
-beforeAll(async () => {
-  certificate = await createCertificate(['loopback.test', 'both.test', '127.0.0.1']);
-  names = await DnsServer.start({});
-  plain = await listening(http.createServer((_request, response) => response.end('ok')));
-  secure = await listening(
-    https.createServer({ key: certificate.key, cert: certificate.cert }, (_request, response) => {
-      response.end('ok');
-    }),
-  );
-});
+const certificate = await createCertificate(['loopback.test', 'both.test', '127.0.0.1']);
+/** Knows no name. */
+const names = await DnsServer.start({});
+const plain = await listening(http.createServer((_request, response) => response.end('ok')));
+const secure = await listening(
+  https.createServer({ key: certificate.key, cert: certificate.cert }, (_request, response) => {
+    response.end('ok');
+  }),
+);
 
 afterAll(async () => {
   plain.close();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import tls, { type PeerCertificate, type TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import { certificateExpiry, checkServerIdentity, readCertificateCheaply } from './connection.ts';
 
@@ -21,13 +21,10 @@ const CERTIFICATES: readonly (readonly [string, readonly string[]])[] = [
   ['bücher.test', ['xn--bcher-kva.test']],
 ];
 
-let server: tls.Server;
-beforeAll(async () => {
-  server = tls.createServer((socket) => socket.end());
-  server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
+const server = tls.createServer((socket) => socket.end());
+server.on('tlsClientError', () => {});
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
 afterAll(() => void server.close());
 
 /** The result of a handshake with the server: null, or why the certificate was refused. */

@@ -3,38 +3,15 @@ import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type os from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import type { DnsServer } from '../testing/dns-server.ts';
-import {
-  holdPauses,
-  PATIENT_MS,
-  startTestResolvers,
-  type TestResolvers,
-  untilPassed,
-} from '../testing/test-resolvers.ts';
+import { holdPauses, PATIENT_MS, untilPassed, useTestResolvers } from '../testing/test-resolvers.ts';
 import type { RunningLookup } from './name-lookup.ts';
 import { createNameResolver } from './name-resolver.ts';
 
 type Interfaces = ReturnType<typeof os.networkInterfaces>;
 
-let resolvers: TestResolvers;
-let folder: string;
-let server: DnsServer;
-let resolver: TestResolvers['resolver'];
-let clock: number;
-afterEach(() => {
-  resolvers.stopLookups();
-});
-beforeAll(async () => {
-  resolvers = await startTestResolvers(() => clock);
-  ({ folder, server, resolver } = resolvers);
-});
-afterAll(() => resolvers.stop());
-beforeEach(async () => {
-  clock = 0;
-  await resolvers.reset();
-});
+const { clock, folder, server, resolver } = await useTestResolvers();
 
 describe('the hosts file', () => {
   test.each([
@@ -50,7 +27,7 @@ describe('the hosts file', () => {
     const resolve = resolver();
     expect(await resolve('four.example.org')).toEqual(['192.0.2.4']);
     await writeFile(path.join(folder, 'hosts'), '10.0.0.9 four.example.org');
-    clock = 60_000;
+    clock.now = 60_000;
     expect(await resolve('four.example.org')).toEqual(['10.0.0.9']);
   });
 
@@ -151,7 +128,7 @@ describe('families', () => {
   test('do not include IPv6 for two minutes after a name had only IPv4 addresses', async () => {
     const resolve = resolver();
     const askedAt = async (ms: number): Promise<readonly string[]> => {
-      clock = ms;
+      clock.now = ms;
       server.asked.length = 0;
       expect(await resolve('four.example.org')).toEqual(['192.0.2.4']);
       return server.asked.toSorted();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startTestResolvers, type TestResolvers } from '../testing/test-resolvers.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { useTestResolvers } from '../testing/test-resolvers.ts';
 
 const BLOCKED_MS = 1_100;
 const SENT_WITHIN_MS = 20_000;
@@ -28,15 +28,7 @@ const SLOW_SERVER = `
   socket.bind(0, '127.0.0.1', () => parentPort.postMessage(socket.address().port));
 `;
 
-let resolvers: TestResolvers;
-let resolver: TestResolvers['resolver'];
-afterEach(() => resolvers.stopLookups());
-beforeAll(async () => {
-  resolvers = await startTestResolvers(() => 0);
-  ({ resolver } = resolvers);
-});
-afterAll(() => resolvers.stop());
-beforeEach(() => resolvers.reset());
+const { server, resolver } = await useTestResolvers();
 
 describe('a server in a separate thread', () => {
   /** Counts the responses that were sent. */
@@ -91,7 +83,7 @@ describe('a server in a separate thread', () => {
 test('a thousand names without a response do not delay other names', async () => {
   const resolve = resolver();
   const names = Array.from({ length: 1_000 }, (_, index) => `${index}.silent.example.org`);
-  for (const name of names) resolvers.server.zone.set(name, 'silence');
+  for (const name of names) server.zone.set(name, 'silence');
   let ended = 0;
   for (const name of names) void resolve(name).then(() => (ended += 1));
   expect(await resolve('four.example.org')).toEqual(['192.0.2.4']);

@@ -1,32 +1,18 @@
 import type { LookupAddress } from 'node:dns';
 import fs from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { DnsServer } from '../testing/dns-server.ts';
 import {
   holdPauses,
   NO_EVENTS,
   PATIENT_MS,
-  startTestResolvers,
-  type TestResolvers,
   untilPassed,
+  useTestResolvers,
 } from '../testing/test-resolvers.ts';
 import { createNameResolver, type NameResolverOptions } from './name-resolver.ts';
 
-let resolvers: TestResolvers;
-let server: DnsServer;
-let resolver: TestResolvers['resolver'];
-let clock: number;
-afterEach(() => resolvers.stopLookups());
-beforeAll(async () => {
-  resolvers = await startTestResolvers(() => clock);
-  ({ server, resolver } = resolvers);
-});
-afterAll(() => resolvers.stop());
-beforeEach(async () => {
-  clock = 0;
-  await resolvers.reset();
-});
+const { clock, server, resolver } = await useTestResolvers();
 
 describe('with two name servers', () => {
   let second: DnsServer;
@@ -75,9 +61,9 @@ describe('with two name servers', () => {
     await until('the query', () => server.asked.length === 1);
     jest.advanceTimersByTime(1_000);
     expect(await result).toEqual(['192.0.2.52']);
-    clock += 1_001;
+    clock.now += 1_001;
     expect(await resolve('both.example.org', { family: 4 })).toEqual(['192.0.2.53']);
-    clock += 10_000;
+    clock.now += 10_000;
     await until('the first server responds again', async () => {
       const [address] = await resolve('both.example.org', { family: 4 });
       return address === '192.0.2.10';

@@ -2,7 +2,7 @@ import type { LookupOptions } from 'node:dns';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { jest } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, jest } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import type { LookupEvents } from '../dns/name-lookup.ts';
 import { createNameResolver, type NameResolverOptions } from '../dns/name-resolver.ts';
@@ -40,15 +40,13 @@ export interface TestResolvers {
   readonly server: DnsServer;
   /** A resolver of these files and this server. */
   readonly resolver: (options?: NameResolverOptions) => Resolve;
-  /** Restores the files and forgets the queries received; belongs in `beforeEach`. */
-  readonly reset: () => Promise<void>;
-  /** Ends lookups without a response, and `holdPauses`; belongs in `afterEach`. */
-  readonly stopLookups: () => void;
-  readonly stop: () => Promise<void>;
+  /** The time of the resolvers, in milliseconds. */
+  readonly clock: { now: number };
 }
 
-/** @param now the clock of the resolvers, in milliseconds */
-export async function startTestResolvers(now: () => number): Promise<TestResolvers> {
+/** Each test begins at 0 with the files as they were, and has seen no query. After it, no lookup is in progress. */
+export async function useTestResolvers(): Promise<TestResolvers> {
+  const clock = { now: 0 };
   const folder = await mkdtemp(path.join(os.tmpdir(), 'names-'));
   const stops: (() => void)[] = [];
   const server = await DnsServer.start({
@@ -64,7 +62,22 @@ export async function startTestResolvers(now: () => number): Promise<TestResolve
     'hangs.first.test': 'silence',
     hangs: ['192.0.2.98'],
   });
+  beforeEach(async () => {
+    clock.now = 0;
+    server.asked.length = 0;
+    await writeFile(path.join(folder, 'hosts'), HOSTS);
+    await writeFile(path.join(folder, 'resolv.conf'), RESOLV_CONF);
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+    for (const stop of stops.splice(0)) stop();
+  });
+  afterAll(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
   return {
+    clock,
     folder,
     server,
     resolver: (options = {}) => {
@@ -73,7 +86,7 @@ export async function startTestResolvers(now: () => number): Promise<TestResolve
         configFile: path.join(folder, 'resolv.conf'),
         servers: [server.address],
         respondWithinMs: PATIENT_MS,
-        now,
+        now: () => clock.now,
         ...options,
       });
       return (name, given = BOTH) =>
@@ -89,19 +102,6 @@ export async function startTestResolvers(now: () => number): Promise<TestResolve
           );
           stops.push(() => running.stop());
         });
-    },
-    reset: async () => {
-      server.asked.length = 0;
-      await writeFile(path.join(folder, 'hosts'), HOSTS);
-      await writeFile(path.join(folder, 'resolv.conf'), RESOLV_CONF);
-    },
-    stopLookups: () => {
-      jest.useRealTimers();
-      for (const stop of stops.splice(0)) stop();
-    },
-    stop: async () => {
-      await server.stop();
-      await rm(folder, { recursive: true });
     },
   };
 }
