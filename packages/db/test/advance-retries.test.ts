@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { channels } from '@tocsin/db/channels/table';
 import { disableExhaustedChannels } from '@tocsin/db/channels/write-channels';
 import { correctFarAttempts, probeFailingChannels } from '@tocsin/db/deliveries/advance-retries';
@@ -6,11 +6,10 @@ import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/cla
 import { beginOutage, endOutage } from '@tocsin/db/deliveries/delivery-outages';
 import { eq, sql } from 'drizzle-orm';
 import { addDeliveries, makeChannel, recordOutcome } from './delivery-steps.ts';
-import { openTestContext } from './harness.ts';
+import { useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db } = context;
-afterAll(() => context.close());
 
 const DELIVERED = { kind: 'delivered' } as const;
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { AppError } from '@tocsin/contracts/errors';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
@@ -11,11 +11,10 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
 import { Draw } from './draw.ts';
-import { checkOf, editMonitor, failureOf, makeMonitor, openTestContext } from './harness.ts';
+import { checkOf, editMonitor, failureOf, makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, actor } = context;
-afterAll(() => context.close());
 
 beforeEach(async () => {
   await db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes, deliveries cascade`);

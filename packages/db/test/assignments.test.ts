@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Labels } from '@tocsin/contracts/labels/labels';
 import type { Selector } from '@tocsin/contracts/labels/selector';
 import { LIMITS } from '@tocsin/contracts/limits';
@@ -25,15 +25,14 @@ import {
   editMonitor,
   failureOf,
   makeMonitor,
-  openTestContext,
   readClock,
   untilWaiting,
+  useTestContext,
 } from './harness.ts';
 import { end, tick } from './maintenance-harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 beforeEach(async () => {
   await db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes, deliveries cascade`);

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type ChannelRow, channels } from '@tocsin/db/channels/table';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
@@ -6,11 +6,10 @@ import { type AttemptRecord, recordAttempt, recordDelivered } from '@tocsin/db/d
 import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { eq, sql } from 'drizzle-orm';
 import { addDeliveries, attemptOf, makeChannel, readDeliveryLog } from './delivery-steps.ts';
-import { openTestContext } from './harness.ts';
+import { useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 let channelId: string;
 

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
 import { AppError } from '@tocsin/contracts/errors';
 import { listChannels } from '@tocsin/db/channels/read-channels';
@@ -8,14 +8,13 @@ import { readRegionNetworks } from '@tocsin/db/regions/canaries';
 import { sql } from 'drizzle-orm';
 import { MARK, operate, tailAuditLog, type World } from './audit-operations.ts';
 import { Draw } from './draw.ts';
-import { listMonitors, openTestContext, PATIENT } from './harness.ts';
+import { listMonitors, PATIENT, useTestContext } from './harness.ts';
 
 const OPERATIONS = 600;
 const WORKERS = 6;
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId } = context;
-afterAll(() => context.close());
 
 type Fields = Record<string, unknown>;
 

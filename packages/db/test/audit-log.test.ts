@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { recordAudit } from '@tocsin/db/audit-log/record-audit';
 import { createUser } from '@tocsin/db/users/users';
 import { sql } from 'drizzle-orm';
 import { tailAuditLog } from './audit-operations.ts';
-import { openTestContext, untilWaiting } from './harness.ts';
+import { untilWaiting, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 test('transactions commit in the order of their timestamps', async () => {
   const record = (name: string, count: number) =>

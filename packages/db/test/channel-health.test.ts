@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { getChannel } from '@tocsin/db/channels/read-channels';
@@ -18,7 +18,7 @@ import {
   readDeliveryLog,
   recordOutcome,
 } from './delivery-steps.ts';
-import { makeMonitor, openTestContext, readClock } from './harness.ts';
+import { makeMonitor, readClock, useTestContext } from './harness.ts';
 
 const RETRY = { kind: 'retry', delayMs: 60_000 } as const;
 const DELIVERED = { kind: 'delivered' } as const;
@@ -26,9 +26,8 @@ const GONE = { kind: 'gone' } as const;
 const EXHAUSTED = 'Every attempt of the last 72 hours failed.';
 const RESPONDED_GONE = 'The receiver responded with 410 Gone.';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 let channelId: string;
 beforeEach(async () => {

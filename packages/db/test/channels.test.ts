@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { channelSchema } from '@tocsin/contracts/channels/channel';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
@@ -18,11 +18,10 @@ import {
   readDeliveryLog,
   recordOutcome,
 } from './delivery-steps.ts';
-import { makeMonitor, openTestContext } from './harness.ts';
+import { makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 let monitorId: string;
 let channelId: string;

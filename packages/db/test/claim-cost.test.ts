@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import type { Database, Transaction } from '@tocsin/db/database/open';
 import {
@@ -10,11 +10,10 @@ import { recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { sql } from 'drizzle-orm';
 import { alertOf, attemptOf, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';
-import { keepStatistics, makeMonitor, openTestContext } from './harness.ts';
+import { keepStatistics, makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 await keepStatistics(context);
 
@@ -56,9 +55,7 @@ async function claim(scope: ClaimScope = { limit: 100 }): Promise<Claim> {
 
 const channelsOf = ({ claimed }: Claim): string[] => claimed.map(({ channelId }) => channelId).toSorted();
 
-beforeEach(async () => {
-  await db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
-});
+beforeEach(() => db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`));
 
 test('a claim visits only channels with pending deliveries', async () => {
   const busy = [await makeChannel(context, []), await makeChannel(context, [])];

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
 import { createMonitorSchema, type Monitor, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { type Actor, systemActor } from '@tocsin/db/audit-log/actor';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { MIGRATIONS } from '@tocsin/db/database/migrate';
 import { type DbContext, openDatabase } from '@tocsin/db/database/open';
 import { readMigrations } from '@tocsin/db/database/read-migrations';
@@ -16,6 +16,8 @@ import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
+
+export { checkOf, failureOf } from '@tocsin/db/testing/check-record';
 
 export interface TestContext extends DbContext {
   readonly url: string;
@@ -59,6 +61,13 @@ export async function openTestContext(): Promise<TestContext> {
       await testDatabase.drop();
     },
   };
+}
+
+/** The same for all tests of a file. */
+export async function useTestContext(): Promise<TestContext> {
+  const context = await openTestContext();
+  afterAll(() => context.close());
+  return context;
 }
 
 /** All monitors that a viewer sees. */
@@ -135,44 +144,6 @@ export function editMonitor(
   fields: MonitorUpdate,
 ): Promise<UpdatedMonitor> {
   return updateMonitor(context, context.actor, id, fields, 'default');
-}
-
-let slot = 1_800_000_000_000;
-
-/** A result in a slot of its own; the fields given replace those of a passing check. */
-export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
-  slot += 1_000;
-  return {
-    monitorId,
-    region: 'default',
-    revision: 1,
-    slot,
-    source: 'schedule',
-    triggerId: null,
-    urlOverride: null,
-    status: 'UP',
-    latencyMs: 12,
-    statusCode: 200,
-    errorReason: null,
-    errorDetail: null,
-    timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
-    certificateExpiresAt: null,
-    network: null,
-    response: null,
-    ...fields,
-  };
-}
-
-/** A failing result: HTTP 500. */
-export function failureOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
-  return checkOf(monitorId, {
-    status: 'DOWN',
-    statusCode: 500,
-    errorReason: 'HTTP_500',
-    errorDetail: 'responded with 500',
-    latencyMs: 31,
-    ...fields,
-  });
 }
 
 /** Turns autovacuum off, so that the planner's statistics change only when the test updates them. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { availabilityQuerySchema } from '@tocsin/contracts/reports/availability';
 import { incidentSchema } from '@tocsin/contracts/incidents/incident';
 import { type Timeline, timelineSchema } from '@tocsin/contracts/incidents/timeline';
@@ -20,11 +20,10 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
 import { sql } from 'drizzle-orm';
 import { alertOf, attemptOf, changeStatus, claimOne, makeAccount, makeChannel } from './delivery-steps.ts';
-import { checkOf, editMonitor, failureOf, makeMonitor, openTestContext } from './harness.ts';
+import { checkOf, editMonitor, failureOf, makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 const user = (id: string, name: string): Author => ({
   ...userActor(accountId, id, name),

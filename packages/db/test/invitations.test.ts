@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/people/user';
 import { userActor } from '@tocsin/db/audit-log/actor';
 import {
@@ -9,11 +9,10 @@ import {
 } from '@tocsin/db/users/invitations';
 import { createUser, deleteUser, findUserByEmail } from '@tocsin/db/users/users';
 import { sql } from 'drizzle-orm';
-import { openTestContext, untilWaiting } from './harness.ts';
+import { untilWaiting, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 const BOB = 'bob@example.com';
 

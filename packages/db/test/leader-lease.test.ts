@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { acquireLeaderLease, type LeaderLease } from '@tocsin/db/database/leader-lease';
-import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';
@@ -11,12 +11,9 @@ const SHORT = { heartbeatMs: 20, validMs: 300, sessionMs: 900 };
 /** A busy machine does not lose a lease on a connection that holds. */
 const PATIENT = { heartbeatMs: 20, validMs: 600_000, sessionMs: 1_200_000 };
 
-let database: TestDatabase;
 let proxy: TcpProxy;
 const leases: LeaderLease[] = [];
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 beforeEach(async () => {
   proxy = await TcpProxy.start(database.url);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -12,17 +12,14 @@ import {
 import { toMonitor } from '@tocsin/db/monitors/monitor-codec';
 import { monitors } from '@tocsin/db/monitors/table';
 import { desc, sql } from 'drizzle-orm';
-import { copyMonitor, editMonitor, listMonitors, makeMonitor, openTestContext } from './harness.ts';
+import { copyMonitor, editMonitor, listMonitors, makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, actor } = context;
-afterAll(() => context.close());
 
 const { viewer, secrets } = context;
-beforeAll(async () => {
-  const { id } = await makeMonitor(context);
-  await copyMonitor(context, id, 3 * PAGE_MONITORS - 1);
-});
+const { id } = await makeMonitor(context);
+await copyMonitor(context, id, 3 * PAGE_MONITORS - 1);
 
 test('a list that is read while monitors come and go has each monitor that stays exactly once', async () => {
   const listing = await readListing(context, viewer);

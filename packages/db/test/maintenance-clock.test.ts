@@ -1,19 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { MaintenanceWindowUpdate } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
-import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
-import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import {
   deleteMaintenanceWindow,
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
-import { monitors } from '@tocsin/db/monitors/table';
-import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
-import { checkOf, copyMonitor, editMonitor, failureOf, makeMonitor, openTestContext } from './harness.ts';
+import { sql } from 'drizzle-orm';
+import { checkOf, editMonitor, failureOf, useTestContext } from './harness.ts';
 import {
   begin,
   end,
@@ -31,9 +27,8 @@ const DAY_MS = 24 * HOUR_MS;
 const ENTERED = 'monitor.maintenance UP>MAINTENANCE';
 const WENT_DOWN = ['monitor.down MAINTENANCE>DOWN', 'incident.created MAINTENANCE>DOWN'];
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 async function statusOf(id: string): Promise<string> {
   return (await rowOf(context, id)).status;
@@ -309,106 +304,3 @@ describe('while the maintenance clock is late', () => {
     await tick(context);
   });
 });
-
-describe('many monitors and clocks', () => {
-  /** Monitors that are UP, without channels. */
-  async function makeFleet(count: number): Promise<string[]> {
-    return copyMonitor(context, await makeWatched(context, [checkOf]), count);
-  }
-
-  async function countIn(status: 'UP' | 'MAINTENANCE', ids: readonly string[]): Promise<number> {
-    return db.$count(monitors, and(eq(monitors.status, status), inArray(monitors.id, [...ids])));
-  }
-
-  test('hundreds of monitors enter and leave once with several clocks, also after a crash', async () => {
-    const count = 2 * SETTLED_AT_ONCE + 50;
-    const ids = await makeFleet(count);
-    const window = await makeWindow(context, ids);
-    await moveWindow(context, window, 1);
-    // The first clock dies after one transaction.
-    await advanceWindows(db);
-    await settleMaintenance(db);
-    expect(await countIn('MAINTENANCE', ids)).toBe(SETTLED_AT_ONCE);
-    // Several clocks at once; the next round settles what each left to the others.
-    const tickTogether = async (): Promise<void> => {
-      await Promise.all([1, 2, 3, 4].map(() => tick(context)));
-      await tick(context);
-    };
-    await tickTogether();
-    expect(await countIn('MAINTENANCE', ids)).toBe(count);
-    await moveWindow(context, window, HOUR_MS + 1);
-    await tickTogether();
-    expect(await outcomesOf(context, window)).toEqual(['completed']);
-    expect(await countIn('UP', ids)).toBe(count);
-    const { rows } = await db.execute(sql`
-      select count(*)::int as changes, count(distinct monitor_id)::int as monitors from status_changes
-      where to_status = 'MAINTENANCE' and monitor_id = any(${sql.param(ids)}::uuid[])`);
-    expect(rows).toEqual([{ changes: count, monitors: count }]);
-  });
-
-  test('locked monitors do not delay the others, and are handled by the next call', async () => {
-    const fleet = await makeFleet(SETTLED_AT_ONCE + 5);
-    const held = fleet.toSorted().slice(0, SETTLED_AT_ONCE);
-    const window = await makeWindow(context, fleet);
-    await moveWindow(context, window, 1);
-    await db.transaction(async (tx) => {
-      await tx.select().from(monitors).where(inArray(monitors.id, held)).for('update');
-      expect(await tick(context)).toBe(5);
-    });
-    expect(await tick(context)).toBe(SETTLED_AT_ONCE);
-    await end(context, window);
-    expect(await countIn('UP', fleet)).toBe(fleet.length);
-  });
-
-  /** A database that does something else after the first statement of each transaction. */
-  function interrupted(between: () => Promise<unknown>): Database {
-    const transaction: Database['transaction'] = (work, config) =>
-      db.transaction((tx) => {
-        let isFirst = true;
-        const run = async (query: SQL): Promise<unknown> => {
-          const result = await tx.execute(query);
-          if (isFirst) await between();
-          isFirst = false;
-          return result;
-        };
-        // As with Drizzle, the query may be awaited, or sent at once.
-        const execute = (query: SQL): object => {
-          const result = run(query);
-          return Object.assign(result, { execute: () => result });
-        };
-        return work(Object.assign(Object.create(tx) as typeof tx, { execute }));
-      }, config);
-    return Object.assign(Object.create(db) as Database, { transaction });
-  }
-
-  test('a window deleted during the search for its monitors puts none into maintenance', async () => {
-    const { id, window } = await watched();
-    await moveWindow(context, window, 1);
-    const settled = await settleMaintenance(
-      interrupted(() => remove(window)),
-      [id],
-    );
-    expect(settled).toEqual({ monitors: 0, statusChangeIds: [] });
-    expect(await statusOf(id)).toBe('UP');
-  });
-});
-
-// With many windows that have begun, those of each monitor are read instead.
-test.each([1, 25])(
-  'of %i begun windows, a current one of its own account covers a monitor',
-  async (begun) => {
-    const ids = await Promise.all(Array.from({ length: 4 }, async () => (await makeMonitor(context)).id));
-    const [covered = '', past = '', future = ''] = ids;
-    const windows = [await makeWindow(context, [covered])];
-    while (windows.length < begun) windows.push(await makeWindow(context, []));
-    for (const window of windows) await moveWindow(context, window, 1);
-    await moveWindow(context, await makeWindow(context, [past, covered]), HOUR_MS + 1);
-    await makeWindow(context, [future]);
-    const coveredIn = async (account: string): Promise<string[]> => {
-      const all = ids.map((id) => ({ id, accountId: account }));
-      return [...(await db.transaction((tx) => readCovered(tx, all)))];
-    };
-    expect(await coveredIn(accountId)).toEqual([covered]);
-    expect(await coveredIn(randomUUID())).toEqual([]);
-  },
-);

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listEvents } from '@tocsin/db/events/read-events';
@@ -6,7 +6,7 @@ import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { eq } from 'drizzle-orm';
-import { checkOf, editMonitor, failureOf, openTestContext } from './harness.ts';
+import { checkOf, editMonitor, failureOf, useTestContext } from './harness.ts';
 import {
   begin,
   changesOf,
@@ -19,9 +19,8 @@ import {
   tick,
 } from './maintenance-harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 type Check = (id: string, fields?: Partial<CheckRecord>) => CheckRecord;
 

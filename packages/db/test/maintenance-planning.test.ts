@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows, planWindow } from '@tocsin/db/maintenance-windows/advance-windows';
 import { maintenanceWindows } from '@tocsin/db/maintenance-windows/table';
 import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { accounts } from '@tocsin/db/users/table';
 import { sql } from 'drizzle-orm';
-import { checkOf, makeMonitor, openTestContext } from './harness.ts';
+import { checkOf, makeMonitor, useTestContext } from './harness.ts';
 import {
   begin,
   changesOf,
@@ -17,9 +17,8 @@ import {
   tick,
 } from './maintenance-harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 const HOUR_MS = 3_600_000;
 /** With nine years and half a day, no occurrence of a daily rule is running or begins during a test, even on the last day of a month. */
@@ -27,9 +26,7 @@ const LONG_AGO_MS = (9 * 365 + 0.5) * 24 * HOUR_MS;
 /** This rule is valid, and takes tens of milliseconds each time it is evaluated. */
 const COSTLY = 'FREQ=MONTHLY;COUNT=366;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-1';
 
-beforeEach(async () => {
-  await db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes cascade`);
-});
+beforeEach(() => db.execute(sql`truncate monitors, channels, maintenance_windows, status_changes cascade`));
 
 /** Windows of ten minutes whose stored occurrence began so long ago. @returns their ids */
 async function insertWindows(

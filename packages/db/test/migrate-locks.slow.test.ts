@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { MigrationWait } from '@tocsin/db/database/apply-migrations';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
@@ -22,16 +22,13 @@ import {
 const all = readMigrations(MIGRATIONS);
 const PATIENCE = { lockTimeoutMs: 100, pauseMs: 10, maxWaitMs: 600_000 };
 
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let context: TestContext;
 /** Another session, whose transaction stays open. */
 let holder: Client;
 let waits: MigrationWait[];
 const onWait = (wait: MigrationWait): unknown => waits.push(wait);
 
-beforeAll(async () => {
-  folder = await createTemporaryFolder();
-});
+const folder = await createTemporaryFolder();
 afterAll(() => folder.remove());
 
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import type { MigrationReport } from '@tocsin/db/database/apply-migrations';
 import { migrate, MIGRATIONS } from '@tocsin/db/database/migrate';
@@ -19,12 +19,9 @@ import {
 
 const all = readMigrations(MIGRATIONS);
 
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let context: TestContext;
 
-beforeAll(async () => {
-  folder = await createTemporaryFolder();
-});
+const folder = await createTemporaryFolder();
 afterAll(() => folder.remove());
 
 beforeEach(async () => {

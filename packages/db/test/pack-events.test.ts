@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { readCounts } from '@tocsin/db/check-rollups/count-checks';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { listPartitions, TableInUseError } from '@tocsin/db/database/partitions';
@@ -14,17 +14,16 @@ import * as fc from 'fast-check';
 import {
   checkOf,
   makeMonitor,
-  openTestContext,
   readClock,
   type TestContext,
   untilWaiting,
+  useTestContext,
 } from './harness.ts';
 import { checksOf, DAY_MS, type EventFields, HOUR_MS, insertRows, NUMBERS, TEXTS } from './packing-data.ts';
 import { setWatermark } from './rollup-data.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 let now: number;
 /** The start of the day that is packed: it ended a day ago. */

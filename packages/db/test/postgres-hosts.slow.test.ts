@@ -25,9 +25,7 @@ await once(client, 'connect');
 const down = `127.0.0.1:${client.localPort}`;
 const opened: OpenDatabase[] = [];
 
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((database) => database.close()));
-});
+afterEach(() => Promise.all(opened.splice(0).map((database) => database.close())));
 afterAll(async () => {
   client.destroy();
   server.close();

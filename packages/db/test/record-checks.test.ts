@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import { createChannel } from '@tocsin/db/channels/write-channels';
@@ -15,11 +15,10 @@ import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
-import { checkOf, editMonitor, failureOf, makeMonitor, openTestContext } from './harness.ts';
+import { checkOf, editMonitor, failureOf, makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 async function recordOne(check: CheckRecord): Promise<CheckOutcome> {
   const [outcome] = await recordChecks(db, [check]);

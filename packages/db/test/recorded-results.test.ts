@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AppError } from '@tocsin/contracts/errors';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { DURATION_BOUNDS_MS } from '@tocsin/core/stats/latency-histogram';
@@ -16,11 +16,10 @@ import { monitors } from '@tocsin/db/monitors/table';
 import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import { accounts } from '@tocsin/db/users/table';
 import { eq, sql } from 'drizzle-orm';
-import { checkOf, copyMonitor, editMonitor, failureOf, makeMonitor, openTestContext } from './harness.ts';
+import { checkOf, copyMonitor, editMonitor, failureOf, makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 const NO_RESPONSE = { statusCode: null, errorReason: 'TIMEOUT', errorDetail: 'no response' } as const;
 

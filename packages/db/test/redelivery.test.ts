@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/deliveries/delivery';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { channels } from '@tocsin/db/channels/table';
@@ -24,11 +24,10 @@ import {
   recordOutcome,
   redeliverAll,
 } from './delivery-steps.ts';
-import { makeMonitor, openTestContext } from './harness.ts';
+import { makeMonitor, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 const EVER = { since: new Date(0), until: new Date('2100-01-01') };
 let monitorId: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -16,15 +16,12 @@ import {
 import { listLateRegions } from '@tocsin/db/regions/late-regions';
 import { sql } from 'drizzle-orm';
 import { makeAccount } from './delivery-steps.ts';
-import { checkOf, editMonitor, makeMonitor, openTestContext, readClock } from './harness.ts';
+import { checkOf, editMonitor, makeMonitor, readClock, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
-beforeEach(async () => {
-  await db.execute(sql`truncate monitors, region_isolations cascade`);
-});
+beforeEach(() => db.execute(sql`truncate monitors, region_isolations cascade`));
 
 const set = (region: string, ids: readonly string[]): Promise<void> => setCanaries(db, actor, region, ids);
 const canariesOf = async (region: string, account = accountId): Promise<string[]> =>

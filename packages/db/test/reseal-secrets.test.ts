@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { createChannel } from '@tocsin/db/channels/write-channels';
@@ -9,7 +9,7 @@ import { resealBatch, resealSecrets, SEALED_TABLES } from '@tocsin/db/secrets/re
 import { countSealed, countUnreadable, reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { makeMonitor, openTestContext } from './harness.ts';
+import { makeMonitor, useTestContext } from './harness.ts';
 
 const [oldKey, newKey, strangeKey] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const old = new SecretBox([oldKey]);
@@ -17,9 +17,8 @@ const rotated = new SecretBox([newKey, oldKey]);
 const fresh = new SecretBox([newKey]);
 const SECRETS = { headers: { Authorization: 'Bearer s3cret', 'X-Key': 'k3y' }, body: 'b0dy', method: 'POST' };
 
-const context = { ...(await openTestContext()), secrets: old };
+const context = { ...(await useTestContext()), secrets: old };
 const { db, actor, viewer } = context;
-afterAll(() => context.close());
 beforeEach(async () => {
   await db.execute(sql`delete from monitors`);
   await db.execute(sql`delete from channels`);

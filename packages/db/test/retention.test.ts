@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { countChannels, getChannel, listChannels } from '@tocsin/db/channels/read-channels';
 import { deleteChannel } from '@tocsin/db/channels/write-channels';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
@@ -18,11 +18,10 @@ import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { sql } from 'drizzle-orm';
 import { alertOf, changeStatus, claimOne, makeChannel, recordOutcome } from './delivery-steps.ts';
-import { checkOf, failureOf, listMonitors, makeMonitor, openTestContext, untilWaiting } from './harness.ts';
+import { checkOf, failureOf, listMonitors, makeMonitor, untilWaiting, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 describe('retention', () => {
   let channelId: string;

@@ -6,7 +6,7 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { openTestContext, readClock, untilWaiting } from './harness.ts';
+import { readClock, untilWaiting, useTestContext } from './harness.ts';
 import {
   eventAt,
   expectedRollup,
@@ -22,9 +22,8 @@ import {
   type Span,
 } from './rollup-data.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, actor } = context;
-afterAll(() => context.close());
 
 /** Three hours from here are settled for sure; whether the fourth is depends on the minute. */
 let start: number;

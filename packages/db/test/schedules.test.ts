@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { phaseMs, type Wave, waveOf } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { migrate } from '@tocsin/db/database/migrate';
@@ -15,15 +15,12 @@ import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { asc, eq, sql } from 'drizzle-orm';
-import { checkOf, copyMonitor, editMonitor, makeMonitor, openTestContext, untilWaiting } from './harness.ts';
+import { checkOf, copyMonitor, editMonitor, makeMonitor, untilWaiting, useTestContext } from './harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, actor } = context;
-afterAll(() => context.close());
 
-beforeEach(async () => {
-  await db.execute(sql`delete from monitors`);
-});
+beforeEach(() => db.execute(sql`delete from monitors`));
 
 describe('waves', () => {
   /** The ids of the members of a wave. @param slot to leave out monitors with a result of this slot */

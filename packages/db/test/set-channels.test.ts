@@ -20,9 +20,7 @@ const context = await openTestContext();
 const { db, accountId, actor } = context;
 afterAll(() => context.close());
 
-beforeEach(async () => {
-  await db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
-});
+beforeEach(() => db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`));
 
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 const OTHER_SECRET = `whsec_${Buffer.alloc(24, 2).toString('base64')}`;

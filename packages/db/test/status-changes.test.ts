@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { arrayOf } from '@tocsin/db/database/sql';
@@ -14,12 +14,11 @@ import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
-import { checkOf, editMonitor, failureOf, listMonitors, makeMonitor, openTestContext } from './harness.ts';
+import { checkOf, editMonitor, failureOf, listMonitors, makeMonitor, useTestContext } from './harness.ts';
 import { begin, end, makeWatched, makeWindow, payloadsOf, rowOf } from './maintenance-harness.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 
 type Check = (id: string) => CheckRecord;
 const failing = (region: string): Check => {

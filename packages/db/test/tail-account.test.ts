@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -12,17 +12,14 @@ import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import type { Pool } from 'pg';
 import { Draw } from './draw.ts';
-import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
+import { checkOf, failureOf, makeMonitor, readClock, type TestContext, useTestContext } from './harness.ts';
 import { DAY_MS, HOUR_MS, insertRows } from './packing-data.ts';
 
-const context = await openTestContext();
+const context = await useTestContext();
 const { db, accountId, actor } = context;
-afterAll(() => context.close());
 afterEach(() => void jest.restoreAllMocks());
 
-beforeEach(async () => {
-  await db.execute(sql`truncate monitors, events cascade`);
-});
+beforeEach(() => db.execute(sql`truncate monitors, events cascade`));
 
 async function makeMonitors(count: number): Promise<string[]> {
   const made = Array.from({ length: count }, (_, index) => makeMonitor(context, { name: `Shop ${index}` }));
