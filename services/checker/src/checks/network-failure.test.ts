@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { loadCanaries, setCanaries } from '@tocsin/db/regions/canaries';
@@ -17,7 +17,7 @@ import {
   loopbackEgress,
   serveWhileConnected,
 } from '../testing/local-targets.ts';
-import { checkContext, type CheckerDatabase, openCheckerDatabase, REGION } from '../testing/test-checker.ts';
+import { checkContext, openCheckerDatabase, REGION } from '../testing/test-checker.ts';
 import { testNetworkProof } from '../testing/test-network-proof.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { ScheduledChecks } from './scheduled-check.ts';
@@ -27,10 +27,7 @@ const INTERVAL_MS = 60_000;
 const checkerId = randomUUID();
 const servers = createLocalTargets();
 
-let database: CheckerDatabase;
-beforeAll(async () => {
-  database = await openCheckerDatabase();
-});
+const database = await openCheckerDatabase();
 afterAll(() => database.close());
 
 /** What happens to the connections of this process. A canary whose connections hang keeps the proof waiting. */

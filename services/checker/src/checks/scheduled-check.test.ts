@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { phaseMs, waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { loadCheckTargets, readRevisions } from '@tocsin/db/monitors/check-targets';
@@ -13,13 +13,7 @@ import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
 import type { RecorderOptions } from '../record/recorder.ts';
 import { loopbackEgress } from '../testing/local-targets.ts';
-import {
-  checkContext,
-  type CheckerDatabase,
-  type ContextChanges,
-  openCheckerDatabase,
-  REGION,
-} from '../testing/test-checker.ts';
+import { checkContext, type ContextChanges, openCheckerDatabase, REGION } from '../testing/test-checker.ts';
 import { createGate } from '../testing/test-recorder.ts';
 import { monitor } from '../testing/test-region.ts';
 import { CheckCapacity } from './check-capacity.ts';
@@ -27,12 +21,8 @@ import { type ScheduledCheckContext, ScheduledChecks } from './scheduled-check.t
 import { runTriggeredCheck } from './triggered-check.ts';
 
 const INTERVAL_MS = 60_000;
-let database: CheckerDatabase;
-let target: HttpTarget;
-beforeAll(async () => {
-  database = await openCheckerDatabase();
-  target = await HttpTarget.start();
-});
+const database = await openCheckerDatabase();
+const target = await HttpTarget.start();
 afterAll(async () => {
   await target.stop();
   await database.close();

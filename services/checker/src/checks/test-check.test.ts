@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import {
   createTestCheck,
@@ -14,18 +14,14 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
 import { loopbackEgress } from '../testing/local-targets.ts';
-import { type CheckerDatabase, openCheckerDatabase } from '../testing/test-checker.ts';
+import { openCheckerDatabase } from '../testing/test-checker.ts';
 import { runTestCheck } from './test-check.ts';
 
 /** Never too late on a slow machine. */
 const START_WITHIN_MS = 3_600_000;
-let database: CheckerDatabase;
-let target: HttpTarget;
 let metrics: ReturnType<typeof createCheckerMetrics>;
-beforeAll(async () => {
-  database = await openCheckerDatabase();
-  target = await HttpTarget.start();
-});
+const database = await openCheckerDatabase();
+const target = await HttpTarget.start();
 afterAll(async () => {
   await target.stop();
   await database.close();

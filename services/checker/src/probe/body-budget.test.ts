@@ -1,14 +1,13 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { until } from '@tocsin/embedded/testing/until';
-import { createLocalTargets, NO_TIMEOUT_MS } from '../testing/local-targets.ts';
+import { NO_TIMEOUT_MS, useLocalTargets } from '../testing/local-targets.ts';
 import { BodyBudget, ProbeThrottledError } from './body-budget.ts';
 import { Prober, type ProbeResult } from './probe.ts';
 
 const KIB = 1024;
 const egress = createEgress({ allowCidrs: ['127.0.0.0/8'] });
-const targets = createLocalTargets();
-afterEach(() => targets.closeAll());
+const targets = useLocalTargets();
 
 test('an account may use as much as it leaves to the others', () => {
   const budget = new BodyBudget(1_000);

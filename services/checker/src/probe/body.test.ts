@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { check, createLocalTargets, loopbackEgress } from '../testing/local-targets.ts';
+import { describe, expect, jest, test } from '@jest/globals';
+import { check, loopbackEgress, useLocalTargets } from '../testing/local-targets.ts';
 import { decodeBody } from './body.ts';
 
-const targets = createLocalTargets();
-afterEach(() => targets.closeAll());
+const targets = useLocalTargets();
 
 const TEXT = 'a needle in a häystack';
 const MIB = 1024 * 1024;

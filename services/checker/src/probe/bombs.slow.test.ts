@@ -1,14 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from '@jest/globals';
-import { createLocalTargets, NO_TIMEOUT_MS } from '../testing/local-targets.ts';
+import { expect, test } from '@jest/globals';
+import { NO_TIMEOUT_MS, useLocalTargets } from '../testing/local-targets.ts';
 
 const MIB = 1024 * 1024;
 /** The built probe, in a process of its own: `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/probe-many.js', import.meta.url));
-const targets = createLocalTargets();
-afterEach(() => targets.closeAll());
+const targets = useLocalTargets();
 
 interface Cost {
   /** By the results, which may wait for Postgres; without buffers. */

@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import type http from 'node:http';
 import type net from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import {
   check,
-  createLocalTargets,
   holdProbeClock,
   type LocalTarget,
   loopbackEgress,
   pouring,
   responding,
+  useLocalTargets,
 } from '../testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
 
@@ -33,18 +33,12 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const GZIP = gzipSync('the needle in the haystack, '.repeat(100));
 const READS = { assertions: { bodyContains: 'needle' } } as const;
 
-const targets = createLocalTargets();
+const targets = useLocalTargets();
 const certificates = new Map<string, Certificate>();
-beforeAll(async () => {
-  certificates.set('valid', await createCertificate(['127.0.0.1', 'localhost']));
-  certificates.set('common name', await createCertificate(['localhost'], { alternativeNames: [] }));
-  certificates.set('other', await createCertificate(['other.test']));
-  certificates.set('expired', await createCertificate(['127.0.0.1'], { validDays: -1 }));
-});
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
+certificates.set('valid', await createCertificate(['127.0.0.1', 'localhost']));
+certificates.set('common name', await createCertificate(['localhost'], { alternativeNames: [] }));
+certificates.set('other', await createCertificate(['other.test']));
+certificates.set('expired', await createCertificate(['127.0.0.1'], { validDays: -1 }));
 
 function certificate(name: string): Certificate {
   const found = certificates.get(name);

@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { check, createLocalTargets, type LocalTarget } from '../testing/local-targets.ts';
+import { check, type LocalTarget, useLocalTargets } from '../testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
 
-const targets = createLocalTargets();
-afterEach(() => targets.closeAll());
+const targets = useLocalTargets();
 
 /** Every name is this machine. */
 const egress = createEgress({

@@ -1,24 +1,20 @@
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { FailedResponse } from '@tocsin/db/checks/check-record';
 import {
   check,
-  createLocalTargets,
   holdProbeClock,
   loopbackEgress,
   pouring,
   responding,
+  useLocalTargets,
 } from '../testing/local-targets.ts';
 import { BodyBudget } from './body-budget.ts';
 import { composeResponse } from './failed-response.ts';
 import { Prober, type ProbeTarget } from './probe.ts';
 
-const targets = createLocalTargets();
+const targets = useLocalTargets();
 const egress = loopbackEgress();
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
 
 const REQUEST = { url: 'https://shop.example/', headers: null, body: null };
 const KEY = 'k3y-of-the-monitor';

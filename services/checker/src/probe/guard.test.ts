@@ -1,8 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createEgress, type Egress } from '@tocsin/egress/create-egress';
-import { AttackGround } from '@tocsin/egress/testing/attack-ground';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
 import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { useAttackGround } from '@tocsin/egress/testing/use-attack-ground';
 import { check } from '../testing/local-targets.ts';
 
 const STATUSES = [301, 302, 303, 307, 308];
@@ -15,31 +14,21 @@ const VECTORS = vectorsByKind().flatMap(([, , vectors]) =>
     .map(({ url }) => url),
 );
 
-let ground: AttackGround;
-let egress: Egress;
 /** Where the public server redirects each path; null: it responds with 200. */
 let location: (path: string) => { status: number; to: string } | null;
 let requests = 0;
-beforeAll(async () => {
-  ground = await AttackGround.open();
-  egress = createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup });
-  ground.respond = (request, response) => {
-    requests += 1;
-    request.resume();
-    const next = location(request.url ?? '/');
-    // A header is bytes: what is not ASCII is sent as UTF-8.
-    const headers = next === null ? {} : { location: Buffer.from(next.to).toString('latin1') };
-    response.writeHead(next?.status ?? 200, { ...headers, connection: 'close' }).end();
-  };
-});
-afterAll(() => ground.close());
+const { ground, egress } = await useAttackGround();
+ground.respond = (request, response) => {
+  requests += 1;
+  request.resume();
+  const next = location(request.url ?? '/');
+  // A header is bytes: what is not ASCII is sent as UTF-8.
+  const headers = next === null ? {} : { location: Buffer.from(next.to).toString('latin1') };
+  response.writeHead(next?.status ?? 200, { ...headers, connection: 'close' }).end();
+};
 beforeEach(() => {
   requests = 0;
   location = () => null;
-});
-afterEach(() => {
-  expect(ground.canaryConnections).toBe(0);
-  expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
 });
 
 const origin = (scheme = 'http'): string => `${scheme}://public.attack.test:${ground.port}`;

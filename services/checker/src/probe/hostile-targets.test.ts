@@ -1,13 +1,13 @@
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import {
   check,
-  createLocalTargets,
   holdProbeClock,
   type LocalTarget,
   loopbackEgress,
   pouring,
   responding,
+  useLocalTargets,
 } from '../testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
 
@@ -15,12 +15,8 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const READS: Assertions = { bodyContains: 'needle' };
 const REFUSED = { status: 'DOWN', latencyMs: 0, statusCode: null, errorReason: 'UNKNOWN_ERROR' } as const;
-const targets = createLocalTargets();
+const targets = useLocalTargets();
 const egress = loopbackEgress();
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
 
 /** The result of a check whose connection is closed afterwards, and whose detail can be stored, logged and shown. */
 async function checked(target: LocalTarget, assertions: Assertions | null = READS): Promise<ProbeResult> {

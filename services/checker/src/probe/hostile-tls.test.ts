@@ -1,22 +1,18 @@
 import type net from 'node:net';
 import type tls from 'node:tls';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import { describe, expect, test } from '@jest/globals';
+import { createCertificate } from '@tocsin/embedded/certificates';
 import {
   check,
-  createLocalTargets,
   type LocalTarget,
   loopbackEgress,
   pouring,
+  useLocalTargets,
 } from '../testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
 
-const targets = createLocalTargets();
-let certificate: Certificate;
-beforeAll(async () => {
-  certificate = await createCertificate(['127.0.0.1', 'localhost']);
-});
-afterEach(() => targets.closeAll());
+const targets = useLocalTargets();
+const certificate = await createCertificate(['127.0.0.1', 'localhost']);
 
 function checkTls(target: LocalTarget): Promise<ProbeResult> {
   return check(`https://127.0.0.1:${target.port}/`, loopbackEgress(certificate.ca));

@@ -1,24 +1,20 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import type os from 'node:os';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import {
   check,
-  createLocalTargets,
   failingEgress,
   holdProbeClock,
   loopbackEgress,
+  useLocalTargets,
 } from '../testing/local-targets.ts';
 import { hasSourceFor } from './own-failure.ts';
 
 const OWN = 'the checker itself failed, which says nothing about the target: ';
 const NO_FILE = { errorDetail: `${OWN}no file descriptor is free (EMFILE)`, ownFailure: 'EMFILE' };
-const targets = createLocalTargets();
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
+const targets = useLocalTargets();
 
 const noFile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
 const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });

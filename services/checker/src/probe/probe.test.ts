@@ -1,31 +1,24 @@
 import { getEventListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import { createCertificate } from '@tocsin/embedded/certificates';
 import {
   check,
-  createLocalTargets,
   holdProbeClock,
   loopbackEgress,
   NO_TIMEOUT_MS,
+  useLocalTargets,
   withBody,
 } from '../testing/local-targets.ts';
 import { ProbeThrottledError } from './body-budget.ts';
 import { ProbeAbortedError, Prober, type ProbeResult } from './probe.ts';
 
-const targets = createLocalTargets();
+const targets = useLocalTargets();
 const egress = loopbackEgress();
-let certificate: Certificate;
 
-beforeAll(async () => {
-  certificate = await createCertificate(['localhost', '127.0.0.1']);
-});
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
+const certificate = await createCertificate(['localhost', '127.0.0.1']);
 
 describe('a healthy target', () => {
   test('is UP with its status, a latency and the timings of its phases', async () => {

@@ -1,6 +1,6 @@
 import type http from 'node:http';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { check, createLocalTargets, loopbackEgress } from '../testing/local-targets.ts';
+import { describe, expect, test } from '@jest/globals';
+import { check, loopbackEgress, useLocalTargets } from '../testing/local-targets.ts';
 import { redactSent } from './redact.ts';
 
 const SECRET = 'Str0ng+Secret/of-ours';
@@ -48,8 +48,7 @@ describe('redactSent', () => {
 });
 
 describe('a target that echoes the request', () => {
-  const targets = createLocalTargets();
-  afterEach(() => targets.closeAll());
+  const targets = useLocalTargets();
   const echoes: [string, (key: string) => http.OutgoingHttpHeaders][] = [
     ['in a redirect to an app', (key) => ({ location: `app://callback/${key}?key=${key}#${key}` })],
     ['where the detail is cut', (key) => ({ location: `app:${'x'.repeat(460)}${key}` })],

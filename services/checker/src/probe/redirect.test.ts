@@ -1,22 +1,18 @@
 import type { RequestListener } from 'node:http';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import {
   check,
-  createLocalTargets,
   holdProbeClock,
   loopbackEgress,
   responding,
+  useLocalTargets,
   withBody,
 } from '../testing/local-targets.ts';
 
-const targets = createLocalTargets();
+const targets = useLocalTargets();
 const egress = loopbackEgress();
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
 
 interface Seen {
   readonly line: string;

@@ -1,18 +1,13 @@
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { check, createLocalTargets, holdProbeClock, responding } from '../testing/local-targets.ts';
+import { check, holdProbeClock, responding, useLocalTargets } from '../testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
 import type { TransportFailure } from './request-hop.ts';
 
 const TIMEOUT_MS = 1_000;
 const OK = 'HTTP/1.1 200 OK\r\n';
 const READS = { assertions: { bodyContains: 'yes' } } as const;
-const targets = createLocalTargets();
-
-afterEach(async () => {
-  jest.useRealTimers();
-  await targets.closeAll();
-});
+const targets = useLocalTargets();
 
 type Open = () => Promise<string>;
 

@@ -1,7 +1,7 @@
-import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createLogger, createSilentLogger, type Logger } from '@tocsin/runtime/logger';
+import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics, registerClockOffset } from '@tocsin/runtime/metrics';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { ClockGuard } from './clock-guard.ts';
 
 beforeEach(() => {
@@ -13,11 +13,6 @@ afterEach(() => {
 });
 
 const off = (aheadMs: number) => async () => Date.now() - aheadMs;
-function newLog(): { logger: Logger; read: () => string } {
-  let log = '';
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
-  return { logger: createLogger({ service: 'test', format: 'json', stream }), read: () => log };
-}
 /** Zero: right; null: not known. */
 function millisecondsAhead({ offset }: ClockGuard): number | null {
   return offset && offset.aheadMs - offset.behindMs;
@@ -41,18 +36,18 @@ test.each<[string, (() => Promise<number>)[], number, string]>([
   ['a minute fast', [off(60_000), off(60_000)], 60_000, '60 s ahead of'],
   ['a minute slow', [off(-60_000), off(-60_000)], -60_000, '60 s behind'],
 ])('no checks are taken by a clock that is %s, which is logged', async (_, clocks, aheadMs, words) => {
-  const { logger, read } = newLog();
+  const { logger, text } = captureLog();
   const guard = new ClockGuard({ clocks, logger });
   await guard.update();
   expect([guard.isRight, millisecondsAhead(guard)]).toEqual([false, aheadMs]);
   await expect(guard.check()).rejects.toThrow(`the clock is ${words} the stores' clocks`);
   await guard.update();
-  expect(read().match(/it takes no checks until/g)).toHaveLength(1);
+  expect(text().match(/it takes no checks until/g)).toHaveLength(1);
 });
 
 test('before a store responds, the checker takes no checks and is not ready, and later outages keep the last offset', async () => {
   let clocks = [unavailable, unavailable];
-  const { logger, read } = newLog();
+  const { logger, text } = captureLog();
   const guard = new ClockGuard({
     clocks: [0, 1].map((index) => () => clocks[index]?.() ?? unavailable()),
     logger,
@@ -61,7 +56,7 @@ test('before a store responds, the checker takes no checks and is not ready, and
   await guard.update();
   expect([guard.isRight, guard.offset]).toEqual([false, null]);
   await expect(guard.check()).rejects.toThrow('the clock is not known yet');
-  expect(read().match(/takes no checks until one does/g)).toHaveLength(1);
+  expect(text().match(/takes no checks until one does/g)).toHaveLength(1);
   clocks = [off(60_000), unavailable];
   await guard.update();
   expect([guard.isRight, millisecondsAhead(guard)]).toEqual([false, 60_000]);

@@ -4,7 +4,7 @@ import http2 from 'node:http2';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
-import { jest } from '@jest/globals';
+import { afterEach, jest } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { Prober, type ProbeResult, type ProbeTarget } from '../probe/probe.ts';
 
@@ -18,7 +18,7 @@ export interface LocalTarget {
   readonly allClosed: () => Promise<void>;
 }
 
-/** The local servers of one test file; `closeAll` belongs in `afterEach`. */
+/** Local servers for tests. */
 export interface LocalTargets {
   http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
@@ -88,6 +88,16 @@ export function createLocalTargets(): LocalTargets {
       await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
     },
   };
+}
+
+/** The local servers of one test file, which are closed after each test. The clock runs again first, because it may be held. */
+export function useLocalTargets(): LocalTargets {
+  const targets = createLocalTargets();
+  afterEach(async () => {
+    jest.useRealTimers();
+    await targets.closeAll();
+  });
+  return targets;
 }
 
 /** Sends these bytes in response to any request, then closes the connection. */
