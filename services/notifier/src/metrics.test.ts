@@ -1,27 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { ensureAccount } from '@tocsin/db/users/users';
-import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { holdTimeouts } from './testing/deadlines.ts';
 
 const logger = createSilentLogger();
-let testDatabase: TestDatabase;
-let database: OpenDatabase;
-let accountId: string;
 let channelIds: string[];
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = open(testDatabase.url);
-  accountId = (await ensureAccount(database.db)).id;
-});
+const testDatabase = await createTestDatabase();
+const database = open(testDatabase.url);
+const accountId = (await ensureAccount(database.db)).id;
 afterAll(async () => {
   await database.close();
   await testDatabase.drop();

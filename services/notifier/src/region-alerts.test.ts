@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { openDatabase } from '@tocsin/db/database/open';
 import { MAX_ALERT_ATTEMPTS } from '@tocsin/db/regions/region-alerts';
-import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type { WebhookRequest } from './deliver/send-webhook.ts';
 import { alertOperators } from './region-alerts.ts';
@@ -9,17 +9,13 @@ import { SECRET } from './testing/webhook-to.ts';
 
 const SINCE = Date.parse('2026-03-01T03:12:00Z');
 const URL = 'https://alerts.example/tocsin';
-let testDatabase: TestDatabase;
-let database: OpenDatabase;
 let sent: WebhookRequest[] = [];
 /** The error of each attempt; null: it is delivered. */
 let error: string | null = null;
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  const { url } = testDatabase;
-  database = openDatabase({ url, poolSize: 2, applicationName: 'test', onIdleError: () => undefined });
-});
+const testDatabase = await createTestDatabase();
+const { url } = testDatabase;
+const database = openDatabase({ url, poolSize: 2, applicationName: 'test', onIdleError: () => undefined });
 afterAll(async () => {
   await database.close();
   await testDatabase.drop();

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MAX_ATTEMPT_LIMIT } from '@tocsin/core/deliveries/attempt-limit';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
-import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt, recordDelivered } from '@tocsin/db/deliveries/record-attempt';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { NOTHING_DISPATCHED } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
-import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
@@ -27,20 +27,16 @@ const QUICK_MS = 20;
 const HANGS_AFTER_MS = 50;
 const secrets = new SecretBox([randomBytes(32)]);
 
-let testDatabase: TestDatabase;
-let database: OpenDatabase;
 let receiver: WebhookReceiver;
 let notifiers: { relay: Relay; deliverer: Deliverer }[];
 /** A channel of each of two accounts. */
 let busy: string;
 let other: string;
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  const { url } = testDatabase;
-  const onIdleError = (): void => undefined;
-  database = openDatabase({ url, poolSize: 10, applicationName: 'notifier test', onIdleError });
-});
+const testDatabase = await createTestDatabase();
+const { url } = testDatabase;
+const onIdleError = (): void => undefined;
+const database = openDatabase({ url, poolSize: 10, applicationName: 'notifier test', onIdleError });
 afterAll(async () => {
   await database.close();
   await testDatabase.drop();

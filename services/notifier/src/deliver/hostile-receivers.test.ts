@@ -1,10 +1,10 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
-import { createEgress, type Egress } from '@tocsin/egress/create-egress';
-import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';
 import { webhookTo } from '../testing/webhook-to.ts';
@@ -15,13 +15,9 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const FAILED = { statusCode: null, error: expect.stringMatching(/./) };
 const DELIVERED = { statusCode: 200, error: null };
 
-let certificate: Certificate;
-let egress: Egress;
 const stops: (() => Promise<void>)[] = [];
-beforeAll(async () => {
-  certificate = await createCertificate(['127.0.0.1']);
-  egress = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: certificate.ca });
-});
+const certificate = await createCertificate(['127.0.0.1']);
+const egress = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: certificate.ca });
 afterEach(async () => {
   jest.useRealTimers();
   await Promise.all(stops.splice(0).map((stop) => stop()));

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { type Respond, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
@@ -15,14 +15,9 @@ const ok: Respond = (_, response) => {
   response.writeHead(204).end();
 };
 
-let receiver: WebhookReceiver;
-let egress: Egress;
-
-beforeAll(async () => {
-  receiver = await WebhookReceiver.start();
-  egress = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: receiver.ca });
-});
+const receiver = await WebhookReceiver.start();
 afterAll(() => receiver.stop());
+const egress = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: receiver.ca });
 afterEach(() => {
   receiver.received.length = 0;
 });
