@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { generateApiKey } from '@tocsin/core/secrets/tokens';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
-import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
@@ -21,21 +21,17 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const key = generateApiKey();
 const authorization = `Bearer ${key}`;
 
-let database: TestDatabase;
-let env: NodeJS.ProcessEnv;
 const children: ChildProcess[] = [];
-beforeAll(async () => {
-  database = await createTestDatabase();
-  env = {
-    PATH: process.env['PATH'],
-    PORT: '0',
-    DATABASE_URL: database.url,
-    QUEUE_URL: (await createTestRedis()).url,
-    SECRETS_KEY: randomBytes(32).toString('base64'),
-    BOOTSTRAP_API_KEY: key,
-    LOG_FORMAT: 'json',
-  };
-});
+const database = await createTestDatabase();
+const env = {
+  PATH: process.env['PATH'],
+  PORT: '0',
+  DATABASE_URL: database.url,
+  QUEUE_URL: (await createTestRedis()).url,
+  SECRETS_KEY: randomBytes(32).toString('base64'),
+  BOOTSTRAP_API_KEY: key,
+  LOG_FORMAT: 'json',
+};
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   await database.drop();

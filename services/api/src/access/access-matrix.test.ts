@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import { changesAsKey, type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
@@ -14,60 +14,46 @@ import { handleTrigger } from '../testing/handle-trigger.ts';
 import { listRoutes } from '../testing/list-routes.ts';
 import { RESPONSE_AT } from '../testing/monitors.ts';
 import { browser, newSignedInUser, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { ORIGIN, type TestApi, useTestApi } from '../testing/test-api.ts';
 
-type Callers = Readonly<Record<string, TestAgent>>;
-
-let api: TestApi;
-let owner: TestAgent;
-let member: TestAgent;
-let otherUser: TestAgent;
-/** A key with both scopes that may change only a source that no resource has. */
-let bound: TestAgent;
-/** A page of another site that sends the cookie of an owner. */
-let otherSite: TestAgent;
-/** Callers without valid credentials, for the CLI and for the dashboard. */
-let nobodies: { readonly cli: Callers; readonly dashboard: Callers };
-/** Callers whose credentials are no longer valid, or belong to someone else. */
-let rejected: { readonly cli: Callers; readonly dashboard: Callers };
-
-beforeAll(async () => {
-  api = await openTestApi({
-    producers: {
-      addTrigger: (region, { triggerId }) => handleTrigger(api.context, region, triggerId),
-      addDeliveries: (ids) => attempt(api, ids, 204),
-    },
-  });
-  const { db } = api.context;
-  const actor = systemActor(api.account.id);
-  const signedIn = await newSignedInUser(api);
-  owner = signedIn.agent;
-  member = await signIn(api, { role: 'member' });
-  otherUser = await signIn(api, { accountId: api.other.id });
-  bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
-  otherSite = browser(api).set({ Cookie: signedIn.cookie, Origin: `${ORIGIN}.evil.example` });
-  const expired = await api.newKey('read,write', new Date(Date.now() - 1));
-  const deleted = await api.newKey('read,write');
-  await deleteApiKey(db, actor, deleted.id);
-  const [signedOut, removed] = [await newSignedInUser(api), await newSignedInUser(api)];
-  await browser(api).post('/api/auth/sign-out').set('Cookie', signedOut.cookie).send({});
-  await deleteUser(db, actor, removed.id);
-  const keys = { 'expired key': api.as(expired.key), 'deleted key': api.as(deleted.key) };
-  nobodies = {
-    cli: { 'no key': api.as(null), session: owner },
-    dashboard: { 'no session': browser(api), 'read key': api.as(api.account.readKey) },
-  };
-  rejected = {
-    cli: keys,
-    dashboard: {
-      ...keys,
-      'session signed out': browser(api).set('Cookie', signedOut.cookie),
-      'removed user': removed.agent,
-      'page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
-    },
-  };
+const api: TestApi = await useTestApi({
+  producers: {
+    addTrigger: (region, { triggerId }) => handleTrigger(api.context, region, triggerId),
+    addDeliveries: (ids) => attempt(api, ids, 204),
+  },
 });
-afterAll(() => api.close());
+const { db } = api.context;
+const actor = systemActor(api.account.id);
+const signedIn = await newSignedInUser(api);
+const owner = signedIn.agent;
+const member = await signIn(api, { role: 'member' });
+const otherUser = await signIn(api, { accountId: api.other.id });
+/** A key with both scopes that may change only a source that no resource has. */
+const bound = api.as((await api.newKey('read,write', null, ['elsewhere'])).key);
+/** A page of another site that sends the cookie of an owner. */
+const otherSite = browser(api).set({ Cookie: signedIn.cookie, Origin: `${ORIGIN}.evil.example` });
+const expired = await api.newKey('read,write', new Date(Date.now() - 1));
+const deleted = await api.newKey('read,write');
+await deleteApiKey(db, actor, deleted.id);
+const [signedOut, removed] = [await newSignedInUser(api), await newSignedInUser(api)];
+await browser(api).post('/api/auth/sign-out').set('Cookie', signedOut.cookie).send({});
+await deleteUser(db, actor, removed.id);
+const keys = { 'expired key': api.as(expired.key), 'deleted key': api.as(deleted.key) };
+/** Callers without valid credentials, for the CLI and for the dashboard. */
+const nobodies = {
+  cli: { 'no key': api.as(null), session: owner },
+  dashboard: { 'no session': browser(api), 'read key': api.as(api.account.readKey) },
+};
+/** Callers whose credentials are no longer valid, or belong to someone else. */
+const rejected = {
+  cli: keys,
+  dashboard: {
+    ...keys,
+    'session signed out': browser(api).set('Cookie', signedOut.cookie),
+    'removed user': removed.agent,
+    'page of another user': (await signIn(api)).set(USER_HEADER, removed.id),
+  },
+};
 
 interface Received {
   readonly status: number;
@@ -130,7 +116,7 @@ const OPEN_ROUTES = new Set([
   'POST /api/dashboard/invitations/accept',
 ]);
 
-test('every restricted route has a row, and every row a route', () => {
+test('every route is implemented, and only these are open', () => {
   const ours = listRoutes(api.context).filter((route) => !/^\w+ \/api\/auth\//.test(route));
   const isOpen = (route: string): boolean => routeAt(route).access === 'anyone';
   expect(new Set(ours.filter(isOpen))).toEqual(OPEN_ROUTES);

@@ -4,13 +4,9 @@ import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { openDatabase } from '@tocsin/db/database/open';
 import { MONITORS } from '../testing/monitors.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await openTestApi();
-});
-afterAll(() => api.close());
+const api = await useTestApi();
 
 test('a request with an unknown, expired or deleted key: 401, before any other check', async () => {
   const expired = await api.newKey('read,write', new Date(Date.now() - 1));

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Response } from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { type TestApi, useTestApi } from '../testing/test-api.ts';
 
-let api: TestApi;
-/** Its key may change the source `shop`, and those that begin with `shop/`. */
-let shop: TestAgent;
 /** Monitors of the source `shop`, of another, and of none. */
 let own: Monitor;
 let foreign: Monitor;
@@ -15,23 +11,21 @@ let sourceless: Monitor;
 /** The monitors whose triggers were queued. */
 const queued: string[] = [];
 
-beforeAll(async () => {
-  api = await openTestApi({
-    producers: {
-      addTrigger: async (_region, { triggerId }) => {
-        const { rows } = await api.database.pool.query<{ monitor_id: string }>(
-          'select monitor_id from triggers where id = $1',
-          [triggerId],
-        );
-        queued.push(rows[0]?.monitor_id ?? '');
-        // The request then ends at once with 503.
-        throw new Error('no checker');
-      },
+const api: TestApi = await useTestApi({
+  producers: {
+    addTrigger: async (_region, { triggerId }) => {
+      const { rows } = await api.database.pool.query<{ monitor_id: string }>(
+        'select monitor_id from triggers where id = $1',
+        [triggerId],
+      );
+      queued.push(rows[0]?.monitor_id ?? '');
+      // The request then ends at once with 503.
+      throw new Error('no checker');
     },
-  });
-  shop = api.as((await api.newKey('read,write', null, ['shop', 'shop/*'])).key);
+  },
 });
-afterAll(() => api.close());
+/** Its key may change the source `shop`, and those that begin with `shop/`. */
+const shop = api.as((await api.newKey('read,write', null, ['shop', 'shop/*'])).key);
 
 beforeEach(async () => {
   await api.database.pool.query('delete from monitors');

@@ -1,29 +1,26 @@
-import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { until } from '@tocsin/embedded/testing/until';
-import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
-import type TestAgent from 'supertest/lib/agent.js';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { MONITORS } from '../testing/monitors.ts';
-import { newSignedInUser, signIn, type TestUser } from '../testing/sign-in.ts';
+import { newSignedInUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { createLastUsedRecorder, type LastUsedRecorder } from './last-used.ts';
+import { createLastUsedRecorder } from './last-used.ts';
 
 const KEYS = '/api/dashboard/api-keys';
 
-let api: TestApi;
-let user: TestUser;
-let agent: TestAgent;
-let lastUsed: LastUsedRecorder;
-beforeAll(async () => {
-  api = await openTestApi({ lastUsed: { note: (id) => lastUsed.note(id) } });
-  lastUsed = createLastUsedRecorder((times) => touchApiKeys(api.context.db, times), createSilentLogger(), 50);
-  user = await newSignedInUser(api, { role: 'member' });
-  ({ agent } = user);
-});
+const api: TestApi = await openTestApi({ lastUsed: { note: (id) => lastUsed.note(id) } });
+const lastUsed = createLastUsedRecorder(
+  (times) => touchApiKeys(api.context.db, times),
+  createSilentLogger(),
+  50,
+);
+const user = await newSignedInUser(api, { role: 'member' });
+const { agent } = user;
 afterAll(async () => {
   await lastUsed.stop();
   await api.close();
@@ -117,8 +114,6 @@ describe('API keys', () => {
 });
 
 test('the recorder of uses logs a failure once, keeps unwritten uses, and never rejects', async () => {
-  let log = '';
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
   const written: string[] = [];
   let failures = 0;
   const write = async (batch: ReadonlyMap<string, Date>): Promise<void> => {
@@ -126,7 +121,7 @@ test('the recorder of uses logs a failure once, keeps unwritten uses, and never 
     failures += 1;
     throw new Error('the database is unavailable');
   };
-  const logger = createLogger({ service: 'test', format: 'json', stream });
+  const { logger, text } = captureLog();
   const recorder = createLastUsedRecorder(write, logger, 10);
   recorder.note('a');
   await until('two failures', () => failures >= 2);
@@ -134,7 +129,7 @@ test('the recorder of uses logs a failure once, keeps unwritten uses, and never 
   await until('both keys are written', () => written.length === 2);
   await recorder.stop();
   expect(written.toSorted()).toEqual(['a', 'b']);
-  expect(log.match(/Could not record/g)).toHaveLength(1);
+  expect(text().match(/Could not record/g)).toHaveLength(1);
 });
 
 test('lastUsedAt is recorded soon after a use, even if the response is an error, but not for an expired key', async () => {

@@ -1,26 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
 import { AUDIT_ACTIONS } from '@tocsin/contracts/vocabulary';
 import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { until } from '@tocsin/embedded/testing/until';
-import type TestAgent from 'supertest/lib/agent.js';
 import { goDown, newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const D = '/api/dashboard';
 const LOG = `${D}/audit-log`;
 
-let api: TestApi;
-let owner: TestAgent;
-let ownerId: string;
-beforeAll(async () => {
-  api = await openTestApi();
-  ({ agent: owner, id: ownerId } = await newSignedInUser(api));
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const { agent: owner, id: ownerId } = await newSignedInUser(api);
 
 async function read(query: string | object, agent = owner, path = LOG): Promise<AuditEntry[]> {
   const response = await agent.get(path).query(query);

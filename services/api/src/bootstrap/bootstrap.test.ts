@@ -1,14 +1,13 @@
-import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { deleteUser, findUserByEmail } from '@tocsin/db/users/users';
-import { createLogger, type Logger } from '@tocsin/runtime/logger';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { MONITORS } from '../testing/monitors.ts';
 import { browser, newUser } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { ensureAdmin, ensureApiKeys } from './bootstrap.ts';
 
 const EMAIL = 'admin@example.com';
@@ -17,24 +16,21 @@ const PASSWORD = 'the first password';
 /** A failed sign-in is recorded after its response. Waits for that: it locks the clock before the account. */
 const DELETE_ACCOUNTS = 'begin; lock table audit_clocks in exclusive mode; delete from accounts; commit';
 
-let api: TestApi;
-let log = '';
-let logger: Logger;
-beforeAll(async () => {
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
-  logger = createLogger({ service: 'test', format: 'json', stream });
-  api = await openTestApi();
-});
-afterAll(() => api.close());
+let log: ReturnType<typeof captureLog>;
+const api = await useTestApi();
 /** Each test begins as at the first start of a service. */
 beforeEach(async () => {
   await api.database.pool.query(DELETE_ACCOUNTS);
-  log = '';
+  log = captureLog();
 });
 
 describe('the user of the settings', () => {
   const ensure = (email?: string, password?: string): Promise<void> =>
-    ensureAdmin(api.context.db, { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password }, logger);
+    ensureAdmin(
+      api.context.db,
+      { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password },
+      log.logger,
+    );
   const signInWith = async (password: string, agent = browser(api)): Promise<number> =>
     (await agent.post('/api/auth/sign-in/email').send({ email: EMAIL, password })).status;
 
@@ -60,10 +56,10 @@ describe('the user of the settings', () => {
     const { id, accountId } = (await findUserByEmail(db, EMAIL)) ?? { id: '', accountId: '' };
     const { id: createdBy } = await newUser(api, { accountId });
     await deleteUser(db, systemActor(accountId), id);
-    log = '';
+    log = captureLog();
     await ensure(EMAIL.toUpperCase(), PASSWORD);
-    expect(log.match(/"level":"warn"/g)).toHaveLength(1);
-    expect(log).toContain('BOOTSTRAP_ADMIN_EMAIL was removed');
+    expect(log.text().match(/"level":"warn"/g)).toHaveLength(1);
+    expect(log.text()).toContain('BOOTSTRAP_ADMIN_EMAIL was removed');
     expect(await findUserByEmail(db, EMAIL)).toBeNull();
     const actor = userActor(accountId, createdBy, 'Ada');
     const { token } = await createInvitation(db, actor, { role: 'member', email: EMAIL });
@@ -120,26 +116,26 @@ describe('the API keys of the settings', () => {
   }
 
   test('exist after the start with their scopes on one account, even with several processes', async () => {
-    await Promise.all([1, 2, 3].map(() => ensureApiKeys(api.context.db, KEYS, logger)));
+    await Promise.all([1, 2, 3].map(() => ensureApiKeys(api.context.db, KEYS, log.logger)));
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([200, 201]);
     expect(await statuses(KEYS.BOOTSTRAP_READ_KEY)).toEqual([200, 403]);
     const seen = await api.as(KEYS.BOOTSTRAP_READ_KEY).get(MONITORS);
     expect((seen.body as { monitors: unknown[] }).monitors).toHaveLength(1);
-    expect(log.match(/Created the API key/g)).toHaveLength(2);
+    expect(log.text().match(/Created the API key/g)).toHaveLength(2);
   });
 
   test('are not recreated once deleted: one warning, and the start continues', async () => {
-    await ensureApiKeys(api.context.db, KEYS, logger);
+    await ensureApiKeys(api.context.db, KEYS, log.logger);
     const { rows } = await api.database.pool.query<{ id: string; account_id: string }>(
       'select id, account_id from api_keys where hash = $1',
       [hashToken(KEYS.BOOTSTRAP_API_KEY)],
     );
     await deleteApiKey(api.context.db, systemActor(rows[0]?.account_id ?? ''), rows[0]?.id ?? '');
-    log = '';
-    await ensureApiKeys(api.context.db, KEYS, logger);
-    expect(log.match(/"level":"warn"/g)).toHaveLength(1);
-    expect(log).toContain('BOOTSTRAP_API_KEY was deleted');
-    expect(log).not.toContain(KEYS.BOOTSTRAP_API_KEY);
+    log = captureLog();
+    await ensureApiKeys(api.context.db, KEYS, log.logger);
+    expect(log.text().match(/"level":"warn"/g)).toHaveLength(1);
+    expect(log.text()).toContain('BOOTSTRAP_API_KEY was deleted');
+    expect(log.text()).not.toContain(KEYS.BOOTSTRAP_API_KEY);
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([401, 401]);
   });
 });

@@ -1,34 +1,26 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Channel, channelSchema } from '@tocsin/contracts/channels/channel';
 import { channelTestSchema } from '@tocsin/contracts/deliveries/delivery';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Response } from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel, RECEIVER } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
-let api: TestApi;
-let owner: TestAgent;
-let member: TestAgent;
-let otherUser: TestAgent;
 const shutdown = new AbortController();
 /** Handles a hint as a notifier does. */
 let onHint: (ids: readonly string[]) => Promise<void> = () => Promise.resolve();
-beforeAll(async () => {
-  api = await openTestApi({
-    shutdown: shutdown.signal,
-    producers: { addDeliveries: (ids) => onHint(ids) },
-  });
-  owner = await signIn(api);
-  member = await signIn(api, { role: 'member' });
-  otherUser = await signIn(api, { accountId: api.other.id });
+const api = await useTestApi({
+  shutdown: shutdown.signal,
+  producers: { addDeliveries: (ids) => onHint(ids) },
 });
-afterAll(() => api.close());
+const owner = await signIn(api);
+const member = await signIn(api, { role: 'member' });
+const otherUser = await signIn(api, { accountId: api.other.id });
 
 describe('channels', () => {
   test('a member creates, reads, updates and deletes a channel', async () => {

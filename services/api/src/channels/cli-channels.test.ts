@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { type Channel, channelSchema } from '@tocsin/contracts/channels/channel';
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Problem } from '@tocsin/contracts/errors';
@@ -7,28 +7,23 @@ import { revealChannelSecret } from '@tocsin/db/channels/channel-secrets';
 import { RECEIVER } from '../testing/channels.ts';
 import { MONITORS } from '../testing/monitors.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const CHANNELS = '/api/cli/channels';
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
 
 /** URLs whose receivers were checked. */
 const checked: string[] = [];
-let api: TestApi;
-let teamKey: string;
-beforeAll(async () => {
-  api = await openTestApi();
-  const { egress } = api.context;
-  const { checkUrl } = egress;
-  Object.assign(egress, {
-    checkUrl: (url: string, account: string) => {
-      checked.push(url);
-      return checkUrl(url, account);
-    },
-  });
-  teamKey = (await api.newKey('read,write', null, ['team/*'])).key;
+const api = await useTestApi();
+const { egress } = api.context;
+const { checkUrl } = egress;
+Object.assign(egress, {
+  checkUrl: (url: string, account: string) => {
+    checked.push(url);
+    return checkUrl(url, account);
+  },
 });
-afterAll(() => api.close());
+const teamKey = (await api.newKey('read,write', null, ['team/*'])).key;
 
 interface Created {
   readonly channel: Channel;

@@ -1,29 +1,22 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import type supertest from 'supertest';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, useTestApi } from '../testing/test-api.ts';
 
 const PAGE = '<!doctype html><title>Tocsin</title>';
 const SCRIPT = `export const text = '${'tocsin '.repeat(1_000)}';`;
 /** As browsers request a page. */
 const NAVIGATION = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-let api: TestApi;
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-beforeAll(async () => {
-  folder = await createTemporaryFolder();
-  await mkdir(join(folder.path, 'assets'));
-  await writeFile(join(folder.path, 'index.html'), PAGE);
-  await writeFile(join(folder.path, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
-  await writeFile(join(folder.path, 'assets', 'index-C0ffee.js'), SCRIPT);
-  api = await openTestApi({ settings: { dashboardDir: folder.path } });
-});
-afterAll(async () => {
-  await api.close();
-  await folder.remove();
-});
+const folder = await createTemporaryFolder();
+await mkdir(join(folder.path, 'assets'));
+await writeFile(join(folder.path, 'index.html'), PAGE);
+await writeFile(join(folder.path, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+await writeFile(join(folder.path, 'assets', 'index-C0ffee.js'), SCRIPT);
+const api = await useTestApi({ settings: { dashboardDir: folder.path } });
+afterAll(() => folder.remove());
 
 function get(path: string, headers: Record<string, string> = {}): supertest.Test {
   return api.as(null).get(path).set(headers);

@@ -1,33 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type Delivery, deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/deliveries/delivery';
-import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { type TestApi, useTestApi } from '../testing/test-api.ts';
 
 const DELIVERIES = '/api/dashboard/deliveries';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const EVER = { since: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00+01:00' };
-let api: TestApi;
-/** An api that stops. */
-let stopping: TestApi;
-let member: TestAgent;
 let hints: string[] = [];
 let channelId: string;
 /** `monitor.down`, then `incident.created`. */
 let deliveries: Delivery[];
 
-beforeAll(async () => {
-  api = await openTestApi({ producers: { addDeliveries: async (ids) => void hints.push(...ids) } });
-  stopping = await openTestApi({ shutdown: AbortSignal.abort() });
-  member = await signIn(api, { role: 'member' });
-});
-afterAll(async () => {
-  await stopping.close();
-  await api.close();
-});
+const api = await useTestApi({ producers: { addDeliveries: async (ids) => void hints.push(...ids) } });
+/** An api that stops. */
+const stopping = await useTestApi({ shutdown: AbortSignal.abort() });
+const member = await signIn(api, { role: 'member' });
 
 /** Held deliveries of a channel, a minute apart. */
 async function addHeld({ database, account }: TestApi, channel: string, count: number): Promise<void> {

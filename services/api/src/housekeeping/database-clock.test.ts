@@ -1,6 +1,5 @@
-import { PassThrough } from 'node:stream';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { createLogger } from '@tocsin/runtime/logger';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { DatabaseClock } from './database-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -12,17 +11,16 @@ const START = Date.UTC(2026, 10, 20, 12);
 const machine = { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) as Date | null, doubtedMs: 0 };
 /** How far the clock of Postgres is ahead of that of the process. */
 let aheadMs = 0;
-let log = '';
+let log: ReturnType<typeof captureLog>;
 function open(): DatabaseClock {
   Object.assign(machine, { now: START, upMs: 0, watermark: new Date(START - HOUR_MS), doubtedMs: 0 });
-  log = '';
+  log = captureLog();
   aheadMs = 0;
   jest.spyOn(Date, 'now').mockImplementation(() => machine.now);
   jest.spyOn(performance, 'now').mockImplementation(() => machine.upMs);
   return restart();
 }
 function restart(): DatabaseClock {
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
   return new DatabaseClock({
     readClock: async () => machine.now + aheadMs,
     readState: async () =>
@@ -30,7 +28,7 @@ function restart(): DatabaseClock {
     writeDoubt: async (doubtedMs) => {
       machine.doubtedMs = doubtedMs;
     },
-    logger: createLogger({ service: 'test', format: 'json', stream }),
+    logger: log.logger,
   });
 }
 /** The leader reads the clock every minute. */
@@ -43,7 +41,7 @@ async function leadFor(clock: DatabaseClock, ms: number): Promise<void> {
 }
 const agrees = async (clock: DatabaseClock): Promise<boolean> => (await clock.read()).agrees;
 const logged = (): number =>
-  log.match(/Nothing is deleted or rolled up until an api has led for 24 hours/g)?.length ?? 0;
+  log.text().match(/Nothing is deleted or rolled up until an api has led for 24 hours/g)?.length ?? 0;
 
 afterEach(() => {
   jest.restoreAllMocks();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { userActor } from '@tocsin/db/audit-log/actor';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { listPartitions } from '@tocsin/db/database/partitions';
@@ -10,9 +10,9 @@ import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { commitMonitor } from '../testing/schedules.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { type HousekeepingOptions, runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
+import { runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
 
 const DAY_MS = 86_400_000;
 const trueNow = Date.now.bind(Date);
@@ -20,24 +20,17 @@ const trueNow = Date.now.bind(Date);
 const shiftMs = (Math.floor(trueNow() / DAY_MS) + 0.5) * DAY_MS - trueNow();
 const clock = jest.spyOn(Date, 'now').mockImplementation(() => trueNow() + shiftMs);
 
-let api: TestApi;
-let options: HousekeepingOptions;
-beforeAll(async () => {
-  api = await openTestApi();
-  const logger = createSilentLogger();
-  const databaseClock = new DatabaseClock({
-    readClock: async () => trueNow() + shiftMs,
-    // These tests roll up nothing.
-    readState: async () => null,
-    writeDoubt: async () => undefined,
-    logger,
-  });
-  options = { db: api.context.db, databaseClock, retentionDays: 90, isLeader: () => true, logger };
+const api = await useTestApi();
+const logger = createSilentLogger();
+const databaseClock = new DatabaseClock({
+  readClock: async () => trueNow() + shiftMs,
+  // These tests roll up nothing.
+  readState: async () => null,
+  writeDoubt: async () => undefined,
+  logger,
 });
-afterAll(async () => {
-  clock.mockRestore();
-  await api.close();
-});
+const options = { db: api.context.db, databaseClock, retentionDays: 90, isLeader: () => true, logger };
+afterAll(() => clock.mockRestore());
 
 const nameOf = (daysFromNow: number): string =>
   `events_${new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '_')}`;

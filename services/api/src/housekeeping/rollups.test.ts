@@ -1,23 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { readRollupState, writeClockDoubt } from '@tocsin/db/check-rollups/roll-up';
 import { readClock } from '@tocsin/db/database/sql';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { DatabaseClock, type DatabaseClockOptions } from './database-clock.ts';
 import { registerRollupMetrics, startRollUps } from './rollups.ts';
 
 const HOUR_MS = 3_600_000;
 const logger = createSilentLogger();
 
-let api: TestApi;
-let databaseClock: DatabaseClock;
-beforeAll(async () => {
-  api = await openTestApi();
-  databaseClock = new DatabaseClock({ readClock: () => readClock(api.context.db), ...rollups, logger });
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
+  readState: () => readRollupState(api.context.db),
+  writeDoubt: (doubtedMs) => writeClockDoubt(api.context.db, doubtedMs),
+};
+const databaseClock = new DatabaseClock({ readClock: () => readClock(api.context.db), ...rollups, logger });
 beforeEach(() => api.database.pool.query('delete from check_rollup_state'));
 
 const YESTERDAY = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
@@ -26,11 +25,6 @@ const fallBehind = (): Promise<unknown> =>
 
 const rolledUntil = async (): Promise<number> =>
   (await readRollupState(api.context.db))?.rolledUntil.getTime() ?? 0;
-
-const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
-  readState: () => readRollupState(api.context.db),
-  writeDoubt: (doubtedMs) => writeClockDoubt(api.context.db, doubtedMs),
-};
 
 /** The end of the last complete hour. */
 const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;

@@ -1,38 +1,32 @@
-import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { problemSchema } from '@tocsin/contracts/errors';
 import { until } from '@tocsin/embedded/testing/until';
-import { createLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, useTestApi } from '../testing/test-api.ts';
 import { isOutage } from './errors.ts';
 
-let api: TestApi;
-let lines: Record<string, unknown>[];
 const metrics = createMetrics();
-beforeAll(async () => {
-  lines = [];
-  const stream = new PassThrough().setEncoding('utf8');
-  stream.on('data', (text: string) => {
-    for (const line of text.split('\n').filter(Boolean))
-      lines.push(JSON.parse(line) as Record<string, unknown>);
-  });
-  api = await openTestApi({
-    metrics,
-    logger: createLogger({ service: 'test', level: 'debug', format: 'json', stream }),
-    ready: { postgres: () => Promise.resolve(), queue: () => Promise.reject(new Error('secret cause')) },
-  });
+const log = captureLog({ level: 'debug' });
+const api = await useTestApi({
+  metrics,
+  logger: log.logger,
+  ready: { postgres: () => Promise.resolve(), queue: () => Promise.reject(new Error('secret cause')) },
 });
-afterAll(() => api.close());
+
+const readLog = (): Record<string, unknown>[] => {
+  const lines = log.text().split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+};
 
 async function lineOf(requestId: string): Promise<Record<string, unknown>> {
   return until(`request ${requestId} is logged`, () =>
-    lines.find((line) => line['message'] === 'Request' && line['requestId'] === requestId),
+    readLog().find((line) => line['message'] === 'Request' && line['requestId'] === requestId),
   );
 }
 
@@ -103,7 +97,7 @@ describe('problems', () => {
       });
       const requestId = response.headers['x-request-id'] ?? '';
       await lineOf(requestId);
-      const errors = lines.filter((line) => line['requestId'] === requestId && line['level'] === 'error');
+      const errors = readLog().filter((line) => line['requestId'] === requestId && line['level'] === 'error');
       expect(errors).toHaveLength(1);
       expect(JSON.stringify(errors)).toContain('events');
     } finally {
@@ -126,8 +120,8 @@ describe('each request', () => {
       durationMs: expect.any(Number),
       apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
-    expect(lines.filter(({ requestId }) => requestId === 'one-line')).toHaveLength(1);
-    expect(JSON.stringify(lines)).not.toContain(api.account.key);
+    expect(readLog().filter(({ requestId }) => requestId === 'one-line')).toHaveLength(1);
+    expect(log.text()).not.toContain(api.account.key);
   });
 
   test('is measured by method, route and status', async () => {

@@ -2,19 +2,14 @@ import { type IncomingMessage, request } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AppError } from '@tocsin/contracts/errors';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { parseJsonObject } from './json-text.ts';
 
-let api: TestApi;
-let id: string;
-beforeAll(async () => {
-  api = await openTestApi();
-  ({ id } = await newMonitor(api));
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const { id } = await newMonitor(api);
 
 interface Received {
   readonly status: number;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import express from 'express';
@@ -12,8 +12,6 @@ import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
 
 const LARGE = 1_000_000;
-/** One server that soon refuses waiting requests, and one that lets them wait. */
-let servers: readonly [impatient: Server, patient: Server];
 /** How many requests were admitted. */
 let passed = 0;
 
@@ -37,9 +35,8 @@ async function serve(waitMs: number): Promise<Server> {
   return server;
 }
 
-beforeAll(async () => {
-  servers = [await serve(50), await serve(600_000)];
-});
+/** One server that soon refuses waiting requests, and one that lets them wait. */
+const servers = [await serve(50), await serve(600_000)] as const;
 afterAll(() => {
   for (const server of servers) {
     server.close();

@@ -1,21 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Route } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import type supertest from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';
 import { ACCESS_ROWS, type AccessRow, makeResource } from '../testing/access-rows.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
-let api: TestApi;
-let owner: TestAgent;
-beforeAll(async () => {
-  api = await openTestApi();
-  owner = await signIn(api);
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const owner = await signIn(api);
 
 const [EARLIEST, AFTER_IT] = ['0001-01-01T00:00:00.000Z', '0001-01-02T00:00:00.000Z'];
 const [BEFORE_LATEST, LATEST] = ['9999-12-30T23:59:59.999Z', '9999-12-31T23:59:59.999Z'];

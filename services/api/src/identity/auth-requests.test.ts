@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { USER_HEADER } from '@tocsin/contracts/identity/user-header';
 import type TestAgent from 'supertest/lib/agent.js';
 import { trustedOrigins } from '../access/origins.ts';
-import { browser, newSignedInUser, PASSWORD, type TestUser } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { browser, newSignedInUser, PASSWORD } from '../testing/sign-in.ts';
+import { ORIGIN, useTestApi } from '../testing/test-api.ts';
 import { validatedAgent } from '../testing/validated-agent.ts';
 import { canonicalAddress } from './auth-request.ts';
 
@@ -16,13 +16,8 @@ const CHANGE_PASSWORD = '/api/auth/change-password';
 const MONITOR = { name: 'a', url: 'https://a.example' };
 const CHANGE = { currentPassword: PASSWORD, newPassword: 'another long password' };
 
-let api: TestApi;
-let user: TestUser;
-beforeAll(async () => {
-  api = await openTestApi();
-  user = await newSignedInUser(api);
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const user = await newSignedInUser(api);
 
 /** Requests without the headers that a browser would send. */
 const http = (): TestAgent => validatedAgent(`http://127.0.0.1:${api.port}`);

@@ -5,7 +5,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import type { Request } from 'express';
 import type supertest from 'supertest';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 import { authSecret } from './auth-options.ts';
 import { KnownDevices } from './known-devices.ts';
 
@@ -14,11 +14,7 @@ const SIGN_IN = '/api/auth/sign-in/email';
 const CHANGE_PASSWORD = '/api/auth/change-password';
 
 const secretsKey = randomBytes(32);
-let api: TestApi;
-beforeAll(async () => {
-  api = await openTestApi({ secretsKey, settings: { defaultRegion: 'eu-west' } });
-});
-afterAll(() => api.close());
+const api = await useTestApi({ secretsKey, settings: { defaultRegion: 'eu-west' } });
 
 const cookiesOf = (headers: Record<string, unknown>): string[] => (headers['set-cookie'] ?? []) as string[];
 const enter = async (email: string, password = PASSWORD): Promise<supertest.Response> =>

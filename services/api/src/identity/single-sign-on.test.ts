@@ -1,24 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
-import { type Claims, OIDC_CLIENT, type OidcProvider, startOidcProvider } from '../testing/oidc-provider.ts';
+import { type Claims, OIDC_CLIENT, startOidcProvider } from '../testing/oidc-provider.ts';
 import { browser, newUser } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, useTestApi } from '../testing/test-api.ts';
 import { oidcSettings } from './single-sign-on.ts';
 
-let provider: OidcProvider;
-let api: TestApi;
-beforeAll(async () => {
-  provider = await startOidcProvider();
-  api = await openTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
-});
-afterAll(async () => {
-  await api.close();
-  await provider.close();
-});
+const provider = await startOidcProvider();
+const api = await useTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
+afterAll(() => provider.close());
 
 interface Outcome {
   /** The final URL of the browser. */

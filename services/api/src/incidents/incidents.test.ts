@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { IncidentNote, Timeline } from '@tocsin/contracts/incidents/timeline';
 import { LIMITS } from '@tocsin/contracts/limits';
@@ -10,24 +10,16 @@ import { newMonitor } from '../testing/monitors.ts';
 import { checkOnce } from '../testing/schedules.ts';
 import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const INCIDENTS = '/api/dashboard/incidents';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 
-let api: TestApi;
-let ada: TestUser;
-let bob: TestUser;
-let owner: TestUser;
-let stranger: TestUser;
-beforeAll(async () => {
-  api = await openTestApi({ streamLimits: { pollMs: 20 } });
-  ada = await newSignedInUser(api, { role: 'member', name: 'Ada' });
-  bob = await newSignedInUser(api, { role: 'member', name: 'Bob' });
-  owner = await newSignedInUser(api, { role: 'owner', name: 'Grace' });
-  stranger = await newSignedInUser(api, { accountId: api.other.id });
-});
-afterAll(() => api.close());
+const api = await useTestApi({ streamLimits: { pollMs: 20 } });
+const ada = await newSignedInUser(api, { role: 'member', name: 'Ada' });
+const bob = await newSignedInUser(api, { role: 'member', name: 'Bob' });
+const owner = await newSignedInUser(api, { role: 'owner', name: 'Grace' });
+const stranger = await newSignedInUser(api, { accountId: api.other.id });
 
 async function list(query: object = {}, { agent } = ada): Promise<Incident[]> {
   const response = await agent.get(INCIDENTS).query(query);

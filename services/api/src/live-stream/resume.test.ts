@@ -1,24 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { listMonitorTimestamps } from '@tocsin/db/monitors/timestamps';
 import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
+import { newSignedInUser } from '../testing/sign-in.ts';
 import { type Received, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { readRecords } from './replay.ts';
 
-let api: TestApi;
-let user: TestUser;
 const readers: StreamReader[] = [];
-beforeAll(async () => {
-  // Small pages: a burst needs several of them.
-  api = await openTestApi({ streamLimits: { heartbeatMs: 50, pageRecords: 2, replayRecords: 1_000 } });
-  user = await newSignedInUser(api);
-});
-afterEach(async () => {
-  await Promise.all(readers.splice(0).map((reader) => reader.close()));
-});
-afterAll(() => api.close());
+// Small pages: a burst needs several of them.
+const api = await useTestApi({ streamLimits: { heartbeatMs: 50, pageRecords: 2, replayRecords: 1_000 } });
+const user = await newSignedInUser(api);
+afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.close())));
 
 async function open(position?: string): Promise<StreamReader> {
   const reader = await StreamReader.open(api, { cookie: user.cookie, position });

@@ -10,15 +10,11 @@ import { newMonitor, recordCheck } from '../testing/monitors.ts';
 import { browser, newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 import { STREAM_LIMITS } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
-let api: TestApi;
-beforeAll(async () => {
-  api = await openTestApi({ secretsKey, streamLimits: { heartbeatMs: 50, perUser: 2, perProcess: 3 } });
-});
-afterAll(() => api.close());
+const api = await useTestApi({ secretsKey, streamLimits: { heartbeatMs: 50, perUser: 2, perProcess: 3 } });
 
 const open = (user: TestUser, of: TestApi = api): Promise<StreamReader> =>
   StreamReader.open(of, { cookie: user.cookie });

@@ -11,20 +11,13 @@ import { beginMaintenance } from '../testing/maintenance.ts';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
 import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { type Received, STREAM, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 
-let api: TestApi;
-let user: TestUser;
 const readers: StreamReader[] = [];
 const lateRegions = jest.fn(async (): Promise<LateRegions> => new Map());
-beforeAll(async () => {
-  api = await openTestApi({ streamLimits: { heartbeatMs: 50 }, lateRegions });
-  user = await newSignedInUser(api, { role: 'member' });
-});
-afterEach(async () => {
-  await Promise.all(readers.splice(0).map((reader) => reader.close()));
-});
-afterAll(() => api.close());
+const api = await useTestApi({ streamLimits: { heartbeatMs: 50 }, lateRegions });
+const user = await newSignedInUser(api, { role: 'member' });
+afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.close())));
 
 async function open(position?: string, { cookie } = user, of: TestApi = api): Promise<StreamReader> {
   const reader = await StreamReader.open(of, { cookie, position });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import {
   type ListedMaintenanceWindow,
   listedMaintenanceWindowSchema,
@@ -11,27 +11,19 @@ import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-mainten
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type { Response } from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { startPlanningWindows } from './plan-windows.ts';
 
 const PATH = '/api/dashboard/maintenance-windows';
 const UNKNOWN = '01932f5e-0000-7000-8000-000000000000';
 const HOUR_MS = 3_600_000;
 
-let api: TestApi;
-let agent: TestAgent;
-let otherUser: TestAgent;
-let monitorId: string;
-beforeAll(async () => {
-  api = await openTestApi();
-  agent = await signIn(api);
-  otherUser = await signIn(api, { accountId: api.other.id });
-  monitorId = (await newMonitor(api)).id;
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const agent = await signIn(api);
+const otherUser = await signIn(api, { accountId: api.other.id });
+const monitorId = (await newMonitor(api)).id;
 
 type Fields = Record<string, unknown>;
 

@@ -1,42 +1,18 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import { createEgress } from '@tocsin/egress/create-egress';
-import { AttackGround } from '@tocsin/egress/testing/attack-ground';
 import { ATTACK_VECTORS } from '@tocsin/egress/testing/attack-vectors';
 import type { AttackVector } from '@tocsin/egress/testing/attack-vectors/attack-vector';
-import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { useAttackGround } from '@tocsin/egress/testing/use-attack-ground';
 import type { Response } from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
-let ground: AttackGround;
-let api: TestApi;
-let owner: TestAgent;
-beforeAll(async () => {
-  ground = await AttackGround.open();
-  api = await openTestApi({
-    egress: createEgress({
-      allowCidrs: [PUBLIC_ADDRESS],
-      lookup: ground.dns.lookup,
-      // Longer than any test runs, so that no DNS lookup times out.
-      checkUrlLookupMs: 600_000,
-    }),
-    producers: { addTrigger },
-  });
-  owner = await signIn(api);
-});
-afterAll(async () => {
-  await api.close();
-  await ground.close();
-});
-/** The api may connect only to servers of the test run. */
-afterEach(() => {
-  expect(ground.canaryConnections).toBe(0);
-  expect(ground.watch.take()).toEqual([]);
-});
+/** The api connects to nothing. */
+const { ground, egress } = await useAttackGround([]);
+const api = await useTestApi({ egress, producers: { addTrigger } });
+const owner = await signIn(api);
 
 /** The URLs of the triggers that were queued. No checker handles them. */
 const queued: (string | null)[] = [];

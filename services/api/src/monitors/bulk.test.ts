@@ -1,32 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { AuditEntry } from '@tocsin/contracts/audit-log/audit-log';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import type { Producers } from '@tocsin/queue/producers';
-import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { storedJobs } from '../testing/schedules.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import { useTestApi } from '../testing/test-api.ts';
+import { useTestQueue } from '../testing/test-queue.ts';
 
 const PATH = '/api/dashboard/monitors';
 
-let api: TestApi;
-let queue: TestQueue;
-let member: TestAgent;
 let addExtraChecks: Producers['addExtraChecks'];
-beforeAll(async () => {
-  queue = await openTestQueue();
-  api = await openTestApi({ producers: { addExtraChecks: (...given) => addExtraChecks(...given) } });
-  member = await signIn(api, { role: 'member' });
-});
-afterAll(async () => {
-  await queue.close();
-  await api.close();
-});
+const queue = await useTestQueue();
+const api = await useTestApi({ producers: { addExtraChecks: (...given) => addExtraChecks(...given) } });
+const member = await signIn(api, { role: 'member' });
 afterEach(async () => {
   await api.database.pool.query('truncate monitors, channels, audit_log cascade');
   await queue.redis.flushdb();

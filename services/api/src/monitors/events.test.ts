@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { checkOf } from '@tocsin/db/testing/check-record';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Response } from 'supertest';
-import {
-  checkOf,
-  MONITORS,
-  newMonitor,
-  recordCheck,
-  recordResponse,
-  RESPONSE_AT,
-} from '../testing/monitors.ts';
+import { MONITORS, newMonitor, recordCheck, recordResponse, RESPONSE_AT } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
-let api: TestApi;
-let id: string;
+const api = await useTestApi();
+const { id } = await newMonitor(api);
+for (let latencyMs = 0; latencyMs < 60; latencyMs += 1)
+  await recordChecks(api.context.db, [checkOf(id, { latencyMs })]);
 /** With latencies from 0 to 59, oldest first. */
-let all: Event[];
-beforeAll(async () => {
-  api = await openTestApi();
-  ({ id } = await newMonitor(api, { runbookUrl: 'https://runbooks.example/shop' }));
-  for (let latencyMs = 0; latencyMs < 60; latencyMs += 1)
-    await recordChecks(api.context.db, [checkOf(id, { latencyMs })]);
-  all = await events('?limit=500');
-});
-afterAll(() => api.close());
+const all = await events('?limit=500');
 
 async function events(query: string, monitorId = id): Promise<Event[]> {
   const response = await api.as().get(`${MONITORS}/${monitorId}/events${query}`);
@@ -44,27 +32,6 @@ test('a monitor is returned with its 10 latest events, newest first', async () =
 });
 
 describe('GET …/events', () => {
-  test('returns the complete record of an event', () => {
-    expect(all[0]).toEqual({
-      id: expect.any(String),
-      monitorId: id,
-      monitorName: 'Shop',
-      status: 'UP',
-      latency: 0,
-      statusCode: 200,
-      errorReason: null,
-      errorDetail: null,
-      inconclusive: false,
-      hasResponse: false,
-      region: 'default',
-      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      source: 'schedule',
-      url: null,
-      timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
-      runbookUrl: 'https://runbooks.example/shop',
-    });
-  });
-
   test('returns the latest 50 in chronological order, or as many as the limit', async () => {
     expect(latencies(await events(''))).toEqual(range(10, 60));
     expect(latencies(await events('?limit=3'))).toEqual([57, 58, 59]);

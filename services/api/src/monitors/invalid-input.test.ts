@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createMonitorSchema, type Monitor, monitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { PROPERTY_PARAMETERS } from '@tocsin/core/testing/property-parameters';
 import * as fc from 'fast-check';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
-let api: TestApi;
-let monitor: Monitor;
-beforeAll(async () => {
-  api = await openTestApi();
-  monitor = await newMonitor(api);
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const monitor = await newMonitor(api);
 
 /** Differs if any field of any monitor does. */
 async function hashMonitors(): Promise<unknown> {

@@ -1,37 +1,32 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parseMetrics } from '@tocsin/embedded/testing/metrics-text';
 import { until } from '@tocsin/embedded/testing/until';
 import { FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const METRICS = '/api/cli/metrics';
 /** Several pages or chunks, and more bytes than the kernel buffers for a client that does not read. */
 const COUNT = 5_000;
 const URL_CHARACTERS = 2_000;
 
-let api: TestApi;
-let headers: Record<string, string>;
-beforeAll(async () => {
-  api = await openTestApi();
-  headers = { Authorization: `Bearer ${api.account.key}` };
-  await newMonitor(api, { ...FULL_MONITOR, labels: { 'example.com/team': 'a' } });
-  await api.database.pool.query(
-    `with added as (
-       insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions,
-         created_at, last_checked_at, status, error_detail, assertions, runbook_url)
-       select gen_random_uuid(), $1, 'Größe "' || n || '"', rpad('https://a.example/', $3::int, md5(n::text)), 'HTTP', 60, 10, 'GET',
-         1, '{}', '2026-01-01'::timestamptz + (n / 3) * interval '1 ms', case when n % 2 = 0 then now() end,
-         case when n % 3 = 0 then 'DOWN' else 'UP' end, 'refused', case when n % 5 = 0 then '{"bodyContains": "\\u2028\\""}'::jsonb end,
-         rpad('https://b.example/', $3::int, md5(n::text))
-       from generate_series(1, $2::int) as n returning id)
-     insert into monitor_regions (monitor_id, region) select id, 'default' from added`,
-    [api.account.id, COUNT, URL_CHARACTERS],
-  );
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const headers = { Authorization: `Bearer ${api.account.key}` };
+await newMonitor(api, { ...FULL_MONITOR, labels: { 'example.com/team': 'a' } });
+await api.database.pool.query(
+  `with added as (
+     insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions,
+       created_at, last_checked_at, status, error_detail, assertions, runbook_url)
+     select gen_random_uuid(), $1, 'Größe "' || n || '"', rpad('https://a.example/', $3::int, md5(n::text)), 'HTTP', 60, 10, 'GET',
+       1, '{}', '2026-01-01'::timestamptz + (n / 3) * interval '1 ms', case when n % 2 = 0 then now() end,
+       case when n % 3 = 0 then 'DOWN' else 'UP' end, 'refused', case when n % 5 = 0 then '{"bodyContains": "\\u2028\\""}'::jsonb end,
+       rpad('https://b.example/', $3::int, md5(n::text))
+     from generate_series(1, $2::int) as n returning id)
+   insert into monitor_regions (monitor_id, region) select id, 'default' from added`,
+  [api.account.id, COUNT, URL_CHARACTERS],
+);
 
 /** Sends a request and reads only the head of its response. */
 async function openSlowly(path: string): Promise<{ sent: ClientRequest; response: IncomingMessage }> {

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { checkOf } from '@tocsin/db/testing/check-record';
 import { parseMetrics, type Sample } from '@tocsin/embedded/testing/metrics-text';
-import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const METRICS = '/api/cli/metrics';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await openTestApi();
-});
-afterAll(() => api.close());
+const api = await useTestApi();
 
 async function scrape(query: Readonly<Record<string, string>> = {}): Promise<Sample[]> {
   const response = await api.as(api.account.readKey).get(METRICS).query(query);

@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
+import { checkOf } from '@tocsin/db/testing/check-record';
+import { FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { newChannel } from '../testing/channels.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 
 const FAILURE = { status: 'DOWN', errorReason: 'HTTP_500', statusCode: 500 } as const;
 
 const addStatusChanges = jest.fn((_ids: readonly string[]) => Promise.resolve());
-let api: TestApi;
-beforeAll(async () => {
-  api = await openTestApi({ producers: { addStatusChanges } });
-});
-afterAll(() => api.close());
+const api = await useTestApi({ producers: { addStatusChanges } });
 
 const create = (fields: object, of: TestApi = api) =>
   of

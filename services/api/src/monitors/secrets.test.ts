@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const HEADERS = { Authorization: 'Bearer s3cret-token', 'X-Empty': '' };
 const BODY = '{"password": "s3cret-body"}';
 
-let api: TestApi;
+const api = await useTestApi();
 /** Without the scope `write`. */
-let reader: TestAgent;
-beforeAll(async () => {
-  api = await openTestApi();
-  reader = api.as(api.account.readKey);
-});
-afterAll(() => api.close());
+const reader = api.as(api.account.readKey);
 
 async function read(agent: TestAgent, id: string): Promise<{ monitor: Monitor; etag: string; text: string }> {
   const response = await agent.get(`${MONITORS}/${id}`);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { CheckTest } from '@tocsin/contracts/monitors/check-test';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { systemActor } from '@tocsin/db/audit-log/actor';
@@ -8,13 +8,12 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type { Response } from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
 import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
-import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
-import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, ORIGIN } from '../testing/test-api.ts';
+import { openTestQueue } from '../testing/test-queue.ts';
 import { TriggerLimits } from './trigger-limits.ts';
 
 const TEST = '/api/dashboard/monitors/test';
@@ -32,41 +31,35 @@ const BROKEN = {
 /** Ends the checks of the region `slow`. */
 const slow = { started: false, finish: (): void => undefined };
 
-let api: TestApi;
-let queue: TestQueue;
-let member: TestAgent;
-let cookie: string;
 const workers: JobWorker[] = [];
 const shutdown = new AbortController();
 /** The regions of the checks that were queued. */
 let queued: string[] = [];
 
-beforeAll(async () => {
-  queue = await openTestQueue();
-  const { producers } = queue;
-  api = await openTestApi({
-    shutdown: shutdown.signal,
-    triggerLimits: new TriggerLimits({ caller: LIMIT, account: 100, process: 100 }),
-    producers: {
-      addTrigger: async (region, trigger) => {
-        if (region === 'dark') throw new Error('no queue');
-        queued.push(region);
-        // Checkers get an hour to start a check, so that they are never too late on a slow machine.
-        if (region !== 'nowhere') await setNotAfter(trigger.triggerId, '1 hour');
-        await producers.addTrigger(region, trigger);
-      },
+const queue = await openTestQueue();
+const { producers } = queue;
+const api = await openTestApi({
+  shutdown: shutdown.signal,
+  triggerLimits: new TriggerLimits({ caller: LIMIT, account: 100, process: 100 }),
+  producers: {
+    addTrigger: async (region, trigger) => {
+      if (region === 'dark') throw new Error('no queue');
+      queued.push(region);
+      // Checkers get an hour to start a check, so that they are never too late on a slow machine.
+      if (region !== 'nowhere') await setNotAfter(trigger.triggerId, '1 hour');
+      await producers.addTrigger(region, trigger);
     },
-  });
-  ({ agent: member, cookie } = await newSignedInUser(api, { role: 'member' }));
-  workers.push(
-    startFakeChecker(queue.stores, api.context, 'default'),
-    startFakeChecker(queue.stores, api.context, 'broken', () => BROKEN),
-    startFakeChecker(queue.stores, api.context, 'slow', async () => {
-      await new Promise<void>((resolve) => Object.assign(slow, { started: true, finish: resolve }));
-      return {};
-    }),
-  );
+  },
 });
+const { agent: member, cookie } = await newSignedInUser(api, { role: 'member' });
+workers.push(
+  startFakeChecker(queue.stores, api.context, 'default'),
+  startFakeChecker(queue.stores, api.context, 'broken', () => BROKEN),
+  startFakeChecker(queue.stores, api.context, 'slow', async () => {
+    await new Promise<void>((resolve) => Object.assign(slow, { started: true, finish: resolve }));
+    return {};
+  }),
+);
 afterAll(async () => {
   slow.finish();
   await Promise.all(workers.map((worker) => worker.close()));

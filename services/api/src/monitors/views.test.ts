@@ -1,25 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MonitorRegion, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { Overview } from '@tocsin/contracts/monitors/overview';
 import type { MonitorStates, MonitorStats } from '@tocsin/contracts/monitors/stats';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
-import type TestAgent from 'supertest/lib/agent.js';
-import { checkOf, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
+import { checkOf } from '@tocsin/db/testing/check-record';
+import { MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard/monitors';
 const FAILED = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
 
-let api: TestApi;
-let member: TestAgent;
-beforeAll(async () => {
-  api = await openTestApi();
-  member = await signIn(api, { role: 'member' });
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const member = await signIn(api, { role: 'member' });
 
 async function get<Body>(path: string): Promise<Body> {
   const response = await member.get(path);

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
 import { listRoutes } from '../testing/list-routes.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { ORIGIN, useTestApi } from '../testing/test-api.ts';
 import { buildDocument } from './document.ts';
 
 const PATH = '/api/cli/openapi.json';
 const PUBLIC_URL = 'https://tocsin.example';
 const DOCUMENT = buildDocument(PUBLIC_URL);
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await openTestApi();
-});
-afterAll(() => api.close());
+const api = await useTestApi();
 
 describe('the OpenAPI document', () => {
   test('is valid OpenAPI 3.1, including its examples and references', async () => {

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { Invitation } from '@tocsin/contracts/people/user';
 import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, useTestApi } from '../testing/test-api.ts';
 
 const INVITATIONS = '/api/dashboard/invitations';
 const ACCEPT = `${INVITATIONS}/accept`;
 const PERSON = { name: 'Ada', password: 'a long password' };
 
-let api: TestApi;
-let owner: TestAgent;
-beforeAll(async () => {
-  api = await openTestApi();
-  owner = await signIn(api);
-});
-afterAll(() => api.close());
+const api = await useTestApi();
+const owner = await signIn(api);
 
 interface Made {
   readonly invitation: Invitation;

@@ -1,28 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/people/user';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
 import { newSignedInUser, newUser, signIn, type TestUser } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestApi, useTestApi } from '../testing/test-api.ts';
 
 const USERS = '/api/dashboard/users';
 
-let api: TestApi;
 /** Each test has an account of its own. */
 let accountId: string;
 let owner: TestUser;
-beforeAll(async () => {
-  api = await openTestApi();
-});
+const api = await useTestApi();
 beforeEach(async () => {
   accountId = randomUUID();
   await api.context.db.insert(accounts).values({ id: accountId, name: 'Test' });
   owner = await newSignedInUser(api, { accountId });
 });
-afterAll(() => api.close());
 
 const statusOf = async (request: PromiseLike<{ status: number }>): Promise<number> => (await request).status;
 const newMember = (): Promise<TestUser> => newSignedInUser(api, { accountId, role: 'member' });

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { type Region, regionSchema } from '@tocsin/contracts/regions/routes';
 import { renewIsolation } from '@tocsin/db/regions/isolations';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type supertest from 'supertest';
-import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { useTestApi } from '../testing/test-api.ts';
 import { RegionLoads } from './region-loads.ts';
 
 const REGIONS = '/api/dashboard/regions';
@@ -35,19 +34,14 @@ function makeLoads(): RegionLoads {
   });
 }
 
-let api: TestApi;
-let member: TestAgent;
-beforeAll(async () => {
-  api = await openTestApi({
-    regionLoads: makeLoads(),
-    lateRegions: async () => new Map([['default', LATE]]),
-    settings: { regions: ['default', 'empty', 'dead'] },
-  });
-  member = await signIn(api, { role: 'member' });
-  await newMonitor(api, { regions: ['empty', 'dead'] });
-  await newMonitor(api);
+const api = await useTestApi({
+  regionLoads: makeLoads(),
+  lateRegions: async () => new Map([['default', LATE]]),
+  settings: { regions: ['default', 'empty', 'dead'] },
 });
-afterAll(() => api.close());
+const member = await signIn(api, { role: 'member' });
+await newMonitor(api, { regions: ['empty', 'dead'] });
+await newMonitor(api);
 
 describe('regions', () => {
   test('are returned with their workers and lateness, and without figures if the queue does not respond', async () => {

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { until } from '@tocsin/embedded/testing/until';
 import type { LeaderLoop } from '@tocsin/runtime/leader';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { commitMonitor, reconcilerOptions, storedWaves } from '../testing/schedules.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import { openTestQueue } from '../testing/test-queue.ts';
 import { Reconciler, startReconciler } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
 
-let api: TestApi;
-let queue: TestQueue;
 const loops: LeaderLoop[] = [];
-beforeAll(async () => {
-  queue = await openTestQueue();
-  api = await openTestApi();
-});
+const queue = await openTestQueue();
+const api = await openTestApi();
 afterAll(async () => {
   await Promise.all(loops.map((loop) => loop.stop()));
   await queue.close();

@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { endIsolation } from '@tocsin/db/regions/isolations';
 import { Producers } from '@tocsin/queue/producers';
 import { newMonitor } from '../testing/monitors.ts';
 import { checkOnce, reconcilerOptions, storedJobs } from '../testing/schedules.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import { useTestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, useTestQueue } from '../testing/test-queue.ts';
 import { Reconciler, type ReconcilerOptions } from './reconciler.ts';
 
-let api: TestApi;
-let queue: TestQueue;
-beforeAll(async () => {
-  queue = await openTestQueue();
-  api = await openTestApi();
-});
-afterAll(async () => {
-  await queue.close();
-  await api.close();
-});
+const queue = await useTestQueue();
+const api = await useTestApi();
 afterEach(async () => {
   await api.database.pool.query('truncate monitors, region_isolations cascade');
   await queue.redis.flushdb();

@@ -1,5 +1,4 @@
-import { PassThrough } from 'node:stream';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
@@ -9,8 +8,8 @@ import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { createLogger } from '@tocsin/runtime/logger';
 import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import {
   checkOnce,
   commitMonitor,
@@ -22,8 +21,8 @@ import {
   storedSchedules,
   storedWaves,
 } from '../testing/schedules.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
+import { useTestApi } from '../testing/test-api.ts';
+import { useTestQueue } from '../testing/test-queue.ts';
 import {
   AUDIT_EVERY_MS,
   EVERY_MS,
@@ -36,18 +35,10 @@ import { createScheduleMetrics, type ScheduleMetrics } from './schedule-metrics.
 import { syncSchedules } from './sync-schedules.ts';
 
 const PREFIX = 'tocsin:{checks.default}';
-let api: TestApi;
-let queue: TestQueue;
 let registry: Metrics;
 let metrics: ScheduleMetrics;
-beforeAll(async () => {
-  queue = await openTestQueue();
-  api = await openTestApi();
-});
-afterAll(async () => {
-  await queue.close();
-  await api.close();
-});
+const queue = await useTestQueue();
+const api = await useTestApi();
 beforeEach(() => {
   registry = createMetrics();
   metrics = createScheduleMetrics(registry);
@@ -164,15 +155,14 @@ describe('regions', () => {
   test('a region whose store is unavailable blocks no other, is logged once, and catches up', async () => {
     await insertUnscheduled('{broken}', 'broken', 1_100);
     const { id } = await commitMonitor(api, { regions: ['near'] });
-    let log = '';
-    const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+    const { logger, text } = captureLog();
     const reconciler = reconcilerWith({
       producers: withStoreOf('broken', () => Promise.reject(new Error('the store is unavailable'))),
-      logger: createLogger({ service: 'test', format: 'json', stream }),
+      logger,
     });
     for (let times = 0; times < 3; times += 1) await run(reconciler);
     expect(await storedWaves(queue, 'near')).toEqual([waveId(waveOf(id, 60))]);
-    expect(log.match(/Reconciling schedules fails in a region/g)).toHaveLength(1);
+    expect(text().match(/Reconciling schedules fails in a region/g)).toHaveLength(1);
     expect(await registry.getSingleMetricAsString('tocsin_schedules_unapplied')).toMatch(/ [1-9]\d*$/m);
     await reconciler.settle();
   });

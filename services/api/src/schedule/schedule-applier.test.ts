@@ -1,7 +1,6 @@
-import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import { createLogger, type Logger } from '@tocsin/runtime/logger';
+import { captureLog } from '@tocsin/runtime/testing/captured-log';
 import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';
@@ -38,15 +37,17 @@ class SlowStore {
 const LONG_MS = 600_000;
 
 let store: SlowStore;
-let log: string;
-let logger: Logger;
+let log: ReturnType<typeof captureLog>;
 let applier: ScheduleApplier;
 beforeEach(() => {
   store = new SlowStore();
-  log = '';
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
-  logger = createLogger({ service: 'test', format: 'json', stream });
-  applier = new ScheduleApplier({ sync: store.sync, logger, maxPending: 1_000, stopWithinMs: LONG_MS });
+  log = captureLog();
+  applier = new ScheduleApplier({
+    sync: store.sync,
+    logger: log.logger,
+    maxPending: 1_000,
+    stopWithinMs: LONG_MS,
+  });
 });
 afterEach(async () => {
   store.finish();
@@ -116,13 +117,13 @@ describe('the applier', () => {
       (await touchUntilCalled(round)).end(new Error('the store is unavailable'));
     }
     (await touchUntilCalled(3)).end();
-    await until('the recovery is logged', () => log.includes('works again'));
-    expect(log.match(/"level":"warn"/g)).toHaveLength(1);
+    await until('the recovery is logged', () => log.text().includes('works again'));
+    expect(log.text().match(/"level":"warn"/g)).toHaveLength(1);
   });
 
   test('keeps a bounded number of changes, and leaves the rest to the reconciler', async () => {
     for (let index = 0; index <= 1_500; index += 1) applier.touch(`m${index}`, ['eu']);
-    expect(log).toContain('leaving them to the reconciler');
+    expect(log.text()).toContain('leaving them to the reconciler');
     const first = await call(0);
     first.end();
     expect(first.ids.length + (store.calls[1]?.ids.length ?? 0)).toBeLessThanOrEqual(1_000);
@@ -138,7 +139,7 @@ describe('the applier', () => {
   });
 
   test('does not wait for a store that hangs when it stops', async () => {
-    const hasty = new ScheduleApplier({ sync: store.sync, logger, stopWithinMs: 10 });
+    const hasty = new ScheduleApplier({ sync: store.sync, logger: log.logger, stopWithinMs: 10 });
     hasty.touch('a', ['hung']);
     await call(0);
     // The call has not ended: only its own limit lets `stop` return.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { systemActor } from '@tocsin/db/audit-log/actor';
@@ -14,22 +14,13 @@ import {
   storedSchedules,
   storedWaves,
 } from '../testing/schedules.ts';
-import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
-import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
+import { useTestApi } from '../testing/test-api.ts';
+import { useTestQueue } from '../testing/test-queue.ts';
+import { syncSchedules } from './sync-schedules.ts';
 
-let api: TestApi;
-let queue: TestQueue;
-let stores: ScheduleStores;
-beforeAll(async () => {
-  queue = await openTestQueue();
-  api = await openTestApi();
-  stores = { db: api.context.db, producers: queue.producers };
-});
-afterAll(async () => {
-  await queue.close();
-  await api.close();
-});
+const queue = await useTestQueue();
+const api = await useTestApi();
+const stores = { db: api.context.db, producers: queue.producers };
 
 async function update(id: string, fields: MonitorUpdate): Promise<void> {
   await updateMonitor(api.context, systemActor(api.account.id), id, fields, 'default');

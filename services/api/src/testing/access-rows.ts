@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { Route } from '@tocsin/contracts/routes/route';
+import { API_ROUTES } from '@tocsin/contracts/routes/routes';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { createInvitation } from '@tocsin/db/users/invitations';
@@ -123,139 +125,81 @@ const windowOf = (name: string, monitorId: string): object => ({ name, ...schedu
 const monitorBody = (): object => ({ name: 'New', url: 'https://new.example' });
 const rename = (): object => ({ name: 'Renamed' });
 
-/** The monitors API has two roots. */
-function monitorRows(base: string): Record<string, AccessRow> {
-  return {
-    [`GET ${base}`]: { kind: 'monitor' },
-    [`POST ${base}`]: { kind: 'monitor', body: monitorBody },
-    [`GET ${base}/:id`]: { kind: 'monitor' },
-    [`PUT ${base}/:id`]: { kind: 'monitor', body: rename },
-    [`DELETE ${base}/:id`]: { kind: 'monitor' },
-    [`POST ${base}/:id/trigger`]: { kind: 'monitor' },
-    [`GET ${base}/:id/events`]: { kind: 'monitor' },
-    [`GET ${base}/:id/events/:timestamp/response`]: { kind: 'response' },
-  };
-}
+/** What `:id` identifies below these paths, and what their lists contain; below other paths, monitors. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  me: 'user',
+  users: 'user',
+  'api-keys': 'apiKey',
+  invitations: 'invitation',
+  channels: 'channel',
+  deliveries: 'delivery',
+  incidents: 'incident',
+  'maintenance-windows': 'maintenanceWindow',
+};
 
-/** Channels have two roots, too. */
-function channelRows(base: string): Record<string, AccessRow> {
-  return {
-    [`GET ${base}`]: { kind: 'channel' },
-    [`POST ${base}`]: {
-      kind: 'channel',
-      body: () => ({ name: 'New', url: 'https://hooks.invalid/new', monitorIds: [] }),
-    },
-    [`GET ${base}/:id`]: { kind: 'channel' },
-    [`PATCH ${base}/:id`]: { kind: 'channel', body: rename },
-    [`DELETE ${base}/:id`]: { kind: 'channel' },
-  };
-}
+const D = '/api/dashboard/';
+const CLI = '/api/cli/';
 
-const D = '/api/dashboard';
-
-/** Requests to each restricted route. A route without a row fails `access-matrix.test.ts`. */
-export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
-  ...monitorRows('/api/cli/monitors'),
-  ...monitorRows(`${D}/monitors`),
-  'GET /api/cli/monitors/by-external-id/:externalId': { kind: 'monitor' },
-  'GET /api/cli/events': {
+/** What requests need besides their path: to both roots, or to the one that the key names. */
+const REQUESTS: Readonly<Record<string, Partial<AccessRow>>> = {
+  'POST monitors': { body: monitorBody },
+  'PUT monitors/:id': { body: rename },
+  'PUT monitors': { body: () => ({ source: 'new', monitors: [], channels: [] }) },
+  'GET monitors/:id/events/:timestamp/response': { kind: 'response' },
+  'GET monitors/recent-checks': { query: ({ id }) => `?monitorIds=${id}` },
+  'POST monitors/labels': { body: ({ id }) => ({ monitorIds: [id], set: { team: 'new' } }) },
+  'POST monitors/delete': { body: ({ id }) => ({ monitorIds: [id] }) },
+  'POST monitors/check': { body: ({ id }) => ({ monitorIds: [id] }) },
+  'POST monitors/test': { body: monitorBody },
+  'PATCH monitors/:id/channels': { body: () => ({ add: [], remove: [] }) },
+  'GET events': {
     kind: 'event',
     query: () => `?since=${Buffer.from(`${Date.now() - 3_600_000} `).toString('base64url')}`,
   },
-  'GET /api/cli/metrics': { kind: 'monitor' },
-  'PUT /api/cli/monitors': {
-    kind: 'monitor',
-    body: () => ({ source: 'new', monitors: [], channels: [] }),
-  },
-  [`GET ${D}/overview`]: { kind: 'monitor' },
-  [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
-  [`GET ${D}/monitors/latencies`]: { kind: 'monitor' },
-  [`POST ${D}/monitors/labels`]: {
-    kind: 'monitor',
-    body: ({ id }) => ({ monitorIds: [id], set: { team: 'new' } }),
-  },
-  [`POST ${D}/monitors/delete`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
-  [`POST ${D}/monitors/check`]: { kind: 'monitor', body: ({ id }) => ({ monitorIds: [id] }) },
-  [`POST ${D}/monitors/test`]: { kind: 'monitor', body: monitorBody },
-  [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
-  [`GET ${D}/monitors/:id/states`]: { kind: 'monitor' },
-  [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },
-  [`GET ${D}/me`]: { kind: 'user' },
-  [`GET ${D}/api-keys`]: { kind: 'apiKey' },
-  [`POST ${D}/api-keys`]: { kind: 'apiKey', body: () => ({ name: 'New' }) },
-  [`DELETE ${D}/api-keys/:id`]: { kind: 'apiKey' },
-  [`GET ${D}/users`]: { kind: 'user' },
-  [`PATCH ${D}/users/:id`]: { kind: 'user', body: () => ({ role: 'owner' }) },
-  [`DELETE ${D}/users/:id`]: { kind: 'user' },
-  [`GET ${D}/invitations`]: { kind: 'invitation' },
-  [`POST ${D}/invitations`]: { kind: 'invitation', body: () => ({ role: 'member' }) },
-  [`DELETE ${D}/invitations/:id`]: { kind: 'invitation' },
-  ...channelRows('/api/cli/channels'),
-  ...channelRows(`${D}/channels`),
-  [`POST ${D}/channels/:id/monitors`]: {
-    kind: 'channel',
-    body: ({ id }) => ({ monitorIds: [id] }),
-  },
-  [`PATCH ${D}/monitors/:id/channels`]: { kind: 'monitor', body: () => ({ add: [], remove: [] }) },
-  [`GET ${D}/channels/:id/secret`]: { kind: 'channel' },
-  [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel' },
-  [`POST ${D}/channels/:id/test`]: { kind: 'channel' },
-  [`GET ${D}/channels/:id/deliveries`]: { kind: 'channel' },
-  [`POST ${D}/channels/:id/redeliver`]: {
-    kind: 'channel',
+  'POST api-keys': { body: () => ({ name: 'New' }) },
+  'PATCH users/:id': { body: () => ({ role: 'owner' }) },
+  'POST invitations': { body: () => ({ role: 'member' }) },
+  'POST channels': { body: () => ({ name: 'New', url: 'https://hooks.invalid/new', monitorIds: [] }) },
+  'PATCH channels/:id': { body: rename },
+  'POST channels/:id/monitors': { body: ({ id }) => ({ monitorIds: [id] }) },
+  'POST channels/:id/redeliver': {
     body: () => ({ since: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' }),
   },
-  [`GET ${D}/channels/:id/held-deliveries`]: { kind: 'channel' },
-  [`POST ${D}/channels/:id/held-deliveries/discard`]: { kind: 'channel' },
-  [`GET ${D}/deliveries/:id`]: { kind: 'delivery' },
-  [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery' },
-  [`GET ${D}/incidents`]: { kind: 'incident' },
-  [`GET ${D}/incidents/:id`]: { kind: 'incident' },
-  [`GET ${D}/reports/availability`]: {
-    kind: 'monitor',
+  'GET reports/availability': {
     query: () => `?from=${new Date(Date.now() - 3_600_000).toISOString()}&to=${new Date().toISOString()}`,
   },
-  [`PUT ${D}/incidents/:id/acknowledgement`]: { kind: 'incident', body: () => ({}) },
-  [`DELETE ${D}/incidents/:id/acknowledgement`]: { kind: 'incident' },
-  [`GET ${D}/incidents/:id/timeline`]: { kind: 'note' },
-  [`POST ${D}/incidents/:id/notes`]: { kind: 'incident', body: () => ({ text: 'New' }) },
-  [`PATCH ${D}/incidents/:id/notes/:noteId`]: {
-    kind: 'note',
-    body: () => ({ text: 'New' }),
-    isForAuthor: true,
-  },
-  [`DELETE ${D}/incidents/:id/notes/:noteId`]: { kind: 'note', isForAuthor: true },
-  'GET /api/cli/audit-log': { kind: 'monitor', query: () => '?limit=500' },
-  [`GET ${D}/audit-log`]: { kind: 'monitor', query: ({ id }) => `?targetId=${id}` },
-  [`GET ${D}/stream`]: { kind: 'monitor', isEndless: true },
-  'GET /api/cli/regions': { kind: 'monitor' },
-  [`GET ${D}/regions`]: { kind: 'monitor' },
-  [`PUT ${D}/regions/:code`]: {
-    kind: 'monitor',
-    body: ({ id }) => ({ canaryMonitorIds: [id] }),
-    statusForOther: 400,
-  },
-  'GET /api/cli/maintenance-windows': { kind: 'maintenanceWindow' },
-  'POST /api/cli/maintenance-windows': {
+  'PUT incidents/:id/acknowledgement': { body: () => ({}) },
+  'GET incidents/:id/timeline': { kind: 'note' },
+  'POST incidents/:id/notes': { body: () => ({ text: 'New' }) },
+  'PATCH incidents/:id/notes/:noteId': { kind: 'note', body: () => ({ text: 'New' }), isForAuthor: true },
+  'DELETE incidents/:id/notes/:noteId': { kind: 'note', isForAuthor: true },
+  [`GET ${CLI}audit-log`]: { query: () => '?limit=500' },
+  [`GET ${D}audit-log`]: { query: ({ id }) => `?targetId=${id}` },
+  'GET stream': { isEndless: true },
+  'PUT regions/:code': { body: ({ id }) => ({ canaryMonitorIds: [id] }), statusForOther: 400 },
+  [`POST ${CLI}maintenance-windows`]: {
     kind: 'monitor',
     body: ({ id }) => ({ name: 'New', durationSeconds: 60, monitorIds: [id] }),
     statusForOther: 400,
   },
-  'GET /api/cli/maintenance-windows/:id': { kind: 'maintenanceWindow' },
-  'DELETE /api/cli/maintenance-windows/:id': { kind: 'maintenanceWindow' },
-  'POST /api/cli/maintenance-windows/:id/end': { kind: 'maintenanceWindow' },
-  [`GET ${D}/maintenance-windows`]: { kind: 'maintenanceWindow' },
-  [`POST ${D}/maintenance-windows`]: {
+  [`POST ${D}maintenance-windows`]: {
     kind: 'monitor',
     body: ({ id }) => windowOf('New', id),
     statusForOther: 400,
   },
-  [`POST ${D}/maintenance-windows/preview`]: {
-    kind: 'monitor',
-    body: ({ id }) => scheduleOf(id),
-  },
-  [`GET ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow' },
-  [`PATCH ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow', body: rename },
-  [`DELETE ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow' },
-  [`POST ${D}/maintenance-windows/:id/end`]: { kind: 'maintenanceWindow' },
+  'POST maintenance-windows/preview': { kind: 'monitor', body: ({ id }) => scheduleOf(id) },
+  'PATCH maintenance-windows/:id': { body: rename },
 };
+
+function rowOf(endpoint: string): AccessRow {
+  const [, method = '', path = ''] = /^(\w+) \/api\/\w+\/(.+)$/.exec(endpoint) ?? [];
+  const kind = KINDS[path.split('/')[0] ?? ''] ?? 'monitor';
+  return { kind, ...REQUESTS[`${method} ${path}`], ...REQUESTS[endpoint] };
+}
+
+/** Requests to each restricted route. */
+export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = Object.fromEntries(
+  Object.values<Route>(API_ROUTES)
+    .filter(({ access }) => access !== 'anyone')
+    .map(({ endpoint }) => [endpoint, rowOf(endpoint)]),
+);

@@ -1,8 +1,8 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { checkOf } from '@tocsin/db/testing/check-record';
 import type TestAgent from 'supertest/lib/agent.js';
-import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
 
 export const CHANNELS = '/api/dashboard/channels';

@@ -2,8 +2,8 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { DbContext } from '@tocsin/db/database/open';
 import { recordTestResult, takeTestCheck } from '@tocsin/db/test-checks/test-checks';
+import { checkOf } from '@tocsin/db/testing/check-record';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
-import { checkOf } from './monitors.ts';
 
 /** Returns the result of a check, by the id of its monitor or of its test. */
 export type FakeResult = (id: string) => Partial<CheckRecord> | Promise<Partial<CheckRecord>>;

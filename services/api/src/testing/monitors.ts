@@ -1,7 +1,8 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord, FailedResponse, SealResponse } from '@tocsin/db/checks/check-record';
+import type { FailedResponse, SealResponse } from '@tocsin/db/checks/check-record';
 import type { DbContext, OpenDatabase } from '@tocsin/db/database/open';
+import { checkOf } from '@tocsin/db/testing/check-record';
 import type { TestApi } from './test-api.ts';
 
 export const MONITORS = '/api/cli/monitors';
@@ -42,32 +43,6 @@ export async function newMonitor(
     .send({ name: 'Shop', url: 'https://shop.example/health', ...fields });
   if (response.status !== 201) throw new Error(`not created: ${JSON.stringify(response.body)}`);
   return (response.body as { monitor: Monitor }).monitor;
-}
-
-let slot = 1_800_000_000_000;
-
-/** A passing result in a new slot, with these fields replaced. */
-export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
-  slot += 1_000;
-  return {
-    monitorId,
-    region: 'default',
-    revision: 1,
-    slot,
-    source: 'schedule',
-    triggerId: null,
-    urlOverride: null,
-    status: 'UP',
-    latencyMs: 12,
-    statusCode: 200,
-    errorReason: null,
-    errorDetail: null,
-    timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
-    certificateExpiresAt: null,
-    network: null,
-    response: null,
-    ...fields,
-  };
 }
 
 /** Records a check that passed, or failed if `down`. @returns the id of its event */

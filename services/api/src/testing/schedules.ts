@@ -5,12 +5,12 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { checkOf } from '@tocsin/db/testing/check-record';
 import { Producers } from '@tocsin/queue/producers';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type { ReconcilerOptions } from '../schedule/reconciler.ts';
 import { createScheduleMetrics } from '../schedule/schedule-metrics.ts';
-import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
 import { ENQUEUE_WITHIN_MS, type TestQueue } from './test-queue.ts';
 

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { afterAll } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
@@ -170,6 +171,13 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
       await testDatabase.drop();
     },
   };
+}
+
+/** The same for all tests of a file. */
+export async function useTestApi(override?: Overrides): Promise<TestApi> {
+  const api = await openTestApi(override);
+  afterAll(() => api.close());
+  return api;
 }
 
 /** Queries no name server: only `localhost` resolves. */

@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
@@ -37,4 +38,11 @@ export async function openTestQueue(): Promise<TestQueue> {
       redis.disconnect();
     },
   };
+}
+
+/** The same for all tests of a file. */
+export async function useTestQueue(): Promise<TestQueue> {
+  const queue = await openTestQueue();
+  afterAll(() => queue.close());
+  return queue;
 }
