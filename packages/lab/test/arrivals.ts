@@ -3,9 +3,6 @@ import { deliveries } from '@tocsin/db/deliveries/table';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 
-/** The logged error of an attempt without a response within 5 s, because of the receiver or a busy machine. */
-export const NO_RESPONSE = /^no response within /;
-
 export const webhookIdOf = ({ headers }: ReceivedWebhook): string => String(headers['webhook-id']);
 
 /**
