@@ -148,6 +148,8 @@ test('disabling a channel asks first, and its held alerts are sent or discarded 
   await page.getByRole('button', { name: 'Enable', exact: true }).click();
   await held.getByRole('button', { name: 'Send 2 held alerts' }).click();
   await page.getByText('2 deliveries will be sent again.').waitFor();
+  const { received } = dashboard.receiver;
+  await until('both alerts', () => received.filter(({ path }) => path === '/held').length >= 2);
   await held.waitFor({ state: 'detached' });
 
   await hold(3);

@@ -263,25 +263,6 @@ describe('the page of a monitor', () => {
     return (await used.owner.call('GET /api/dashboard/monitors/:id/events', options)).events;
   }
 
-  test('an outage of 90 s is visible at its place in 90 days', async () => {
-    const { page } = used;
-    await open(page, `/monitors/${shop}?range=90d`);
-    await chart().scrollIntoViewIfNeeded();
-    const strip = page.getByTestId('states');
-    const outage = strip.locator('[data-status="DOWN"]').first();
-    const [bar, whole] = [await outage.boundingBox(), await strip.boundingBox()];
-    if (bar === null || whole === null) throw new Error('The strip is not visible');
-    expect(bar.width).toBeGreaterThanOrEqual(2);
-    const part = (bar.x - whole.x) / whole.width;
-    // The axis begins at a midnight, 89 to 90 days ago.
-    expect(part).toBeGreaterThan(49 / 90);
-    expect(part).toBeLessThan(51 / 90);
-    await page.mouse.move(bar.x + 1, bar.y + bar.height / 2);
-    const tooltip = chart().getByText('Down for 1 min 30 s');
-    await tooltip.waitFor();
-    await chart().getByText('No response within 4 s').waitFor();
-  });
-
   test('the keys of the chart move between statuses and zoom; the URL restores the period', async () => {
     const { page } = used;
     await open(page, `/monitors/${shop}?range=90d`);
