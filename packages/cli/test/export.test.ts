@@ -1,15 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { newMonitor } from '@tocsin/api/testing/monitors';
 import { parse } from 'yaml';
 import { entry, fileOf, folderWith } from './fake-terminal.ts';
-import { openRealApi, type RealApi } from './real-api.ts';
+import { openRealApi } from './real-api.ts';
 
-let api: RealApi;
-beforeAll(async () => {
-  api = await openRealApi();
-});
+const api = await openRealApi();
 afterAll(() => api.close());
 
 /** Applies a file, which must change nothing. */

@@ -22,9 +22,7 @@ beforeAll(async () => {
   producers = new Producers(stores, PATIENT_MS);
   await untilItResponds(stores);
 });
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.close()));
-});
+afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.close())));
 afterAll(async () => {
   await producers.close();
   await stores.close();

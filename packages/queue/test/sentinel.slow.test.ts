@@ -22,9 +22,7 @@ let done: string[];
 beforeAll(async () => {
   sentinel = await TestRedisSentinel.start();
 });
-afterAll(async () => {
-  await sentinel.stop();
-});
+afterAll(() => sentinel.stop());
 
 function open(url: string): void {
   stores = openQueueStores(url, new Map(), () => undefined);

@@ -43,9 +43,7 @@ class Lock {
 }
 
 const loops: LeaderLoop[] = [];
-afterEach(async () => {
-  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
-});
+afterEach(() => Promise.all(loops.splice(0).map((loop) => loop.stop())));
 
 /** Starts a loop that works every millisecond while it holds the lock. */
 function lead(

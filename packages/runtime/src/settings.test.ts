@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { parseEnv } from './env.ts';
 import { parseRegionQueueUrls, queueUrlVariable, secretValues, settings } from './settings.ts';
 
@@ -11,13 +11,8 @@ const REQUIRED = {
   SECRETS_KEY: Buffer.alloc(32).toString('base64'),
 };
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tocsin settings '));
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-});
+const folder = await mkdtemp(join(tmpdir(), 'tocsin settings '));
+afterAll(() => rm(folder, { recursive: true }));
 
 const read = (path: string): unknown =>
   parseEnv(settings.pick({ CHECK_CA_FILE: true }), { CHECK_CA_FILE: path });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { loadSets } from '@tocsin-monitor/cli/files/load-sets';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { parse } from 'yaml';
@@ -122,10 +122,7 @@ async function readBack(monitor: Monitor): Promise<{ source: string; fields: unk
   );
 }
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tocsin-yaml-'));
-});
+const folder = await mkdtemp(join(tmpdir(), 'tocsin-yaml-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test.each(NASTY.map((text) => text.trim()).filter((text) => text !== '' && !/[^\P{Cc}\t\n\r]/u.test(text)))(
