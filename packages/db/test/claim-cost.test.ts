@@ -73,6 +73,25 @@ test('a claim visits only channels with pending deliveries', async () => {
   expect([idle, claimed].every(({ lookUps }) => lookUps < 100)).toBe(true);
 });
 
+test('a claim searches as many channels as it takes deliveries, besides those that have none to take', async () => {
+  const channelId = await makeChannel(context, []);
+  await db.execute(sql`
+    insert into channels (id, account_id, name, url, sealed_secret)
+    select gen_random_uuid(), account_id, name, url, sealed_secret from channels, generate_series(2, 200)
+    where id = ${channelId}`);
+  // In ten of the channels, all deliveries wait for one that is not due, and have been due for longer than the others.
+  await db.execute(sql`
+    insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+      next_attempt_at)
+    select gen_random_uuid(), ${accountId}, c.id, gen_random_uuid(), case when c.number > 10 then gen_random_uuid() else c.id end,
+      'monitor.down', now() + i * interval '1 second', c.number, 'pending',
+      case when c.number > 10 then now() else now() + case i when 1 then 1 else -1 end * interval '1 hour' end
+    from (select id, row_number() over () as number from channels) c, generate_series(1, 20) i`);
+  const { claimed, lookUps } = await claim({ limit: 5 });
+  expect(new Set(claimed.map(({ payload }) => Number(payload) > 10 && payload)).size).toBe(5);
+  expect(lookUps).toBeLessThan(3_000);
+});
+
 const BACKLOG = 20_000;
 /** A claim reads far fewer rows than the backlog has, whatever its length. */
 const MAX_ROWS_READ = 1_000;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { DueScope } from '@tocsin/db/deliveries/due-deliveries';
 import {
   type DispatchedStatusChanges,
   type DispatchScope,

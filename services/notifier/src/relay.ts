@@ -1,4 +1,5 @@
-import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { DueScope } from '@tocsin/db/deliveries/due-deliveries';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { Deliverer } from './deliver/deliverer.ts';

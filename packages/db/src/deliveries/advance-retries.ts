@@ -4,7 +4,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
 import { arrayOf, clockNow, preferIndexes } from '../database/sql.ts';
-import { channelsWithPending, takesAttempts } from './claim-deliveries.ts';
+import { channelsWithPending, takesAttempts } from './due-deliveries.ts';
 import { channelIf } from './table.ts';
 
 /** Retries of a channel that one success makes due: as many as may run at the same time. Each success among these does the same. */
