@@ -3,7 +3,6 @@ import { type Name, sql, type SQL } from 'drizzle-orm';
 import { type AnyPgColumn, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
-import { accountId } from '../users/table.ts';
 
 /** What a claim looks for. Each condition has an index of its own. */
 const CLAIM_CONDITIONS = {
@@ -39,7 +38,8 @@ export const deliveries = pgTable(
   (t) => ({
     /** Also the `webhook-id` of every attempt. */
     id: primaryId(),
-    accountId: accountId(),
+    /** That of the channel, with which the delivery is deleted: checking a second reference takes a tenth of the time of a fan-out. */
+    accountId: t.uuid('account_id').notNull(),
     channelId: ownerId('channel_id', () => channels.id),
     statusChangeId: t.uuid('status_change_id').notNull(),
     monitorId: t.uuid('monitor_id').notNull(),
