@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { channels } from '@tocsin/db/channels/table';
-import { disableExhaustedChannels } from '@tocsin/db/channels/write-channels';
 import { correctFarAttempts, probeFailingChannels } from '@tocsin/db/deliveries/advance-retries';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { beginOutage, endOutage } from '@tocsin/db/deliveries/delivery-outages';
 import { eq, sql } from 'drizzle-orm';
-import { addDeliveries, makeChannel, recordOutcome } from './delivery-steps.ts';
+import { addDeliveries, disableExhausted, makeChannel, recordOutcome } from './delivery-steps.ts';
 import { useTestContext } from './harness.ts';
 
 const context = await useTestContext();
@@ -133,12 +132,12 @@ describe('an outage', () => {
       insert into delivery_outages (started_at, ended_at) values
         (now() - interval '80 hours', now() - interval '72 hours'), (now() - interval '10 hours', now() - interval '9 hours'),
         (now() - interval '2 hours', null)`);
-    expect(await disableExhaustedChannels(db)).toEqual([]);
+    expect(await disableExhausted(context)).toEqual([]);
     const [claimed] = await claim();
     expect(Math.round((claimed?.elapsedMs ?? 0) / HOUR_MS)).toBe(68);
     expect(claimed && (await recordOutcome(context, claimed, { kind: 'retry', delayMs: 1_000 }))).toBeNull();
     await db.execute(sql`delete from delivery_outages`);
-    expect(await disableExhaustedChannels(db)).toEqual([channelId]);
+    expect(await disableExhausted(context)).toEqual([channelId]);
   });
 
   test('begins if a second channel fails or there is no other, and ends with a response', async () => {

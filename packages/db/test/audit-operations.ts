@@ -6,12 +6,7 @@ import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, systemActor, userActor } from '@tocsin/db/audit-log/actor';
 import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
 import { revealChannelSecret, rotateChannelSecret } from '@tocsin/db/channels/channel-secrets';
-import {
-  createChannel,
-  deleteChannel,
-  disableExhaustedChannels,
-  updateChannel,
-} from '@tocsin/db/channels/write-channels';
+import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import type { DbContext } from '@tocsin/db/database/open';
 import {
   createMaintenanceWindow,
@@ -25,6 +20,7 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { setCanaries } from '@tocsin/db/regions/canaries';
 import { sql } from 'drizzle-orm';
+import { disableExhausted } from './delivery-steps.ts';
 import type { Draw } from './draw.ts';
 
 /** Every secret contains it. */
@@ -152,7 +148,7 @@ const CHANNELS: readonly Operation[] = [
     const id = await pickId(world, draw, 'channels');
     await world.db.execute(sql`
       update channels set failing_since = now() - interval '80 hours', last_failed_at = now() where id = ${id}`);
-    return disableExhaustedChannels(world.db);
+    return disableExhausted(world);
   },
 ];
 

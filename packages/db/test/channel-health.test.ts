@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { listAuditEntries } from '@tocsin/db/audit-log/read-audit-log';
+import { forEachChannel } from '@tocsin/db/channels/each-channel';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { channels } from '@tocsin/db/channels/table';
-import { disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
+import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-deliveries';
 import { type AttemptOutcome, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
@@ -13,6 +14,7 @@ import {
   alertOf,
   attemptOf,
   claimOne,
+  disableExhausted,
   endLeases,
   makeChannel,
   readDeliveryLog,
@@ -152,7 +154,7 @@ describe('an attempt at a former URL', () => {
 test('each time that the service disables a channel is in the audit log', async () => {
   const claimed = await claimAlert();
   await failing(73, 1);
-  await disableExhaustedChannels(db);
+  await disableExhausted(context);
   await updateChannel(db, actor, channelId, { enabled: true });
   await recordOutcome(context, await claimAlert(), GONE);
   await recordOutcome(context, claimed, GONE);
@@ -171,13 +173,13 @@ describe('72 h without one success', () => {
   test('disable the channel even without another attempt', async () => {
     await recordOutcome(context, await claimAlert(), RETRY);
     await failing(71, 9);
-    expect(await disableExhaustedChannels(db)).toEqual([]);
+    expect(await disableExhausted(context)).toEqual([]);
     await failing(72, 9);
-    expect(await disableExhaustedChannels(db)).toEqual([channelId]);
+    expect(await disableExhausted(context)).toEqual([channelId]);
     expect(await channel()).toMatchObject({ enabled: false, disabledReason: EXHAUSTED });
     await holdForDisabledChannels(db);
     expect(await states()).toEqual(['held', 'held']);
-    expect(await disableExhaustedChannels(db)).toEqual([]);
+    expect(await disableExhausted(context)).toEqual([]);
   });
 
   test('do not disable the channel if no notifier made attempts', async () => {
@@ -186,7 +188,7 @@ describe('72 h without one success', () => {
     await db.execute(sql`
       update channels set failing_since = failing_since - interval '73 hours',
         last_failed_at = last_failed_at - interval '73 hours'`);
-    expect(await disableExhaustedChannels(db)).toEqual([]);
+    expect(await disableExhausted(context)).toEqual([]);
     expect(await channel()).toMatchObject({ enabled: true });
   });
 
@@ -199,6 +201,35 @@ describe('72 h without one success', () => {
     await failing(73, 73);
     expect(await recordOutcome(context, again, RETRY)).toBe(EXHAUSTED);
     expect(await states()).toEqual(['held', 'held']);
+  });
+});
+
+describe('a sweep of the channels', () => {
+  test('disables the others if one cannot be disabled', async () => {
+    const other = await makeChannel(context, []);
+    await db.execute(sql`
+      create or replace function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
+    for (const refused of [channelId, other]) {
+      const enabled = { enabled: true, failingSince: new Date(0), lastFailedAt: new Date() };
+      await db.update(channels).set(enabled);
+      const onRefused = `create trigger refuse before update on channels for each row when (old.id = '${refused}')`;
+      await db.execute(sql.raw(`${onRefused} execute function refuse()`));
+      try {
+        await expect(disableExhausted(context)).rejects.toThrow('refuses the changes of channels: 1');
+      } finally {
+        await db.execute(sql`drop trigger refuse on channels`);
+      }
+      expect(await db.$count(channels, eq(channels.enabled, true))).toBe(1);
+    }
+  });
+
+  test('visits each of them once, some hundred at a time', async () => {
+    await db.execute(sql`
+      insert into channels (id, account_id, name, url, sealed_secret)
+      select gen_random_uuid(), account_id, name, url, sealed_secret from channels, generate_series(1, 1_199)`);
+    const visited: string[] = [];
+    await forEachChannel(db, sql`enabled`, async (id) => void visited.push(id));
+    expect([visited.length, new Set(visited).size]).toEqual([1_200, 1_200]);
   });
 });
 
@@ -245,37 +276,9 @@ describe('a channel with a long backlog', () => {
     expect(await countStates()).toEqual({ held: LONG });
   });
 
-  test('is held even if holding the deliveries of another channel fails', async () => {
-    const other = await makeChannel(context, []);
-    await db.execute(sql`update channels set enabled = false`);
-    await db.execute(sql`
-      update deliveries set channel_id = ${other} where id in (select id from deliveries limit 10)`);
-    await db.execute(sql`
-      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
-    // Whichever channel comes first, one of the two rounds has it after the one that fails.
-    for (const refused of [channelId, other]) {
-      await db.execute(sql`
-        update deliveries set state = 'pending', next_attempt_at = now()
-        where id = any(array(select id from deliveries where state = 'held' limit 1000))`);
-      await db.execute(
-        sql.raw(`
-          create trigger refuse before update on deliveries for each row when (old.channel_id = '${refused}')
-          execute function refuse()`),
-      );
-      try {
-        await expect(holdForDisabledChannels(db)).rejects.toThrow('could not be held: 1');
-      } finally {
-        await db.execute(sql`drop trigger refuse on deliveries`);
-      }
-      const { rows } = await db.execute(sql`
-        select from deliveries where state = 'pending' and channel_id <> ${refused}`);
-      expect(rows).toHaveLength(0);
-    }
-  });
-
   test('is disabled after 72 h without a success, and by a 410', async () => {
     await failing(72, 9);
-    expect(await disableExhaustedChannels(db)).toEqual([channelId]);
+    expect(await disableExhausted(context)).toEqual([channelId]);
     await setChannel({ enabled: true, failingSince: null });
     const [claimed] = await claimDeliveries(context, { limit: 1 });
     if (!claimed) throw new Error('nothing was claimed');

@@ -1,4 +1,4 @@
-import { createChannel } from '@tocsin/db/channels/write-channels';
+import { createChannel, disableExhaustedChannels } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
@@ -88,6 +88,13 @@ export async function redeliverAll(
   const ids: string[] = [];
   const slices = redeliverUndelivered(context.db, context.accountId, channelId, range);
   for await (const released of slices) ids.push(...released.ids);
+  return ids;
+}
+
+/** Disables the channels that have failed for 72 hours. @returns their ids */
+export async function disableExhausted({ db }: Pick<TestContext, 'db'>): Promise<string[]> {
+  const ids: string[] = [];
+  await disableExhaustedChannels(db, (id) => ids.push(id));
   return ids;
 }
 

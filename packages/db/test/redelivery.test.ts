@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/deliveries/delivery';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { channels } from '@tocsin/db/channels/table';
-import { deleteChannel, disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
+import { deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-deliveries';
 import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
@@ -17,6 +17,7 @@ import {
   addDeliveries,
   alertOf,
   claimOne,
+  disableExhausted,
   endLeases,
   makeAccount,
   makeChannel,
@@ -277,7 +278,7 @@ describe('a test event', () => {
     await updateChannel(db, actor, channelId, { enabled: false });
     expect((await getDelivery(db, accountId, id)).state).toBe('pending');
     await db.update(channels).set({ enabled: true, failingSince: new Date(0), lastFailedAt: new Date() });
-    expect(await disableExhaustedChannels(db)).toEqual([channelId]);
+    expect(await disableExhausted(context)).toEqual([channelId]);
     await holdForDisabledChannels(db);
     expect((await getDelivery(db, accountId, id)).state).toBe('pending');
   });

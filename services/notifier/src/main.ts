@@ -17,7 +17,7 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import { runService, type RunningService } from '@tocsin/runtime/service';
 import { settings } from '@tocsin/runtime/settings';
 import { isTracing } from '@tocsin/runtime/tracing';
-import { startChannelProbes, startChannelSweep } from './deliver/channel-sweep.ts';
+import { startChannelProbes, startChannelSweeps } from './deliver/channel-sweep.ts';
 import { Deliverer } from './deliver/deliverer.ts';
 import { createOutageWatch } from './deliver/outage-watch.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
@@ -80,7 +80,7 @@ async function start(logger: Logger): Promise<RunningService> {
     deliverer,
     logger,
   });
-  const sweep = startChannelSweep(db, metrics, logger);
+  const sweeps = startChannelSweeps(db, metrics, logger);
   const probes = startChannelProbes(db, logger);
   const maintenance = startMaintenanceClock({
     advance: () => advanceWindows(db),
@@ -125,7 +125,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await Promise.all([
         maintenance.stop(),
         relay.stop(),
-        sweep.stop(),
+        ...sweeps.map((sweep) => sweep.stop()),
         probes.stop(),
         regionAlerts?.stop(),
         ...workers.map((worker) => worker.close()),

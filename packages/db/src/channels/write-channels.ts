@@ -18,6 +18,7 @@ import {
 import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row.ts';
 import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, type Rotation } from './channel-secrets.ts';
+import { forEachChannel } from './each-channel.ts';
 import { findChannelRow, getChannel, isChannelOf } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
@@ -257,24 +258,29 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 }
 
 /**
- * Disables the channels that have failed for 72 hours without one success, and returns their ids. A lone delivery's last attempt comes
- * before the end of the 72 hours. Outages do not count. Without attempts in the last ten hours, every notifier may have been down.
+ * Disables the channels that have failed for 72 hours without one success. A lone delivery's last attempt comes before the end of the
+ * 72 hours. Outages do not count. Without attempts in the last ten hours, every notifier may have been down.
+ * @param onDisabled called after each has been disabled
+ * @param signal ends it after the current channel
+ * @throws as `forEachChannel`
  */
-export async function disableExhaustedChannels(db: Database): Promise<string[]> {
+export async function disableExhaustedChannels(
+  db: Database,
+  onDisabled: (channelId: string) => void,
+  signal?: AbortSignal,
+): Promise<void> {
   const isExhausted = sql`enabled and failing_since <= now() - interval '72 hours'
     and ${countedTime(sql`failing_since`)} >= interval '72 hours'
     and last_failed_at >= failing_since + make_interval(hours => ${72 - LONGEST_PAUSE_HOURS})`;
   const disabledReason = 'Every attempt of the last 72 hours failed.';
-  const candidates = await db.select({ id: channels.id }).from(channels).where(isExhausted);
-  const disabled: string[] = [];
-  for (const { id } of candidates) {
-    await db.transaction(async (tx) => {
+  const disable = async (id: string): Promise<void> => {
+    const row = await db.transaction(async (tx) => {
       const update = tx.update(channels).set({ enabled: false, disabledReason });
-      const [row] = await update.where(and(eq(channels.id, id), isExhausted)).returning();
-      if (row === undefined) return;
-      await recordDisabled(tx, row, disabledReason);
-      disabled.push(id);
+      const [disabled] = await update.where(and(eq(channels.id, id), isExhausted)).returning();
+      if (disabled) await recordDisabled(tx, disabled, disabledReason);
+      return disabled;
     });
-  }
-  return disabled;
+    if (row) onDisabled(id);
+  };
+  await forEachChannel(db, isExhausted, disable, signal);
 }

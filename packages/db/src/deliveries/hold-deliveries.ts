@@ -1,10 +1,11 @@
 import { MAX_HELD_COUNT } from '@tocsin/contracts/deliveries/delivery';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { forEachChannel } from '../channels/each-channel.ts';
 import { findChannelRow } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { epochMs, queryColumn, queryOne } from '../database/sql.ts';
+import { epochMs, queryOne } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
 /** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
@@ -26,23 +27,11 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
   return rowCount ?? 0;
 }
 
-/**
- * Holds the pending deliveries of all disabled channels. A channel that fails does not stop the others.
- * @param signal ends it after the current transaction; the next call continues
- * @throws AggregateError of the channels that failed
- */
+/** Holds the pending deliveries of all disabled channels. @param signal ends it after the current transaction @throws as `forEachChannel` */
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
-  const ids = await queryColumn(db)`
-    select c.id from channels c where not c.enabled and c.deleted_at is null
-      and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`;
-  const failures: unknown[] = [];
-  for (const id of ids) {
-    await holdAllIfDisabled(db, id, signal).catch((error: unknown) => failures.push(error));
-    if (signal?.aborted === true) break;
-  }
-  if (failures.length > 0) {
-    throw new AggregateError(failures, `Channels whose deliveries could not be held: ${failures.length}`);
-  }
+  const hasToHold = sql`not enabled and deleted_at is null
+    and exists (select from deliveries where ${channelIf('pending')} = channels.id and not test)`;
+  await forEachChannel(db, hasToHold, (id) => holdAllIfDisabled(db, id, signal), signal);
 }
 
 /** Whether a channel has deliveries that are neither finished nor held. */

@@ -4,7 +4,7 @@ import { correctFarAttempts, probeFailingChannels } from '@tocsin/db/deliveries/
 import { deleteOldOutages } from '@tocsin/db/deliveries/delivery-outages';
 import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-deliveries';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import { createLoop, type Loop, type LoopOptions } from '@tocsin/runtime/loop';
 import type { NotifierMetrics } from '../metrics.ts';
 
 const SWEEP_EVERY_MS = 60_000;
@@ -23,21 +23,19 @@ export function startChannelProbes(db: Database, logger: Logger): Loop {
 
 /**
  * Disables channels whose attempts have all failed for 72 hours, holds the deliveries of disabled channels, and corrects attempts that a
- * clock has moved far away.
+ * clock has moved far away. Each is a loop of its own, so that one that fails does not stop the others.
  */
-export function startChannelSweep(db: Database, metrics: NotifierMetrics, logger: Logger): Loop {
-  return createLoop({
-    name: 'Disabling channels',
-    everyMs: SWEEP_EVERY_MS,
-    logger,
-    work: async (signal) => {
-      for (const channelId of await disableExhaustedChannels(db)) {
-        metrics.channelsDisabled.inc();
-        logger.error('Channel disabled: every attempt of the last 72 hours failed', { channelId });
-      }
-      await correctFarAttempts(db);
-      await deleteOldOutages(db);
-      await holdForDisabledChannels(db, signal);
-    },
-  });
+export function startChannelSweeps(db: Database, metrics: NotifierMetrics, logger: Logger): Loop[] {
+  const sweep = (name: string, work: LoopOptions['work']): Loop =>
+    createLoop({ name, everyMs: SWEEP_EVERY_MS, logger, work });
+  const onDisabled = (channelId: string): void => {
+    metrics.channelsDisabled.inc();
+    logger.error('Channel disabled: every attempt of the last 72 hours failed', { channelId });
+  };
+  return [
+    sweep('Disabling channels', (signal) => disableExhaustedChannels(db, onDisabled, signal)),
+    sweep('Holding the deliveries of disabled channels', (signal) => holdForDisabledChannels(db, signal)),
+    sweep('Correcting far attempts', () => correctFarAttempts(db)),
+    sweep('Deleting old outages', () => deleteOldOutages(db)),
+  ];
 }

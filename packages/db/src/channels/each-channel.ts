@@ -1,0 +1,43 @@
+import type { SQL } from 'drizzle-orm';
+import { isRefusal } from '../database/errors.ts';
+import type { Database } from '../database/open.ts';
+import { queryColumn } from '../database/sql.ts';
+
+/** Ids that one statement selects. */
+const PAGE_SIZE = 500;
+/** Errors that are kept if many channels fail. */
+const MAX_ERRORS = 10;
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Does some work for each channel that meets a condition. A channel whose work Postgres refuses does not stop the others.
+ * @param condition of a row of `channels`
+ * @param signal ends it after the current channel
+ * @throws AggregateError of the refused channels, after all others; any other error at once, because it would fail for every channel
+ */
+export async function forEachChannel(
+  db: Database,
+  condition: SQL,
+  work: (channelId: string) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const errors: unknown[] = [];
+  let refused = 0;
+  let last: string | undefined = BEFORE_ALL;
+  while (last !== undefined) {
+    const ids: string[] = await queryColumn(db)`
+      select id from channels where id > ${last} and ${condition} order by id limit ${PAGE_SIZE}`;
+    for (const id of ids) {
+      if (signal?.aborted === true) break;
+      try {
+        await work(id);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        refused += 1;
+        if (errors.length < MAX_ERRORS) errors.push(error);
+      }
+    }
+    last = signal?.aborted === true ? undefined : ids.at(-1);
+  }
+  if (refused > 0) throw new AggregateError(errors, `PostgreSQL refuses the changes of channels: ${refused}`);
+}
