@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
+import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
 import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
@@ -64,6 +65,31 @@ test('locked monitors do not delay the others, and are handled by the next call'
   expect(await countIn('UP', fleet)).toBe(fleet.length);
 });
 
+test('a monitor and a window that Postgres refuses do not stop the others', async () => {
+  const ids = await makeFleet(3);
+  const windows = [await makeWindow(context, ids), await makeWindow(context, [])];
+  for (const window of windows) await moveWindow(context, window, 1);
+  await db.execute(sql`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
+  const refuse = (table: string, id: string | undefined) =>
+    db.execute(
+      sql.raw(
+        `create trigger refuse before update on ${table} for each row when (old.id = '${id}') execute function refuse()`,
+      ),
+    );
+  await refuse('monitors', ids[0]);
+  await advanceWindows(db);
+  expect(await settleMaintenance(db)).toMatchObject({ monitors: 2, refused: [{ id: ids[0] }] });
+  expect(await settleMaintenance(db, null, ids.slice(0, 1))).toMatchObject({ monitors: 0, refused: [] });
+  await db.execute(sql`drop trigger refuse on monitors`);
+  for (const window of windows) await moveWindow(context, window, HOUR_MS + 1);
+  await refuse('maintenance_windows', windows[0]);
+  expect((await advanceWindows(db)).refused).toMatchObject([{ id: windows[0] }]);
+  expect(await getMaintenanceWindow(db, accountId, windows[1] ?? '')).toMatchObject({ state: 'ended' });
+  await db.execute(sql`drop function refuse cascade`);
+  await tick(context);
+});
+
 /** A database that does something else after the first statement of each transaction. */
 function interrupted(between: () => Promise<unknown>): Database {
   const transaction: Database['transaction'] = (work, config) =>
@@ -93,7 +119,7 @@ test('a window deleted during the search for its monitors puts none into mainten
     interrupted(() => deleteMaintenanceWindow(db, actor, window)),
     [id],
   );
-  expect(settled).toEqual({ monitors: 0, statusChangeIds: [] });
+  expect(settled).toMatchObject({ monitors: 0, statusChangeIds: [] });
   expect(await rowOf(context, id)).toMatchObject({ status: 'UP' });
 });
 

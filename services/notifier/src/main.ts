@@ -84,7 +84,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const probes = startChannelProbes(db, logger);
   const maintenance = startMaintenanceClock({
     advance: () => advanceWindows(db),
-    settle: () => settleMaintenance(db),
+    settle: (excludedIds) => settleMaintenance(db, null, excludedIds),
     hint: (ids) => producers.addStatusChanges(ids),
     metrics,
     logger,

@@ -5,9 +5,9 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import { createMaintenanceClock, type MaintenanceClockOptions } from './maintenance-clock.ts';
 import { createNotifierMetrics } from './metrics.ts';
 
-const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [] };
+const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [], refused: [] };
 
-const SETTLED = { monitors: 0, statusChangeIds: [] };
+const SETTLED = { monitors: 0, statusChangeIds: [], refused: [] };
 
 function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClockOptions {
   return {
@@ -44,7 +44,7 @@ describe('the maintenance clock', () => {
       settle: async () => {
         calls.push('settle');
         left -= 1;
-        return left < 0 ? SETTLED : { monitors: 200, statusChangeIds: [`change-${left}`] };
+        return left < 0 ? SETTLED : { ...SETTLED, monitors: 200, statusChangeIds: [`change-${left}`] };
       },
       hint: (ids) => {
         calls.push(...ids);
@@ -69,6 +69,25 @@ describe('the maintenance clock', () => {
     });
     await createMaintenanceClock(options)(controller.signal);
     expect(batches).toBe(1);
+  });
+
+  test('leaves out monitors that Postgres refuses, for longer each time', async () => {
+    let time = 0;
+    const excluded: (readonly string[])[] = [];
+    const refused = [{ id: 'a', error: new Error('refused') }];
+    const options = optionsOf({
+      now: () => time,
+      settle: async (ids) => {
+        excluded.push(ids);
+        return ids.length === 0 ? { ...SETTLED, refused } : SETTLED;
+      },
+    });
+    const run = createMaintenanceClock(options);
+    for (const at of [0, 999, 1_000, 2_999, 3_000]) {
+      time = at;
+      await run(new AbortController().signal);
+    }
+    expect(excluded).toEqual([[], ['a'], [], ['a'], []]);
   });
 
   test('measures how late each occurrence has started and ended for its last monitor', async () => {

@@ -6,11 +6,11 @@ import {
   passedOccurrences,
 } from '@tocsin/core/maintenance/occurrences';
 import { and, eq, gt, lte, ne, not, sql } from 'drizzle-orm';
-import { z } from 'zod';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
-import type { Database, Transaction } from '../database/open.ts';
-import { arrayOf, query, queryColumn, readClock, tableOf } from '../database/sql.ts';
-import { COVERS_ALL } from './coverage.ts';
+import { isRefusal } from '../database/errors.ts';
+import type { Database } from '../database/open.ts';
+import { queryColumn, readClock, tableOf } from '../database/sql.ts';
+import { readOutcomes } from './read-outcomes.ts';
 import { storedOccurrence } from './read-windows.ts';
 import {
   type MaintenanceOutcome,
@@ -27,6 +27,8 @@ const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 const WRITE_EVERY_MS = 50;
 /** And at most this many in a transaction, which reads all of their monitors: it ends long before its timeout. */
 const WRITTEN_AT_ONCE = 20;
+/** For how long the windows of a refused batch are written alone. The next call tries the rest. */
+const ISOLATE_WITHIN_MS = 5_000;
 /** Occurrences that one statement begins. */
 const BEGUN_AT_ONCE = 500;
 /** Windows that one call reads. */
@@ -48,6 +50,8 @@ export interface AdvancedWindows {
   readonly endedLate: readonly number[];
   /** Windows that ended because their rule can no longer be evaluated. */
   readonly brokenIds: readonly string[];
+  /** Windows whose plan Postgres refuses even alone. The next call tries them again. */
+  readonly refused: readonly { readonly id: string; readonly error: unknown }[];
 }
 
 /**
@@ -60,6 +64,19 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   const now = new Date((await readClock(db)) - behindMs);
   const started = await beginOccurrences(db, now);
   const written: WrittenPlan[] = [];
+  const refused: { id: string; error: unknown }[] = [];
+  // If Postgres refuses a batch, each plan is written alone, so that one that always fails does not stop the others.
+  const write = async (plans: readonly WindowPlan[]): Promise<void> => {
+    try {
+      written.push(...(await writePlans(db, plans)));
+    } catch (error) {
+      const [first] = plans;
+      if (!isRefusal(error) || first === undefined) throw error;
+      if (plans.length === 1) return void refused.push({ id: first.row.id, error });
+      const until = performance.now() + ISOLATE_WITHIN_MS;
+      for (const one of plans) if (performance.now() < until) await write([one]);
+    }
+  };
   for (const kind of ['cheap', 'costly'] as const) {
     const startedAt = performance.now();
     let plans: WindowPlan[] = [];
@@ -69,13 +86,13 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
       await nextTurn();
       const time = performance.now();
       if (time - writtenAt >= WRITE_EVERY_MS || plans.length >= WRITTEN_AT_ONCE) {
-        written.push(...(await writePlans(db, plans)));
+        await write(plans);
         plans = [];
         writtenAt = performance.now();
       }
       if (time - startedAt >= (budgetMs ?? BUDGETS_MS[kind])) break;
     }
-    written.push(...(await writePlans(db, plans)));
+    await write(plans);
   }
   const lateness = (time: Date): number => (now.getTime() - time.getTime()) / 1_000;
   const next = written.flatMap((one) => (one.state === 'running' ? (one.next ?? []) : []));
@@ -84,6 +101,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
     startedLate: [...started, ...next.map(({ startsAt }) => startsAt)].map(lateness),
     endedLate: completed.map(({ endsAt }) => lateness(endsAt)),
     brokenIds: written.filter(({ broken }) => broken).map(({ row }) => row.id),
+    refused,
   };
 }
 
@@ -202,35 +220,4 @@ export function planWindow(row: MaintenanceWindowRow, now: Date): WindowPlan {
   } catch {
     return { ...over, broken: true };
   }
-}
-
-const enteredRow = z.object({ windowId: z.string(), allEntered: z.boolean() });
-
-/**
- * The outcomes of these windows' occurrences: `completed` only if all of its listed monitors, and one that it matches, entered maintenance:
- * others may have matched a moment ago. They are still in it: monitors leave maintenance only after the window has ended.
- */
-export async function readOutcomes(
-  tx: Transaction,
-  windowIds: readonly string[],
-): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
-  const rows = await query(tx, enteredRow)`
-    with ended as (
-      select w.id, case when ${COVERS_ALL} then w.account_id end as covered_account
-      from maintenance_windows w where w.id = any(${arrayOf('uuid', windowIds)})
-    ), assigned as (
-      select a.window_id, bool_and(m.status = 'MAINTENANCE') filter (where a.listed) as listed_entered,
-        bool_or(m.status = 'MAINTENANCE') filter (where not a.listed) as matched_entered
-      from ended join maintenance_window_monitors a on a.window_id = ended.id join monitors m on m.id = a.monitor_id
-      group by a.window_id
-    ), covered as (
-      select m.account_id, bool_or(m.status = 'MAINTENANCE') as entered
-      from monitors m where m.account_id in (select covered_account from ended) group by m.account_id
-    )
-    select ended.id as window_id,
-      coalesce(a.listed_entered, true) and coalesce(c.entered, a.matched_entered, true) as all_entered
-    from ended left join assigned a on a.window_id = ended.id left join covered c on c.account_id = ended.covered_account
-    where a.window_id is not null or c.account_id is not null`;
-  const entered = new Map(rows.map(({ windowId, allEntered }) => [windowId, allEntered]));
-  return ({ id, state }) => ((entered.get(id) ?? state === 'running') ? 'completed' : 'missed');
 }

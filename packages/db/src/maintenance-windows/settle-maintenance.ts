@@ -1,4 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { isRefusal, isTemporary } from '../database/errors.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
 import { enterMaintenance, leaveMaintenance, lockMonitors } from '../status-changes/locked-monitor.ts';
@@ -8,45 +9,97 @@ import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
 /** Monitors that one transaction settles: it holds their locks for some tens of milliseconds. */
 export const SETTLED_AT_ONCE = 200;
 
+/** What a monitor may take that is tried alone, and for how long the monitors of a refused batch are tried. The next call tries the rest. */
+const ALONE = { timeoutMs: 1_000, withinMs: 5_000 } as const;
+
 export interface SettledMaintenance {
   readonly monitors: number;
   /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
+  /** Monitors whose change Postgres refuses even alone. */
+  readonly refused: readonly { readonly id: string; readonly error: unknown }[];
 }
 
 /**
  * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for up to 200 of the monitors that break it, or of those
  * given, in one transaction. Left for the next call are locked monitors, and those that would leave maintenance while another of their
- * windows is due or has not been ended yet.
+ * windows is due or has not been ended yet. If Postgres refuses it, each monitor is tried alone, so that one that always fails does not
+ * stop the others.
  */
 export async function settleMaintenance(
   db: Database,
   among: readonly string[] | null = null,
+  excludedIds: readonly string[] = [],
 ): Promise<SettledMaintenance> {
-  return db.transaction(async (tx) => {
-    const differing = await lockDiffering(tx, among);
-    if (differing.length === 0) return { monitors: 0, statusChangeIds: [] };
-    const monitors = await lockMonitors(tx, differing);
-    for (const monitor of monitors.values()) {
-      // Decided under the lock: a window may have changed since the monitor was found.
-      const isInMaintenance = monitor.status === 'MAINTENANCE';
-      if (isInMaintenance && !monitor.covered) leaveMaintenance(monitor);
-      if (!isInMaintenance && monitor.covered) enterMaintenance(monitor);
+  let ids: string[] = [];
+  try {
+    return await db.transaction(async (tx) => {
+      ids = await lockDiffering(tx, among, excludedIds);
+      return settleLocked(tx, ids);
+    });
+  } catch (error) {
+    if (!isRefusal(error) || ids.length === 0) throw error;
+    return settleAlone(db, ids);
+  }
+}
+
+/** @throws the last error if each of several monitors fails for a temporary reason: then the reason is not in them */
+async function settleAlone(db: Database, ids: readonly string[]): Promise<SettledMaintenance> {
+  const until = performance.now() + ALONE.withinMs;
+  const settled: SettledMaintenance[] = [];
+  const refused: { id: string; error: unknown }[] = [];
+  for (const id of ids) {
+    if (performance.now() >= until) break;
+    const settling = db.transaction(async (tx) => {
+      await tx.execute(sql`select set_config('statement_timeout', ${String(ALONE.timeoutMs)}, true)`);
+      return settleLocked(tx, await lockDiffering(tx, [id], []));
+    });
+    try {
+      settled.push(await settling);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refused.push({ id, error });
     }
-    const changes = [...(await writeStatuses(tx, monitors.values())).values()];
-    return {
-      monitors: changes.length,
-      statusChangeIds: changes.filter(({ due }) => due).map(({ id }) => id),
-    };
-  });
+  }
+  const isGeneral = settled.length === 0 && refused.every(({ error }) => isTemporary(error));
+  if (isGeneral && refused.length > 1) throw refused.at(-1)?.error;
+  return {
+    monitors: settled.reduce((sum, { monitors }) => sum + monitors, 0),
+    statusChangeIds: settled.flatMap(({ statusChangeIds }) => statusChangeIds),
+    refused,
+  };
+}
+
+async function settleLocked(tx: Transaction, ids: readonly string[]): Promise<SettledMaintenance> {
+  if (ids.length === 0) return { monitors: 0, statusChangeIds: [], refused: [] };
+  const monitors = await lockMonitors(tx, ids);
+  for (const monitor of monitors.values()) {
+    // Decided under the lock: a window may have changed since the monitor was found.
+    const isInMaintenance = monitor.status === 'MAINTENANCE';
+    if (isInMaintenance && !monitor.covered) leaveMaintenance(monitor);
+    if (!isInMaintenance && monitor.covered) enterMaintenance(monitor);
+  }
+  const changes = [...(await writeStatuses(tx, monitors.values())).values()];
+  return {
+    monitors: changes.length,
+    statusChangeIds: changes.filter(({ due }) => due).map(({ id }) => id),
+    refused: [],
+  };
 }
 
 /** Whether window `w` runs, or will once the maintenance clock has looked at it. */
 const BEGUN = sql`(w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
 
 /** Locks free monitors that break the rule. Those that have to enter come first: they could alert. */
-async function lockDiffering(tx: Transaction, among: readonly string[] | null): Promise<string[]> {
-  const scope: SQL = among === null ? sql`` : sql`and m.id = any(${arrayOf('uuid', among)})`;
+async function lockDiffering(
+  tx: Transaction,
+  among: readonly string[] | null,
+  excludedIds: readonly string[],
+): Promise<string[]> {
+  const scope: SQL =
+    among === null
+      ? sql`and m.id <> all(${arrayOf('uuid', excludedIds)})`
+      : sql`and m.id = any(${arrayOf('uuid', among)})`;
   return queryColumn(tx)`
     with entering as (
       select m.id from monitors m

@@ -25,7 +25,7 @@ import { changesOf, recordAudit, recordOf } from '../audit-log/record-audit.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, laterThan, readClock } from '../database/sql.ts';
 import { validateMonitorIds } from '../monitors/monitor-row.ts';
-import { readOutcomes } from './advance-windows.ts';
+import { readOutcomes } from './read-outcomes.ts';
 import {
   auditedWindow,
   currentOccurrence,

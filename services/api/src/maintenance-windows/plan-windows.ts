@@ -14,10 +14,12 @@ export function startPlanningWindows({
 }: Omit<LeaderLoopOptions, 'databaseClock'>): Loop {
   const work = async (): Promise<void> => {
     if (!isLeader()) return;
-    const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
+    const { brokenIds, refused } = await advanceWindows(db, { behindMs: BEHIND_MS });
     for (const maintenanceWindowId of brokenIds) {
       logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
     }
+    for (const { id: maintenanceWindowId, error } of refused)
+      logger.error('PostgreSQL refuses the end of a maintenance window', { maintenanceWindowId, error });
   };
   return createLoop({ name: 'Planning maintenance windows', everyMs: EVERY_MS, logger, work });
 }
