@@ -126,6 +126,22 @@ describe('waves', () => {
     await unapplyOutdatedSchedules(db);
     expect(await unapplied()).toEqual([[monitorId, 3]]);
   });
+
+  test('those of thousands of monitors are marked some at a time', async () => {
+    await copyMonitor(context, (await makeMonitor(context)).id, 1_500);
+    await db.execute(sql`update monitor_regions set scheduled_revision = 0`);
+    await db.execute(sql`
+      create function refuse_many() returns trigger language plpgsql as $$ begin
+        if (select count(*) from changed) > 1000 then raise exception 'too many rows at once'; end if;
+        return null;
+      end $$`);
+    await db.execute(sql`
+      create trigger few after update on monitor_regions referencing new table as changed
+      for each statement execute function refuse_many()`);
+    await unapplyOutdatedSchedules(db);
+    await db.execute(sql`drop function refuse_many cascade`);
+    expect(await listUnappliedSchedules(db, 2_000)).toHaveLength(1_501);
+  });
 });
 
 type Span = typeof scheduleSpans.$inferSelect;

@@ -60,13 +60,18 @@ const finishedIsolation = z.object({
 /** A region of an account that was isolated and no longer is. */
 export type FinishedIsolation = Readonly<z.output<typeof finishedIsolation>>;
 
+/** Isolations that one call lists. They are chosen at random, so that some that cannot be handled do not hide the others. */
+const MAX_LISTED = 1_000;
+
 /** The regions that no checker reports as isolated any more, those that finished first in front. */
 export async function listFinishedIsolations(db: Queryable): Promise<FinishedIsolation[]> {
   return query(db, finishedIsolation)`
-    select account_id, region,
-      floor(${epochMs(sql`max(coalesce(ended_at, ${expiresAt}))`)}) as finished_at,
-      jsonb_agg(jsonb_build_object('id', checker_id, 'renewedAt', renewed_at)) as checkers
-    from region_isolations group by account_id, region having not bool_or(${IS_LIVE})
+    select * from (
+      select account_id, region,
+        floor(${epochMs(sql`max(coalesce(ended_at, ${expiresAt}))`)}) as finished_at,
+        jsonb_agg(jsonb_build_object('id', checker_id, 'renewedAt', renewed_at)) as checkers
+      from region_isolations group by account_id, region having not bool_or(${IS_LIVE})
+      order by random() limit ${MAX_LISTED}) f
     order by finished_at, account_id, region`;
 }
 
