@@ -59,6 +59,7 @@ async function report({
 /** A monitor that is older than the period, with one check in it. */
 async function oldMonitor(fields: Record<string, unknown> = {}): Promise<string> {
   const id = await uncheckedMonitor(fields);
+  await db.execute(sql`update monitors set last_checked_at = now() where id = ${id}`);
   await ensureEventPartitions(db, { now: start + 6 * DAY_MS });
   await insertEvents(context, [eventAt(id, start + 6 * DAY_MS)]);
   return id;
@@ -98,13 +99,13 @@ describe('the report of a period', () => {
     await addIncident(id, 13, null);
     // The middle incident goes on in maintenance, which ends with it.
     await addMaintenance(id, -9, -8, 4.25, 5, 9.75, 11);
-    const figures = { monitors: 1, coverage: 1, maintenanceSeconds: 86_400, checks: 1, uptime: 1 };
+    const figures = { monitors: 1, measured: 1, maintenanceSeconds: 86_400, checks: 1, passRate: 1 };
     expect((await report()).rows).toEqual([
       {
         ...figures,
         monitorId: id,
         name: 'Shop',
-        availability: 7.5 / 9,
+        uptime: 7.5 / 9,
         downtimeSeconds: 1.5 * 86_400,
         incidents: 3,
         longestIncidentSeconds: 86_400,
@@ -115,7 +116,7 @@ describe('the report of a period', () => {
     ]);
     const included = await report({ maintenance: 'included' });
     expect(included.rows).toMatchObject([
-      { ...figures, availability: 0.8, downtimeSeconds: 2 * 86_400, incidents: 3 },
+      { ...figures, uptime: 0.8, downtimeSeconds: 2 * 86_400, incidents: 3 },
     ]);
     const { monitorId, name, ...same } = included.rows[0] ?? {};
     expect([included.total, monitorId, name]).toEqual([same, id, 'Shop']);
@@ -131,28 +132,25 @@ describe('the report of a period', () => {
     if (days.length === 1) await db.execute(sql`update monitors set status = 'MAINTENANCE' where id = ${id}`);
     const { total } = await report();
     expect(total.maintenanceSeconds).toBe(expected * 86_400);
-    expect(total.availability).toBe(expected === 10 ? null : 1);
+    expect(total.uptime).toBe(expected === 10 ? null : 1);
   });
 
   test('a monitor that was created in the middle, with an open incident', async () => {
     const id = await oldMonitor();
     await db.execute(sql`update monitors set created_at = ${iso(start + 5 * DAY_MS)}`);
     await addIncident(id, 9, null);
-    expect((await report()).rows).toMatchObject([{ coverage: 0.5, availability: 0.8, incidents: 1 }]);
+    expect((await report()).rows).toMatchObject([{ measured: 0.5, uptime: 0.8, incidents: 1 }]);
   });
 
-  test('does not call a monitor available that was never checked', async () => {
-    const [, unchecked] = [await oldMonitor({ name: 'A' }), await uncheckedMonitor({ name: 'B' })];
-    await uncheckedMonitor({ name: 'C' });
-    await addIncident(unchecked, 0, 5);
+  test('knows nothing of a monitor that was never checked', async () => {
+    await addIncident(await oldMonitor({ name: 'A' }), 0, 5);
+    await uncheckedMonitor({ name: 'B' });
     const { rows, total } = await report();
     expect(rows).toMatchObject([
-      { name: 'A', availability: 1, coverage: 1 },
-      // Its checks of that time may have been deleted.
-      { name: 'B', availability: 0.5, coverage: 1 },
-      { name: 'C', availability: null, coverage: 0 },
+      { name: 'A', uptime: 0.5, measured: 1 },
+      { name: 'B', uptime: null, measured: 0 },
     ]);
-    expect(total).toMatchObject({ monitors: 3, availability: 0.75, coverage: 2 / 3 });
+    expect(total).toMatchObject({ monitors: 2, uptime: 0.5, measured: 0.5 });
   });
 
   test('contains neither deleted monitors nor those of others', async () => {
@@ -161,8 +159,8 @@ describe('the report of a period', () => {
     const other = await makeAccount(context);
     const query = availabilityQuerySchema.parse({ from: iso(start), to: iso(start + DAY_MS) });
     const others = await getAvailabilityReport(db, other, query);
-    expect(others).toMatchObject({ rows: [], total: { monitors: 0, availability: null, coverage: 0 } });
-    const own = { rows: [{ monitorId: id, availability: 1 }], total: { incidents: 0 } };
+    expect(others).toMatchObject({ rows: [], total: { monitors: 0, uptime: null, measured: 0 } });
+    const own = { rows: [{ monitorId: id, uptime: 1 }], total: { incidents: 0 } };
     expect(await report()).toMatchObject(own);
   });
 
@@ -175,9 +173,9 @@ describe('the report of a period', () => {
     expect(rows).toMatchObject([
       { name: null, monitorId: null, monitors: 1, downtimeSeconds: 4 * 86_400 },
       { name: 'blog', monitors: 1, downtimeSeconds: 3 * 86_400 },
-      { name: 'shop', monitors: 2, longestIncidentSeconds: 2 * 86_400, availability: 0.85 },
+      { name: 'shop', monitors: 2, longestIncidentSeconds: 2 * 86_400, uptime: 0.85 },
     ]);
-    expect(total).toMatchObject({ monitors: 4, incidents: 4, availability: 0.75 });
+    expect(total).toMatchObject({ monitors: 4, incidents: 4, uptime: 0.75 });
     expect(await report({ groupBy: 'app', selector: 'app,!tier' })).toMatchObject({
       rows: [{ name: 'blog' }, { name: 'shop', monitors: 1 }],
       total: { monitors: 2 },
@@ -202,7 +200,7 @@ describe('the report of a period', () => {
     const { down = 0, covered = 0 } = rows[0] ?? {};
     expect(covered).toBeGreaterThan(0);
     expect(Date.parse(included.to)).toBeLessThan(to);
-    const counted = { incidents: 1, maintenanceSeconds: covered, checks: 3, failures: 1, uptime: 2 / 3 };
+    const counted = { incidents: 1, maintenanceSeconds: covered, checks: 3, failures: 1, passRate: 2 / 3 };
     expect(included.total).toMatchObject({ ...counted, downtimeSeconds: down });
     expect(excluded.total).toMatchObject(counted);
     expect(excluded.total.downtimeSeconds).toBeCloseTo(down - covered, 6);

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { availabilityQuerySchema } from '@tocsin/contracts/reports/availability';
 import { incidentSchema } from '@tocsin/contracts/incidents/incident';
 import { type Timeline, timelineSchema } from '@tocsin/contracts/incidents/timeline';
 import { userActor } from '@tocsin/db/audit-log/actor';
@@ -15,9 +14,7 @@ import {
   createNote,
   unacknowledgeIncident,
 } from '@tocsin/db/incidents/write-incidents';
-import { getAvailabilityReport } from '@tocsin/db/reports/availability-report';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { getMonitorStates } from '@tocsin/db/status-changes/read-states';
 import { sql } from 'drizzle-orm';
 import { alertOf, attemptOf, changeStatus, claimOne, makeAccount, makeChannel } from './delivery-steps.ts';
 import { checkOf, editMonitor, failureOf, makeMonitor, useTestContext } from './harness.ts';
@@ -68,51 +65,6 @@ describe('incidents', () => {
     expect(await list({ before: open?.id })).toEqual([resolved?.id]);
     expect(await list({ limit: 1 })).toEqual([open?.id]);
     expect(await getIncident(db, accountId, resolved?.id ?? '')).toEqual(resolved);
-  });
-
-  test('last no longer by a jump of the clock, of which nothing is known', async () => {
-    const { id } = await makeMonitor(context, { interval: 60 });
-    const age = async (by: string): Promise<void> => {
-      const ago = sql`- ${by}::interval`;
-      await db.execute(
-        sql`update monitors set created_at = created_at ${ago}, last_timestamp = last_timestamp ${ago}`,
-      );
-      await db.execute(
-        sql`update monitor_regions set since = since ${ago}, last_result_at = last_result_at ${ago}`,
-      );
-      await db.execute(sql`update schedule_spans set starts_at = starts_at ${ago}`);
-      await db.execute(sql`update incidents set opened_at = opened_at ${ago}`);
-      await db.execute(sql`update status_changes set timestamp = timestamp ${ago}`);
-    };
-    await recordChecks(db, [failureOf(id)]);
-    await age('30 s');
-    await recordChecks(db, [failureOf(id)]);
-    await age('2 days');
-    await recordChecks(db, [checkOf(id)]);
-    const [incident] = await listIncidents(db, accountId, { limit: 1 });
-    expect(incident?.resolvedAt).not.toBeNull();
-    const period = { from: Date.now() - 3 * 86_400_000, to: Date.now() };
-    const query = availabilityQuerySchema.parse({
-      from: new Date(period.from).toISOString(),
-      to: new Date(period.to).toISOString(),
-    });
-    const report = await getAvailabilityReport(db, accountId, query);
-    const states = await getMonitorStates(db, accountId, id, { query: { window: '7d' }, retentionDays: 30 });
-    const downtimes = [incident?.durationSeconds, report?.total.downtimeSeconds, states.downSeconds];
-    expect(downtimes.map((seconds = 0) => seconds >= 30 && seconds < 3_600)).toEqual([true, true, true]);
-    expect(states.periods.slice(-3).map(({ status }) => status)).toEqual(['DOWN', null, 'UP']);
-    expect(report?.total.coverage).toBeLessThan(0.5);
-  });
-
-  test('last on while a longer interval has just become a short one', async () => {
-    const { id } = await makeMonitor(context, { interval: 86_400 });
-    await recordChecks(db, [failureOf(id)]);
-    await db.execute(sql`update monitor_regions set last_result_at = last_result_at - interval '5 h'`);
-    await db.execute(sql`update incidents set opened_at = opened_at - interval '5 h'`);
-    await editMonitor(context, id, { interval: 60 });
-    await recordChecks(db, [failureOf(id, { revision: 2 })]);
-    const [incident] = await listIncidents(db, accountId, { limit: 1 });
-    expect(incident?.durationSeconds).toBeGreaterThanOrEqual(5 * 3_600);
   });
 
   test('of another account are not found', async () => {

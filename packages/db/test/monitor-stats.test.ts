@@ -85,16 +85,16 @@ describe('statistics of a monitor', () => {
     const slow = 1_020;
     const { regions, series, ...totals } = await stats(id);
     const latency = { p50: 12, p95: slow, p99: slow };
-    const inDefault = { checks: 54, failures: 3, inconclusive: 1, gaps: 6, uptime: 51 / 54 };
-    const inOther = { checks: 1, failures: 1, inconclusive: 0, gaps: 0, uptime: 0 };
-    const inAll = { checks: 55, failures: 4, inconclusive: 1, gaps: 6, uptime: 51 / 55 };
+    const inDefault = { checks: 54, failures: 3, inconclusive: 1, gaps: 6, passRate: 51 / 54 };
+    const inOther = { checks: 1, failures: 1, inconclusive: 0, gaps: 0, passRate: 0 };
+    const inAll = { checks: 55, failures: 4, inconclusive: 1, gaps: 6, passRate: 51 / 55 };
     expect(totals).toMatchObject({ ...inAll, latency });
     expect(regions).toEqual([
       { region: 'default', ...inDefault, latency },
       { region: 'other', ...inOther, latency: { p50: 3, p95: 3, p99: 3 } },
     ]);
-    const firstHour = { checks: 54, failures: 4, inconclusive: 1, gaps: 6, uptime: 50 / 54 };
-    const secondHour = { checks: 1, failures: 0, gaps: 0, uptime: 1 };
+    const firstHour = { checks: 54, failures: 4, inconclusive: 1, gaps: 6, passRate: 50 / 54 };
+    const secondHour = { checks: 1, failures: 0, gaps: 0, passRate: 1 };
     expect(series.filter(({ checks }) => checks > 0)).toMatchObject([
       {
         start: new Date(start).toISOString(),
@@ -175,8 +175,8 @@ describe('statistics of a monitor', () => {
   test('include empty buckets', async () => {
     const { monitorId } = await oneSpan({ from: start, to: start + 1 });
     const { series, ...totals } = await stats(monitorId, '1h');
-    expect(totals).toMatchObject({ checks: 0, uptime: null, latency: null, regions: [] });
-    const empty = { checks: 0, gaps: 0, uptime: null, latency: null, timings: null };
+    expect(totals).toMatchObject({ checks: 0, passRate: null, latency: null, regions: [] });
+    const empty = { checks: 0, gaps: 0, passRate: null, latency: null, timings: null };
     expect(series).toMatchObject(
       Array.from({ length: 60 }, (_, index) => ({
         start: new Date(Date.parse(totals.from) + index * MINUTE_MS).toISOString(),

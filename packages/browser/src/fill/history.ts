@@ -101,7 +101,7 @@ const STATUS_CHANGES = `
 
 /** Since their latest incident. */
 const UP = `
-  update monitors set status = 'UP', status_since = coalesce(
+  update monitors set status = 'UP', last_checked_at = coalesce(last_checked_at, now()), status_since = coalesce(
     (select max(resolved_at) from incidents where monitor_id = monitors.id), created_at + interval '10 seconds')
   where id = any($1)`;
 

@@ -312,7 +312,7 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
   getMonitorStats: {
     endpoint: 'GET /api/dashboard/monitors/:id/stats',
     summary: 'Get statistics of a monitor',
-    description: 'Uptime, gaps, latency and timings: in total, by region, and over time.',
+    description: 'Uptime in total; checks, gaps, latency and timings in total, by region, and over time.',
     resource,
     query: periodQuerySchema,
     response: z.strictObject({ stats: monitorStatsSchema }),

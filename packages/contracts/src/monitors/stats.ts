@@ -68,13 +68,10 @@ const latencySchema = component(
   .nullable()
   .describe('Null if no check had a response.');
 
+const share = z.number().min(0).max(1);
+
 const figures = {
-  uptime: z
-    .number()
-    .min(0)
-    .max(1)
-    .nullable()
-    .describe('The fraction of the checks that passed; null without checks.'),
+  passRate: share.nullable().describe('The share of the checks that passed; null without checks.'),
   checks: count.describe('Checks that ran, including triggered ones.'),
   failures: count.describe('Checks that failed.'),
   inconclusive: count.describe(
@@ -110,6 +107,12 @@ export const monitorStatsSchema = z
       .describe(
         'The length of a bucket: the longer the period, the longer. Less than an hour only where events are kept.',
       ),
+    uptime: share
+      .nullable()
+      .describe(
+        'The share of the measured time of the period, without maintenance, in which no incident was open, as in availability reports. Null if no time counts.',
+      ),
+    measured: share.describe('The share of the period in which the monitor existed and had results.'),
     ...figures,
     regions: z
       .array(z.strictObject({ region: z.string(), ...figures }).meta({ id: 'RegionStats' }))
@@ -125,7 +128,7 @@ export const monitorStatsSchema = z
         'Every bucket of the period, including empty ones, oldest first. All begin at multiples of `bucketSeconds` in UTC.',
       ),
   })
-  .meta({ id: 'MonitorStats', description: "A monitor's uptime, gaps and latency over a period." });
+  .meta({ id: 'MonitorStats', description: "A monitor's uptime, checks and latency over a period." });
 export type MonitorStats = z.infer<typeof monitorStatsSchema>;
 
 const statePeriodSchema = component('StatePeriod', 'A period in which a monitor had one status.', {
@@ -133,7 +136,7 @@ const statePeriodSchema = component('StatePeriod', 'A period in which a monitor 
     .enum(MONITOR_STATUSES)
     .nullable()
     .describe(
-      'Null if it is unknown: the monitor did not exist yet, had no results for a while, or its status is no longer kept.',
+      'Null if it is unknown: the monitor did not exist yet, a result is missing, or its status is no longer kept.',
     ),
   from: timestamp,
   to: timestamp,
@@ -156,8 +159,14 @@ export type StatePeriod = z.infer<typeof statePeriodSchema>;
 export const monitorStatesSchema = component('MonitorStates', 'The statuses of a monitor over a period.', {
   from: timestamp,
   to: timestamp.describe('At most now.'),
-  downSeconds: z.number().min(0).describe('For how long the monitor was `DOWN`.'),
-  knownSeconds: z.number().min(0).describe('For how long its status is known.'),
+  downSeconds: z
+    .number()
+    .min(0)
+    .describe('For how long incidents were open in measured time, without maintenance.'),
+  knownSeconds: z
+    .number()
+    .min(0)
+    .describe('The measured time: for how long the monitor existed and had results.'),
   incidents: count.describe('Incidents that were open at any time of the period.'),
   periods: z
     .array(statePeriodSchema)

@@ -50,13 +50,10 @@ const seconds = z.number().min(0);
 
 const availabilityFiguresSchema = component('AvailabilityFigures', {
   monitors: count.describe('How many monitors the figures are of.'),
-  availability: share
+  uptime: share
     .nullable()
-    .describe('The share of time without an open incident; null if no time counts, such as without checks.'),
-  uptime: share.nullable().describe('The fraction of the checks that passed; null without checks.'),
-  coverage: share.describe(
-    'The share of the period in which the monitor was observed: it existed and had results.',
-  ),
+    .describe('The share of the measured time without an open incident; null if no time counts.'),
+  measured: share.describe('The share of the period in which the monitor existed and had results.'),
   downtimeSeconds: seconds.describe('How long incidents were open.'),
   maintenanceSeconds: seconds.describe('How long the monitor was in maintenance, excluded or not.'),
   incidents: count.describe('Incidents with downtime in the period.'),
@@ -64,6 +61,7 @@ const availabilityFiguresSchema = component('AvailabilityFigures', {
   mttrSeconds: seconds
     .nullable()
     .describe('Mean time to recovery: downtime divided by incidents; null without incidents.'),
+  passRate: share.nullable().describe('The share of the checks that passed; null without checks.'),
   checks: count.describe('Checks that ran, including those in maintenance.'),
   failures: count.describe('Checks that failed.'),
   gaps: count.describe('Scheduled checks that did not run.'),

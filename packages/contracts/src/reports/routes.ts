@@ -8,7 +8,7 @@ export const reportRoutes = defineRoutes({ tag: 'Reports', access: 'member' } as
     endpoint: 'GET /api/dashboard/reports/availability',
     summary: 'Report availability',
     description:
-      'Availability and downtime are exact to the millisecond. Checks are counted by whole hours in UTC: those of the hours that begin in the period.',
+      'Uptime and downtime are exact to the millisecond. Checks are counted by whole hours in UTC: those of the hours that begin in the period.',
     query: availabilityQuerySchema,
     response: z.strictObject({ report: availabilityReportSchema }),
     responseExample: { report: AVAILABILITY_REPORT },

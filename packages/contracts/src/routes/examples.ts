@@ -150,14 +150,14 @@ export const INCIDENT_NOTE: IncidentNote = {
 
 const figures: AvailabilityFigures = {
   monitors: 1,
-  availability: 0.99953125,
-  uptime: 0.9995,
-  coverage: 1,
+  uptime: 0.99953125,
+  measured: 1,
   downtimeSeconds: 1_215,
   maintenanceSeconds: 7_200,
   incidents: 3,
   longestIncidentSeconds: 780,
   mttrSeconds: 405,
+  passRate: 0.9995,
   checks: 86_392,
   failures: 41,
   gaps: 8,

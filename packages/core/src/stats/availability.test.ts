@@ -1,12 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { fc } from '../testing/fast-check.ts';
-import {
-  addTimes,
-  availabilityOf,
-  measureAvailability,
-  type MonitorHistory,
-  type Period,
-} from './availability.ts';
+import { addTimes, uptimeOf, measureAvailability, type MonitorHistory, type Period } from './availability.ts';
 
 const END = 60;
 const moment = fc.integer({ min: 0, max: END });
@@ -97,8 +91,8 @@ test.each<[string, Partial<MonitorHistory>, number | null, number | null]>([
   ],
   ['created in the middle', { createdAt: 12 * HOUR_MS, incidents: [hours(12, 15)] }, 9 / 12, 9 / 12],
   ['created later', { createdAt: 25 * HOUR_MS }, null, null],
-])('availability of a day %s', (_name, recorded, included, excluded) => {
+])('uptime of a day %s', (_name, recorded, included, excluded) => {
   const monitor = { ...created, ...recorded };
-  expect(availabilityOf(measureAvailability(monitor, DAY, 'included'))).toBe(included);
-  expect(availabilityOf(measureAvailability(monitor, DAY, 'excluded'))).toBe(excluded);
+  expect(uptimeOf(measureAvailability(monitor, DAY, 'included'))).toBe(included);
+  expect(uptimeOf(measureAvailability(monitor, DAY, 'excluded'))).toBe(excluded);
 });

@@ -22,7 +22,7 @@ export interface AvailabilityTimes {
   readonly observedMs: number;
   /** In maintenance, in either mode. */
   readonly maintenanceMs: number;
-  /** What availability is a share of: `observedMs`, without maintenance if that is excluded. */
+  /** What uptime is a share of: `observedMs`, without maintenance if that is excluded. */
   readonly countedMs: number;
   /** The part of `countedMs` in which an incident was open. */
   readonly downtimeMs: number;
@@ -95,6 +95,6 @@ export function addTimes(times: readonly AvailabilityTimes[]): AvailabilityTimes
 }
 
 /** The share of the counted time without downtime; null if no time counts. */
-export function availabilityOf({ countedMs, downtimeMs }: AvailabilityTimes): number | null {
+export function uptimeOf({ countedMs, downtimeMs }: AvailabilityTimes): number | null {
   return countedMs === 0 ? null : (countedMs - downtimeMs) / countedMs;
 }

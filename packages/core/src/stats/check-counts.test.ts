@@ -40,10 +40,10 @@ describe('counts of checks', () => {
     });
   });
 
-  test('of no checks have no uptime, latency or timings', () => {
+  test('of no checks have no pass rate, latency or timings', () => {
     const nothing = addCounts([]);
     expect(figuresOf(nothing)).toEqual({
-      uptime: null,
+      passRate: null,
       checks: 0,
       failures: 0,
       inconclusive: 0,
@@ -51,12 +51,12 @@ describe('counts of checks', () => {
       latency: null,
     });
     expect(averageTimings(nothing)).toBeNull();
-    expect(figuresOf(counts({ gaps: 5 }))).toMatchObject({ uptime: null, gaps: 5 });
+    expect(figuresOf(counts({ gaps: 5 }))).toMatchObject({ passRate: null, gaps: 5 });
   });
 
-  test('uptime is the fraction that passed; timings are averages', () => {
-    expect(figuresOf(counts({ checks: 8, failures: 2 })).uptime).toBe(0.75);
-    expect(figuresOf(counts({ checks: 2, failures: 2 }))).toMatchObject({ uptime: 0, latency: null });
+  test('the pass rate is the share that passed; timings are averages', () => {
+    expect(figuresOf(counts({ checks: 8, failures: 2 })).passRate).toBe(0.75);
+    expect(figuresOf(counts({ checks: 2, failures: 2 }))).toMatchObject({ passRate: 0, latency: null });
     const latencies = new Map(
       [1, 2, 3].map((latency, index) => [latencyBucket(latency), [50, 45, 5][index] ?? 0]),
     );

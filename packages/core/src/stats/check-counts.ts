@@ -28,6 +28,11 @@ export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
   };
 }
 
+/** The share of the checks that passed; null without checks. */
+export function passRateOf({ checks, failures }: Pick<CheckCounts, 'checks' | 'failures'>): number | null {
+  return checks === 0 ? null : (checks - failures) / checks;
+}
+
 /** The figures that the API shows. */
 export function figuresOf({ checks, failures, inconclusive, gaps, latencies }: CheckCounts): StatsFigures {
   const p50 = latencyQuantile(latencies, 0.5);
@@ -35,7 +40,7 @@ export function figuresOf({ checks, failures, inconclusive, gaps, latencies }: C
   const p99 = latencyQuantile(latencies, 0.99);
   const latency = p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 };
   return {
-    uptime: checks === 0 ? null : (checks - failures) / checks,
+    passRate: passRateOf({ checks, failures }),
     checks,
     failures,
     inconclusive,

@@ -1,5 +1,4 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
-import type { Period } from '../stats/availability.ts';
 import { MAX_AHEAD_MS } from './monitor-clock.ts';
 
 /** The settings of a monitor that decide its status; times in seconds. */
@@ -80,23 +79,8 @@ export function isEligible(rules: StatusRules, region: RegionVerdict, now: numbe
 }
 
 /** A result counts for this long, in milliseconds. */
-export function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
+function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
   return (3 * intervalSeconds + timeoutSeconds) * 1_000;
-}
-
-/**
- * The time in which nothing is known before a new result: since the result after the last one was due. Null if a region still has a fresh
- * result, or none has reported.
- */
-export function silenceBefore(
-  rules: StatusRules,
-  regions: readonly RegionVerdict[],
-  now: number,
-): Period | null {
-  if (regions.some((region) => hasFreshResult(rules, region, now))) return null;
-  const lastAt = Math.max(...regions.map(({ lastResultAt }) => lastResultAt ?? -Infinity));
-  const from = lastAt + rules.intervalSeconds * 1_000;
-  return isFinite(from) && from < now ? { from, to: now } : null;
 }
 
 /** Whether a region counts by a result of its own. */

@@ -1,14 +1,16 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { MonitorStats, PeriodQuery } from '@tocsin/contracts/monitors/stats';
+import { uptimeOf } from '@tocsin/core/stats/availability';
 import { addCounts, averageTimings, figuresOf } from '@tocsin/core/stats/check-counts';
 import { type Period, resolvePeriod } from '@tocsin/core/stats/periods';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { clockNow, epochMs, queryOne } from '../database/sql.ts';
+import { clockNow, epochMs, firstOf, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
 import { listMonitorRegions } from '../monitor-regions/read-regions.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
+import { measureMonitors } from '../reports/monitor-histories.ts';
 import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -30,10 +32,12 @@ export async function getMonitorStats(
   return db.transaction(
     async (tx) => {
       await holdPartitions(tx);
-      await findMonitorRow(tx, accountId, id);
+      const monitor = await findMonitorRow(tx, accountId, id);
       const { now, rolledUntil } = await queryOne(tx, clockRow)`
         select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
-      const { window, to, bucketMs, starts } = requirePeriod(request, now);
+      const period = requirePeriod(request, now);
+      const { window, to, bucketMs, starts } = period;
+      const { times } = firstOf(await measureMonitors(tx, [monitor], { from: period.from, to, now }));
       const [from = to, last = to] = [starts[0], starts.at(-1)];
       const end = last + bucketMs;
       const counts = await readCounts(tx, {
@@ -50,6 +54,8 @@ export async function getMonitorStats(
         from: new Date(from).toISOString(),
         to: new Date(Math.min(end, now)).toISOString(),
         bucketSeconds: bucketMs / 1_000,
+        uptime: uptimeOf(times),
+        measured: times.observedMs / (to - period.from),
         ...figuresOf(addCounts(counts)),
         regions: byRegion(counts),
         current: await listMonitorRegions(tx, accountId, id),

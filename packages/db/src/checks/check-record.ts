@@ -2,7 +2,7 @@ import type { EventResponse, Timings } from '@tocsin/contracts/monitors/events';
 import type { CheckSource } from '@tocsin/contracts/vocabulary';
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import type { CheckVerdict, RegionState } from '@tocsin/core/status/apply-check';
-import type { EndedSilence } from '../silences/silences.ts';
+import type { ResultPair } from '../silences/silences.ts';
 
 /** The complete result of one check, ready to be recorded. */
 export interface CheckRecord extends CheckVerdict {
@@ -68,8 +68,8 @@ export interface RegionUpdate {
 /** A result that becomes an event. */
 export interface RecordedCheck extends Omit<RecordedOutcome, 'statusChangeId'> {
   readonly check: CheckRecord;
-  /** Set if the check ends a silence of all regions. */
-  readonly silence: EndedSilence | null;
+  /** Set if the check may have ended a silence. */
+  readonly silence: ResultPair | null;
   /** Whether it is the first failed check of its region, which keeps its response. */
   readonly firstFailure: boolean;
   readonly regions: readonly RegionUpdate[];

@@ -1,12 +1,12 @@
 import { gapBefore, type SlotGap } from '@tocsin/core/schedule/slots';
-import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
-import { freshForMs, isUnconfirmed, silenceBefore } from '@tocsin/core/status/evaluate-status';
+import { applyCheck, MAX_PROOF_WAIT_MS, type RegionState } from '@tocsin/core/status/apply-check';
+import { isUnconfirmed } from '@tocsin/core/status/evaluate-status';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
 import { together } from '../database/sql.ts';
-import { type EndedSilence, recordSilences } from '../silences/silences.ts';
+import { recordSilences } from '../silences/silences.ts';
 import {
   changeStatus,
   enterMaintenance,
@@ -95,7 +95,8 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   const timestamp = monitor.clock.next();
   monitor.touched = true;
   if (entersMaintenance) enterMaintenance(monitor);
-  if (check.urlOverride === null && !inconclusive) monitor.lastCheckedAt = timestamp;
+  const isMeasured = check.urlOverride === null && !inconclusive;
+  if (isMeasured) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
   if (effect.status !== null) {
     const { region, latencyMs, errorReason, errorDetail, traceparent } = check;
@@ -122,16 +123,24 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   const gap = findGap(check, monitor);
   const isLatest = effect.region?.lastResultAt === timestamp;
   const unconfirmed = isLatest && isUnconfirmed(monitor, effect.region);
-  const silence = isLatest ? endedSilence(monitor, timestamp) : null;
+  const silence =
+    isMeasured && mayEndSilence(monitor, timestamp)
+      ? { monitorId, lastAt: monitor.checkedBefore, at: timestamp, proofMs: proofMs(check) }
+      : null;
   const firstFailure = isLatest && effect.region.consecutiveFailures === 1;
   const facts = { check, timestamp, inconclusive, silence, firstFailure, outdated, unconfirmed, gap };
   return { kind: 'recorded', ...facts, regions };
 }
 
-function endedSilence(monitor: LockedMonitor, timestamp: number): EndedSilence | null {
-  const silence = silenceBefore(monitor, monitor.regions, timestamp);
-  const minMs = freshForMs(monitor) - monitor.intervalSeconds * 1_000;
-  return silence && { monitorId: monitor.id, minMs, ...silence };
+/** Saves a statement for nearly all results. Postgres decides, because it knows which schedules the monitor had since its last result. */
+function mayEndSilence(monitor: LockedMonitor, timestamp: number): boolean {
+  const { checkedBefore, changedSince, intervalSeconds, timeoutSeconds } = monitor;
+  if (checkedBefore === null || changedSince || timestamp < checkedBefore) return true;
+  return timestamp - checkedBefore > (intervalSeconds + timeoutSeconds) * 1_000;
+}
+
+function proofMs({ status, statusCode }: CheckRecord): number {
+  return status === 'DOWN' && statusCode === null ? MAX_PROOF_WAIT_MS : 0;
 }
 
 function duplicateOf(check: CheckRecord, monitor: LockedMonitor): DroppedCheck {

@@ -10,6 +10,12 @@ import { silentTime } from '../silences/silences.ts';
 import { incidentNotes, incidents } from './table.ts';
 
 const endsAt = sql`coalesce(${incidents.resolvedAt}, clock_timestamp())`;
+const unknownTime = silentTime({
+  monitorId: sql`${incidents.monitorId}`,
+  from: sql`${incidents.openedAt}`,
+  to: endsAt,
+  now: sql`now()`,
+});
 
 /** The columns of the wire record. An open incident lasts until now by Postgres' clock. */
 const wireColumns = {
@@ -20,7 +26,7 @@ const wireColumns = {
   resolvedAt: incidents.resolvedAt,
   durationSeconds: sql<number>`greatest(0,
     floor(extract(epoch from ${endsAt} - ${incidents.openedAt}
-      - ${silentTime(sql`${incidents.monitorId}`, sql`${incidents.openedAt}`, endsAt)})))::float8`,
+      - ${unknownTime})))::float8`,
   cause: incidents.cause,
   errorDetail: incidents.errorDetail,
   region: incidents.region,

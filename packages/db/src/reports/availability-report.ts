@@ -7,13 +7,8 @@ import type {
   AvailabilityReport,
   AvailabilityRow,
 } from '@tocsin/contracts/reports/availability';
-import {
-  addTimes,
-  availabilityOf,
-  type AvailabilityTimes,
-  measureAvailability,
-  type Period,
-} from '@tocsin/core/stats/availability';
+import { addTimes, type AvailabilityTimes, type Period, uptimeOf } from '@tocsin/core/stats/availability';
+import { passRateOf } from '@tocsin/core/stats/check-counts';
 import { asc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { readTotals } from '../check-rollups/count-checks.ts';
@@ -21,7 +16,7 @@ import type { Database, Transaction } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
 import { monitors } from '../monitors/table.ts';
-import { readHistories } from './monitor-histories.ts';
+import { measureMonitors } from './monitor-histories.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -58,7 +53,7 @@ export async function getAvailabilityReport(
       for (let start = 0; start < selected.length; start += monitorsAtOnce) {
         if (isWanted?.() === false) return null;
         const slice = selected.slice(start, start + monitorsAtOnce);
-        measured.push(...(await measureMonitors(tx, slice, period, query.maintenance, clock)));
+        measured.push(...(await measureSlice(tx, slice, period, query.maintenance, clock)));
       }
       return toReport(measured, period, query);
     },
@@ -133,7 +128,7 @@ interface Measured {
   readonly gaps: number;
 }
 
-async function measureMonitors(
+async function measureSlice(
   tx: Transaction,
   slice: readonly SelectedMonitor[],
   period: Period,
@@ -141,24 +136,18 @@ async function measureMonitors(
   { now, rolledUntil }: ReportClock,
 ): Promise<Measured[]> {
   const ids = slice.map(({ id }) => id);
-  const histories = await readHistories(tx, ids, period);
+  const measured = await measureMonitors(tx, slice, { ...period, now }, maintenance);
   const [from, to] = [period.from, period.to].map((time) => Math.ceil(time / HOUR_MS) * HOUR_MS) as [
     number,
     number,
   ];
   const totals = await readTotals(tx, ids, { from, to, now, rolledUntil: rolledUntil ?? from });
   const totalOf = new Map(totals.map((total) => [total.monitorId, total]));
-  return slice.map((monitor) => {
-    const { incidents = [], maintenance: covered = [], unknown = [] } = histories.get(monitor.id) ?? {};
-    const history = { createdAt: monitor.createdAt.getTime(), incidents, maintenance: covered, unknown };
+  return measured.map(({ monitor, times }) => {
     const { checks = 0, failures = 0, gaps = 0 } = totalOf.get(monitor.id) ?? {};
-    const times = measureAvailability(history, period, maintenance);
-    const isObserved = checks > 0 || times.incidents > 0;
-    return { monitor, times: isObserved ? times : NOT_OBSERVED, checks, failures, gaps };
+    return { monitor, times, checks, failures, gaps };
   });
 }
-
-const NOT_OBSERVED = addTimes([]);
 
 function toReport(
   measured: readonly Measured[],
@@ -200,14 +189,14 @@ function figuresOf(members: readonly Measured[], { from, to }: Period): Availabi
   const possibleMs = members.length * (to - from);
   return {
     monitors: members.length,
-    availability: availabilityOf(times),
-    uptime: checks === 0 ? null : (checks - failures) / checks,
-    coverage: possibleMs === 0 ? 0 : times.observedMs / possibleMs,
+    uptime: uptimeOf(times),
+    measured: possibleMs === 0 ? 0 : times.observedMs / possibleMs,
     downtimeSeconds: times.downtimeMs / 1_000,
     maintenanceSeconds: times.maintenanceMs / 1_000,
     incidents: times.incidents,
     longestIncidentSeconds: times.longestIncidentMs / 1_000,
     mttrSeconds: times.incidents === 0 ? null : times.downtimeMs / 1_000 / times.incidents,
+    passRate: passRateOf({ checks, failures }),
     checks,
     failures,
     gaps: sum('gaps'),

@@ -1,8 +1,16 @@
-import type { MonitorHistory, Period } from '@tocsin/core/stats/availability';
-import { sql } from 'drizzle-orm';
+import {
+  type AvailabilityTimes,
+  type MaintenanceMode,
+  measureAvailability,
+  type MonitorHistory,
+  type Period,
+} from '@tocsin/core/stats/availability';
+import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
+import type { MonitorRow } from '../monitors/table.ts';
+import { silencesOf } from '../silences/silences.ts';
 
 const historyRow = z.object({
   monitorId: z.string(),
@@ -19,27 +27,52 @@ const historyRow = z.object({
 
 type History = Omit<MonitorHistory, 'createdAt'>;
 
+type MeasurableMonitor = Pick<MonitorRow, 'id' | 'createdAt'>;
+
+/** A period, and Postgres' clock when it was read. Epoch milliseconds. */
+export interface MeasuredPeriod extends Period {
+  readonly now: number;
+}
+
+interface Measured<Monitor> {
+  readonly monitor: Monitor;
+  readonly times: AvailabilityTimes;
+}
+
+/** How long monitors were up and down in a period, in their order. The only source of these figures, so that they agree everywhere. */
+export async function measureMonitors<Monitor extends MeasurableMonitor>(
+  tx: Transaction,
+  monitors: readonly Monitor[],
+  period: MeasuredPeriod,
+  mode: MaintenanceMode = 'excluded',
+): Promise<Measured<Monitor>[]> {
+  const ids = monitors.map(({ id }) => id);
+  const histories = await readHistories(tx, ids, period);
+  return monitors.map((monitor) => {
+    const { incidents = [], maintenance = [], unknown = [] } = histories.get(monitor.id) ?? {};
+    const history = { createdAt: monitor.createdAt.getTime(), incidents, maintenance, unknown };
+    return { monitor, times: measureAvailability(history, period, mode) };
+  });
+}
+
 /**
  * The incidents and silences of monitors that overlap a period, and their maintenance in it. Status changes into and out of maintenance are
  * kept as long as incidents. The first change after the period, or else the current status, tells in which status a monitor was at its end.
  */
-export async function readHistories(
+async function readHistories(
   tx: Transaction,
   monitorIds: readonly string[],
-  period: Period,
+  period: MeasuredPeriod,
 ): Promise<Map<string, History>> {
-  const [from, to] = [timestamptz(period.from), timestamptz(period.to)];
+  const [from, to, now] = [period.from, period.to, period.now].map(timestamptz) as [SQL, SQL, SQL];
   const overlapping = sql`
     from incidents i where i.monitor_id = m.id and i.opened_at < ${to} and (i.resolved_at is null or i.resolved_at > ${from})
     order by i.opened_at`;
-  const silent = sql`
-    from silences s where s.monitor_id = m.id and s.starts_at < ${to} and s.ends_at > ${from} order by s.starts_at`;
   const rows = await query(tx, historyRow)`
     select m.id as monitor_id,
       array(select ${epochMs(sql`i.opened_at`)} ${overlapping}) as opened_at,
       array(select ${epochMs(sql`i.resolved_at`)} ${overlapping}) as resolved_at,
-      array(select ${epochMs(sql`s.starts_at`)} ${silent}) as silence_starts_at,
-      array(select ${epochMs(sql`s.ends_at`)} ${silent}) as silence_ends_at,
+      silent.starts_at as silence_starts_at, silent.ends_at as silence_ends_at,
       array(
         select ${epochMs(sql`c.timestamp`)} from status_changes c
         where c.monitor_id = m.id and c.timestamp >= ${from} and c.timestamp < ${to}
@@ -49,7 +82,12 @@ export async function readHistories(
         (select c.from_status from status_changes c
           where c.monitor_id = m.id and c.timestamp >= ${to} order by c.timestamp limit 1),
         m.status) as ends_covered
-    from monitors m where m.id = any(${arrayOf('uuid', monitorIds)})`;
+    from monitors m
+    cross join lateral (
+      select coalesce(array_agg(${epochMs(sql`s.starts_at`)} order by s.starts_at), '{}') as starts_at,
+        coalesce(array_agg(${epochMs(sql`s.ends_at`)} order by s.starts_at), '{}') as ends_at
+      from ${silencesOf({ monitorId: sql`m.id`, from, to, now })} s) silent
+    where m.id = any(${arrayOf('uuid', monitorIds)})`;
   return new Map(
     rows.map(
       ({ monitorId, openedAt, resolvedAt, silenceStartsAt, silenceEndsAt, toggledAt, endsCovered }) => [

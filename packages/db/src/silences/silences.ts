@@ -1,34 +1,86 @@
-import type { Period } from '@tocsin/core/stats/availability';
+import { GRACE_MS } from '@tocsin/core/schedule/slots';
+import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
 import { sql, type SQL } from 'drizzle-orm';
 import type { Transaction } from '../database/open.ts';
 import { tableOf } from '../database/sql.ts';
 
-/** A silence that a result has ended. */
-export interface EndedSilence extends Period {
+/** A conclusive result and the one before it, in epoch milliseconds. */
+export interface ResultPair {
   readonly monitorId: string;
-  /** What is shorter is no silence, milliseconds. */
-  readonly minMs: number;
+  /** Null: the monitor had none. */
+  readonly lastAt: number | null;
+  readonly at: number;
+  /** For how long the result may have waited for proof of the network, in milliseconds. */
+  readonly proofMs: number;
 }
 
-/** Records silences. Each begins with the monitor's schedule at the earliest: before a change of the interval, checks were further apart. */
-export async function recordSilences(tx: Transaction, ended: readonly EndedSilence[]): Promise<void> {
-  if (ended.length === 0) return;
+/**
+ * When the first result of `monitor` after the one at `lastAt` was due, in any region: once a schedule had run for a whole interval since
+ * then. A schedule that ended earlier may have planned no check. Without a result, nothing is known since the monitor was created.
+ */
+function dueAfter(lastAt: SQL): SQL {
+  const dueAt = sql`greatest(s.starts_at, ${lastAt}) + make_interval(secs => s.interval_seconds)`;
+  return sql`case when ${lastAt} is null then monitor.created_at else (
+    select min(${dueAt}) from schedule_spans s
+    where s.monitor_id = monitor.id and (s.ends_at is null or s.ends_at >= ${dueAt})) end`;
+}
+
+/** How long a result may take after it was due. A check may time out, and may begin a little later than planned. */
+const TOLERANCE = sql.raw(
+  `make_interval(secs => monitor.timeout_seconds + least(monitor.interval_seconds / 4.0, ${GRACE_MS / 1_000}))`,
+);
+
+/** A failure below HTTP may wait for proof of the network, and a result that is not recorded yet may be one. */
+const PROOF = sql.raw(`interval '${MAX_PROOF_WAIT_MS} milliseconds'`);
+
+/**
+ * Records the silences that these results have ended. A result earlier than the one before it shows that PostgreSQL's clock was ahead: what
+ * is recorded of later times is deleted, so that the silences of a monitor never overlap.
+ */
+export async function recordSilences(tx: Transaction, results: readonly ResultPair[]): Promise<void> {
+  if (results.length === 0) return;
   await tx.execute(sql`
-    insert into silences (monitor_id, starts_at, ends_at)
-    select u.monitor_id, s.starts_at, u.ends_at from ${tableOf('u', ended, {
+    with result as (select * from ${tableOf('u', results, {
       monitor_id: ['uuid', ({ monitorId }) => monitorId],
-      starts_at: ['timestamptz', ({ from }) => from],
-      ends_at: ['timestamptz', ({ to }) => to],
-      min_ms: ['int', ({ minMs }) => minMs],
-    })} cross join lateral (
-      select greatest(u.starts_at, min(starts_at)) as starts_at from schedule_spans
-      where monitor_id = u.monitor_id and ends_at is null) s
-    where u.ends_at - s.starts_at >= u.min_ms * interval '1 millisecond'
+      last_at: ['timestamptz', ({ lastAt }) => lastAt],
+      at: ['timestamptz', ({ at }) => at],
+      proof_ms: ['int', ({ proofMs }) => proofMs],
+    })}), withdrawn as (
+      delete from silences s using result r
+      where s.monitor_id = r.monitor_id and r.at < r.last_at and s.ends_at > r.at)
+    insert into silences (monitor_id, starts_at, ends_at)
+    select monitor.id, d.due_at, r.at from result r join monitors monitor on monitor.id = r.monitor_id
+    cross join lateral (select ${dueAfter(sql`r.last_at`)} as due_at) d
+    where r.at > d.due_at + ${TOLERANCE} + r.proof_ms * interval '1 millisecond'
     on conflict do nothing`);
 }
 
+interface SilenceRange {
+  readonly monitorId: SQL;
+  readonly from: SQL;
+  readonly to: SQL;
+  /** PostgreSQL's clock, read in the same transaction. */
+  readonly now: SQL;
+}
+
+/**
+ * The silences of a monitor that overlap a period, as a table with `starts_at` and `ends_at`: those that a result has ended, and the one
+ * that goes on now. They do not overlap, so the last one that began before the period is the only earlier one that may reach into it.
+ */
+export function silencesOf({ monitorId, from, to, now }: SilenceRange): SQL {
+  return sql`(
+    select starts_at, ends_at from silences where monitor_id = ${monitorId} and starts_at < ${to} and ends_at > ${from}
+      and starts_at >= coalesce(
+        (select max(starts_at) from silences where monitor_id = ${monitorId} and starts_at <= ${from}), '-infinity')
+    union all
+    select d.due_at, ${now} from monitors monitor
+    cross join lateral (select ${dueAfter(sql`monitor.last_checked_at`)} as due_at) d
+    where monitor.id = ${monitorId} and d.due_at < ${to} and ${now} > ${from}
+      and (monitor.last_checked_at is null or ${now} > d.due_at + ${TOLERANCE} + ${PROOF}))`;
+}
+
 /** How much of a time of a monitor was silent, as an interval. */
-export function silentTime(monitorId: SQL, from: SQL, to: SQL): SQL {
-  return sql`(select coalesce(sum(least(ends_at, ${to}) - greatest(starts_at, ${from})), interval '0') from silences s
-    where s.monitor_id = ${monitorId} and starts_at < ${to} and ends_at > ${from})`;
+export function silentTime(range: SilenceRange): SQL {
+  return sql`(select coalesce(sum(least(ends_at, ${range.to}) - greatest(starts_at, ${range.from})), interval '0')
+    from ${silencesOf(range)} silence)`;
 }

@@ -35,6 +35,10 @@ const monitorState = z.object({
   revision: z.number(),
   probeRevision: z.number(),
   lastTimestamp: z.number().nullable(),
+  /** The last conclusive result, in any region; null: none. */
+  checkedBefore: z.number().nullable(),
+  /** Whether its settings may have changed since then. */
+  changedSince: z.boolean(),
   now: z.number(),
   mayBeCovered: z.boolean(),
 });
@@ -77,6 +81,7 @@ export async function lockMonitors(
     select id, account_id, name, runbook_url, regions as named_regions, status,
       status_before_maintenance, error_detail, failure_threshold, recovery_threshold,
       interval_seconds, timeout_seconds, retry_interval_seconds, revision, probe_revision,
+      ${epochMs(sql`last_checked_at`)} as checked_before, coalesce(updated_at > last_checked_at, true) as changed_since,
       ${epochMs(sql`last_timestamp`)} as last_timestamp, floor(${epochMs(sql`clock_timestamp()`)}) as now,
       exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id

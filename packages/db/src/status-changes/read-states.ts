@@ -4,8 +4,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { type PeriodRequest, requirePeriod } from '../check-rollups/monitor-stats.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { epochMs, query, queryOne, readClock, timestamptz } from '../database/sql.ts';
+import { epochMs, firstOf, query, queryOne, readClock, timestamptz } from '../database/sql.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
+import { measureMonitors } from '../reports/monitor-histories.ts';
+import { silencesOf } from '../silences/silences.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -13,6 +15,8 @@ const DAY_MS = 86_400_000;
 interface Bounds {
   readonly from: number;
   readonly to: number;
+  /** Postgres' clock. */
+  readonly now: number;
   /** When the monitor existed first. */
   readonly createdAt: number;
   /** Since when every status change is kept: before it, only incidents are. */
@@ -28,23 +32,22 @@ export async function getMonitorStates(
 ): Promise<MonitorStates> {
   return db.transaction(
     async (tx) => {
-      const { createdAt, status } = await findMonitorRow(tx, accountId, id);
+      const monitor = await findMonitorRow(tx, accountId, id);
       const now = await readClock(tx);
       const { from, to } = requirePeriod(request, now);
       const completeSince = now - request.retentionDays * DAY_MS;
-      const bounds = { from, to, createdAt: createdAt.getTime(), completeSince };
-      const rows = await readPeriods(tx, id, status, bounds);
+      const bounds = { from, to, now, createdAt: monitor.createdAt.getTime(), completeSince };
+      const rows = await readPeriods(tx, id, monitor.status, bounds);
+      const { times } = firstOf(await measureMonitors(tx, [monitor], { from, to, now }));
       const { incidents } = await queryOne(tx, incidentCount)`
         select count(*)::int as incidents from incidents
         where monitor_id = ${id} and opened_at < ${timestamptz(to)}
           and coalesce(resolved_at, 'infinity') > ${timestamptz(from)}`;
-      const seconds = (of: (row: PeriodRow) => number): number =>
-        rows.reduce((sum, row) => sum + Math.round(of(row)), 0) / 1_000;
       return {
         from: new Date(from).toISOString(),
         to: new Date(to).toISOString(),
-        downSeconds: seconds(({ downMs }) => downMs),
-        knownSeconds: seconds(({ status, since, until }) => (status === null ? 0 : until - since)),
+        downSeconds: times.downtimeMs / 1_000,
+        knownSeconds: times.observedMs / 1_000,
         incidents,
         periods: joinEqual(rows).map(toPeriod),
       };
@@ -83,30 +86,38 @@ async function readPeriods(
   const seen = Math.min(to, Math.max(from, bounds.createdAt));
   const complete = Math.min(to, Math.max(seen, bounds.completeSince));
   const [start, first, known, end] = [from, seen, complete, to].map(timestamptz) as [SQL, SQL, SQL, SQL];
+  const silent = silencesOf({
+    monitorId: sql`${id}::uuid`,
+    from: known,
+    to: end,
+    now: timestamptz(bounds.now),
+  });
   const cell = sql`${(to - from) / STATE_CELLS} * interval '1 millisecond'`;
   return query(tx, periodRow)`
-    with states (since, status, position) as (
-      select ${start}, null, 0 where ${start} < ${known}
+    with silent as materialized (select * from ${silent} s),
+    states (since, status, position, silence) as (
+      select ${start}, null, 0, 0 where ${start} < ${known}
       union all
-      select greatest(opened_at, ${first}), 'DOWN', 2 from incidents
+      select greatest(opened_at, ${first}), 'DOWN', 2, 0 from incidents
       where monitor_id = ${id} and opened_at < ${known} and coalesce(resolved_at, 'infinity') > ${first}
       union all
-      select resolved_at, null, 1 from incidents
+      select resolved_at, null, 1, 0 from incidents
       where monitor_id = ${id} and resolved_at > ${first} and resolved_at < ${known}
       union all
-      select ${known}, ${statusAt(id, known, status)}, 3
+      select ${known}, ${statusAt(id, known, status)}, 3, 0
       union all
-      select timestamp, to_status, 3 + row_number() over (order by timestamp, id) from status_changes
+      select timestamp, to_status, 3 + row_number() over (order by timestamp, id), 0 from status_changes
       where monitor_id = ${id} and timestamp > ${known} and timestamp < ${end}
       union all
       -- The result that ends a silence may change the status, which is stamped a millisecond later.
-      select greatest(starts_at, ${known}), null, 1e9 from silences
-      where monitor_id = ${id} and starts_at < ${end} and ends_at > ${known}
+      select greatest(starts_at, ${known}), null, 1e9, 1 from silent
       union all
-      select ends_at, ${statusAt(id, sql`ends_at + interval '1 millisecond'`, status)}, 2e9 from silences
-      where monitor_id = ${id} and ends_at > ${known} and ends_at < ${end}),
+      select ends_at, ${statusAt(id, sql`ends_at + interval '1 millisecond'`, status)}, 2e9, -1 from silent
+      where ends_at < ${end}),
     timed as (
-      select since, status, lead(since, 1, ${end}) over (order by since, position) as until from states),
+      select since, lead(since, 1, ${end}) over in_order as until,
+        case when sum(silence) over in_order = 0 then status end as status
+      from states window in_order as (order by since, position)),
     grouped as (
       select min(since) as since, max(until) as until, count(*)::int as count,
         (array_agg(status order by status = 'DOWN' desc nulls last, until - since desc))[1] as status,

@@ -192,7 +192,7 @@ describe('GET /api/dashboard/monitors/:id/stats and /states', () => {
 
   test('return the statistics of the last 24 hours', async () => {
     const result = await stats();
-    const figures = { checks: 3, failures: 1, uptime: 2 / 3 };
+    const figures = { checks: 3, failures: 1, passRate: 2 / 3 };
     expect(result).toMatchObject({ window: '24h', ...figures, regions: [{ region: 'default', ...figures }] });
     expect(result.series).toHaveLength(24);
   });

@@ -33,8 +33,8 @@ test('reports the monitors of the account, and groups of them', async () => {
     groupBy: 'monitor',
     maintenance: 'excluded',
     rows: [
-      { monitorId: blog.id, name: 'Blog', availability: null, coverage: 0, incidents: 0 },
-      { monitorId: shop.id, name: 'Shop', incidents: 1, checks: 1, failures: 1, uptime: 0 },
+      { monitorId: blog.id, name: 'Blog', uptime: null, measured: 0, incidents: 0 },
+      { monitorId: shop.id, name: 'Shop', incidents: 1, checks: 1, failures: 1, passRate: 0 },
     ],
     total: { monitors: 2, incidents: 1 },
   });

@@ -1,7 +1,7 @@
 import type { AvailabilityReport, AvailabilityRow } from '@tocsin/contracts/reports/availability';
 import { type CsvCell, toCsv } from '../components/csv.ts';
 import { formatNumber, formatSpan } from '../components/format.ts';
-import { formatUptime } from '../monitors/show/figures.ts';
+import { formatShare } from '../monitors/show/figures.ts';
 import type { Days } from './report-period.ts';
 
 type Figure = Exclude<keyof AvailabilityRow, 'monitorId' | 'name'>;
@@ -18,9 +18,9 @@ interface Column {
 /** The figures of a row, in the order of their columns. */
 const COLUMNS = {
   monitors: { title: 'Monitors', hint: 'Monitors of the group' },
-  availability: {
-    title: 'Availability',
-    hint: 'Share of time without an open incident',
+  uptime: {
+    title: 'Uptime',
+    hint: 'Share of the measured time without an open incident',
     unit: '%',
     isGoodIfHigh: true,
   },
@@ -28,14 +28,14 @@ const COLUMNS = {
   incidents: { title: 'Incidents', hint: 'Incidents with downtime in the period' },
   longestIncidentSeconds: { title: 'Longest', hint: 'Most downtime of one incident', unit: 's' },
   mttrSeconds: { title: 'MTTR', hint: 'Mean time to recovery: downtime per incident', unit: 's' },
-  uptime: { title: 'Checks passed', hint: 'Share of checks that passed', unit: '%', isGoodIfHigh: true },
+  passRate: { title: 'Checks passed', hint: 'Share of checks that passed', unit: '%', isGoodIfHigh: true },
   checks: { title: 'Checks', hint: 'Checks that ran' },
   failures: { title: 'Failed', hint: 'Checks that failed' },
   gaps: { title: 'Missed checks', hint: 'Scheduled checks that did not run' },
   maintenanceSeconds: { title: 'Maintenance', hint: 'Time in maintenance', unit: 's' },
-  coverage: {
-    title: 'Coverage',
-    hint: 'Share of the period in which the monitor existed',
+  measured: {
+    title: 'Measured',
+    hint: 'Share of the period in which the monitor existed and had results',
     unit: '%',
     isGoodIfHigh: true,
   },
@@ -52,9 +52,9 @@ export function columnsOf({
     .map(([key, column]) => Object.assign({ key }, column));
 }
 
-/** The key that an address names; availability for an unknown one. */
+/** The key that an address names; uptime for an unknown one. */
 export function sortKeyOf(text: string | undefined): SortKey {
-  return ['name', ...Object.keys(COLUMNS)].includes(text ?? '') ? (text as SortKey) : 'availability';
+  return ['name', ...Object.keys(COLUMNS)].includes(text ?? '') ? (text as SortKey) : 'uptime';
 }
 
 /** Formats a figure for the table. */
@@ -62,7 +62,7 @@ export function formatFigure(row: Pick<AvailabilityRow, Figure>, key: Figure): s
   const value = row[key];
   if (value === null) return '–';
   const { unit }: Column = COLUMNS[key];
-  if (unit === '%') return formatUptime(value);
+  if (unit === '%') return formatShare(value);
   return unit === 's' ? formatSpan(value) : formatNumber(value);
 }
 

@@ -32,7 +32,7 @@ import classes from './reports.module.css';
 
 const route = getRouteApi('/signed-in/reports');
 
-/** Availability of monitors over a period. The address contains everything that the report depends on. */
+/** Uptime and downtime of monitors over a period. The address contains everything that the report depends on. */
 export function ReportsPage(): ReactNode {
   const { search, shown, errors, query } = useReport();
   const navigate = route.useNavigate();
@@ -47,7 +47,9 @@ export function ReportsPage(): ReactNode {
     <div className={classes['report']}>
       <PageHeader
         title="Availability report"
-        hint={shown === null ? 'Availability of monitors over a period' : describeReport(shown, report)}
+        hint={
+          shown === null ? 'Uptime and downtime of monitors over a period' : describeReport(shown, report)
+        }
         actions={
           shown !== null &&
           report !== undefined && (
@@ -131,7 +133,7 @@ function Result({ isBusy, ...props }: ResultProps): ReactNode {
     return (
       <EmptyState icon={IconCalendarStats} title="No monitors">
         {search.selector === undefined
-          ? 'Add a monitor, and its availability appears here.'
+          ? 'Add a monitor, and its uptime appears here.'
           : 'No monitor has these labels.'}
       </EmptyState>
     );

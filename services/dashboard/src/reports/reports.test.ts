@@ -61,24 +61,24 @@ test.each([
 });
 
 function row(name: string | null, fields: Partial<AvailabilityRow> = {}): AvailabilityRow {
-  const shares = { availability: 1, uptime: 1, coverage: 1 };
+  const shares = { uptime: 1, passRate: 1, measured: 1 };
   const seconds = { downtimeSeconds: 0, maintenanceSeconds: 0, longestIncidentSeconds: 0, mttrSeconds: null };
   const counts = { monitors: 1, incidents: 0, checks: 10, failures: 0, gaps: 0 };
   return { monitorId: MONITOR, name, ...shares, ...seconds, ...counts, ...fields };
 }
 
 const ROWS = [
-  row('Unknown', { availability: null }),
+  row('Unknown', { uptime: null }),
   row('Shop 10', { incidents: 3 }),
   row('Shop 9'),
-  row('Bad', { availability: 0.5, mttrSeconds: 60, incidents: 1 }),
-  row('Worse', { availability: 0.2, mttrSeconds: 10, incidents: 2 }),
+  row('Bad', { uptime: 0.5, mttrSeconds: 60, incidents: 1 }),
+  row('Worse', { uptime: 0.2, mttrSeconds: 10, incidents: 2 }),
 ];
 
 // Rows without the figure come last.
 test.each([
-  ['availability', false, 'Worse, Bad, Shop 9, Shop 10, Unknown'],
-  ['availability', true, 'Shop 9, Shop 10, Bad, Worse, Unknown'],
+  ['uptime', false, 'Worse, Bad, Shop 9, Shop 10, Unknown'],
+  ['uptime', true, 'Shop 9, Shop 10, Bad, Worse, Unknown'],
   ['mttrSeconds', false, 'Bad, Worse, Shop 9, Shop 10, Unknown'],
   ['incidents', true, 'Shop 9, Unknown, Bad, Worse, Shop 10'],
   ['name', false, 'Bad, Shop 9, Shop 10, Unknown, Worse'],
@@ -88,8 +88,8 @@ test.each([
 });
 
 test.each([
-  [undefined, 'availability'],
-  ['constructor', 'availability'],
+  [undefined, 'uptime'],
+  ['constructor', 'uptime'],
   ['gaps', 'gaps'],
 ])('the sort parameter %s means %s', (text, key) => {
   expect(sortKeyOf(text)).toBe(key);
@@ -101,13 +101,13 @@ const report: AvailabilityReport = {
   groupBy: 'monitor',
   maintenance: 'excluded',
   rows: [],
-  total: row(null, { availability: 0.99999999, checks: 20 }),
+  total: row(null, { uptime: 0.99999999, checks: 20 }),
 };
 
 test('a file has the figures of the table with their units in the header, and no formula', () => {
-  const rows = [row('=cmd()', { availability: 0.5, downtimeSeconds: 1.5, mttrSeconds: 90 })];
+  const rows = [row('=cmd()', { uptime: 0.5, downtimeSeconds: 1.5, mttrSeconds: 90 })];
   expect(reportCsv(report, rows).split('\r\n')).toEqual([
-    'Monitor,Availability (%),Downtime (s),Incidents,Longest (s),MTTR (s),Checks passed (%),Checks,Failed,Missed checks,Maintenance (s),Coverage (%),Monitor ID',
+    'Monitor,Uptime (%),Downtime (s),Incidents,Longest (s),MTTR (s),Checks passed (%),Checks,Failed,Missed checks,Maintenance (s),Measured (%),Monitor ID',
     `'=cmd(),50,2,0,0,90,100,10,0,0,0,100,${MONITOR}`,
     'Total,99.9999,0,0,0,,100,20,0,0,0,100,',
     '',

@@ -7,7 +7,7 @@ import {
   describeRegion,
   formatCounts,
   formatPercentiles,
-  formatUptime,
+  formatShare,
   hasChecks,
   joinRegions,
   maintenanceOf,
@@ -35,11 +35,11 @@ test.each([
   [0.999_999_9, '99.999%'],
   [0.99987, '99.987%'],
   [0, '0.00%'],
-])('formats an uptime of %d as %s, rounded down', (uptime, text) => {
-  expect(formatUptime(uptime)).toBe(text);
+])('formats a share of %d as %s, rounded down', (share, text) => {
+  expect(formatShare(share)).toBe(text);
 });
 
-const FIGURES = { uptime: 1, checks: 3, failures: 0, inconclusive: 0, gaps: 0, latency: null };
+const FIGURES = { passRate: 1, checks: 3, failures: 0, inconclusive: 0, gaps: 0, latency: null };
 
 test('a period with only inconclusive or missed checks has checks', () => {
   const periods = [{}, { inconclusive: 1 }, { gaps: 1 }].map((fields) => ({
@@ -53,10 +53,10 @@ test('a period with only inconclusive or missed checks has checks', () => {
 test('a table has a column for inconclusive checks only if there are any', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
   const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
-  expect(countColumns([null, figures])).toEqual(['Uptime', 'Checks', 'Failed', 'Missed']);
+  expect(countColumns([null, figures])).toEqual(['Passed', 'Checks', 'Failed', 'Missed']);
   expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
   const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
-  expect(columns).toEqual(['Uptime', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
+  expect(columns).toEqual(['Passed', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
   expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
   expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
   expect(formatPercentiles(figures)).toEqual(['10 ms', '20 ms', '30 ms']);

@@ -7,18 +7,18 @@ import { isCovered } from '../../labels/coverage.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Formats as `99.987%`. Rounds down, because 100% means that no check failed. @param uptime from 0 to 1 */
-export function formatUptime(uptime: number): string {
-  if (uptime === 1) return '100%';
+/** Formats as `99.987%`. Rounds down, because 100% means without exception. @param share from 0 to 1 */
+export function formatShare(share: number): string {
+  if (share === 1) return '100%';
   // Corrects floating point: 0.57 × 100,000 is 56,999.99….
-  const thousandths = Math.min(99_999, Math.floor(uptime * 100_000 + 1e-6));
+  const thousandths = Math.min(99_999, Math.floor(share * 100_000 + 1e-6));
   return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')}%`;
 }
 
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
 
 const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>> = {
-  Uptime: ({ uptime }) => (uptime === null ? '–' : formatUptime(uptime)),
+  Passed: ({ passRate }) => (passRate === null ? '–' : formatShare(passRate)),
   Checks: ({ checks }) => formatNumber(checks),
   Failed: ({ failures }) => formatNumber(failures),
   Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),

@@ -9,14 +9,14 @@ import { Loaded } from '../../../components/load-states.tsx';
 import { Panel } from '../../../components/page.tsx';
 import { Quiet, useNow } from '../../../components/text.tsx';
 import { type History, monitorHistoryQuery } from '../../queries.ts';
-import { describeChecks, formatUptime, hasChecks } from '../figures.ts';
+import { describeChecks, formatShare, hasChecks } from '../figures.ts';
 import showClasses from '../show.module.css';
 import { HistoryChart } from './history-chart.tsx';
 import { Legend } from './legend.tsx';
 import { WINDOWS } from './history-search.ts';
 import { HistoryTable } from './history-table.tsx';
 import { describeFromTo, describeRange, isTooLong, type PeriodChoice, WINDOW_NAMES } from './period.ts';
-import type { PlotView } from './plot-data.ts';
+import { describeMeasured, type PlotView } from './plot-data.ts';
 
 /** The height of the charts and of the table in pixels. */
 const HEIGHT = 292;
@@ -46,7 +46,7 @@ export function HistoryPanel({ monitor, period, onPeriod }: HistoryPanelProps): 
         {(history) => (
           <>
             <Quiet mb="sm">{describePeriod(history, monitor.createdAt)}</Quiet>
-            <Figures history={history} />
+            <Figures history={history} createdAt={monitor.createdAt} />
             <Group justify="flex-end" my="xs">
               <SegmentedControl
                 size="xs"
@@ -109,19 +109,29 @@ function describePeriod({ stats, states }: History, createdAt: string): string {
   return stats.window === null ? describeRange(from, to) : `Last ${WINDOW_NAMES[stats.window]}`;
 }
 
-/** The figures of one response. Uptime is the share of the checks that passed; downtime is how long the status was down. */
-function Figures({ history: { stats, states } }: { readonly history: History }): ReactNode {
+interface FiguresProps {
+  readonly history: History;
+  readonly createdAt: string;
+}
+
+/** The figures of one response. Uptime and downtime are those of an availability report without maintenance. */
+function Figures({ history: { stats, states }, createdAt }: FiguresProps): ReactNode {
   const { latency } = stats;
   const figures: readonly { label: string; value: string; note: string }[] = [
     {
       label: 'Uptime',
-      value: stats.uptime === null ? 'No checks' : formatUptime(stats.uptime),
-      note: hasChecks(stats) ? describeChecks(stats) : 'None in this period',
+      value: stats.uptime === null ? '–' : formatShare(stats.uptime),
+      note: describeMeasured(states, createdAt),
     },
     {
       label: 'Time down',
       value: states.downSeconds === 0 ? 'None' : formatSpan(states.downSeconds),
       note: states.incidents === 0 ? 'No incidents' : formatCount(states.incidents, 'incident'),
+    },
+    {
+      label: 'Checks passed',
+      value: stats.passRate === null ? 'No checks' : formatShare(stats.passRate),
+      note: hasChecks(stats) ? describeChecks(stats) : 'None in this period',
     },
     {
       label: 'Median latency',

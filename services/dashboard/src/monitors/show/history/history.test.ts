@@ -2,7 +2,15 @@ import { expect, test } from '@jest/globals';
 import type { MonitorStats, StatePeriod } from '@tocsin/contracts/monitors/stats';
 import { historySearchSchema } from './history-search.ts';
 import { choosePeriod, isTooLong, placeOf, timeAt, timeTicks, zoomIn, zoomOut, zoomTo } from './period.ts';
-import { describeState, failedPercent, latencyTicks, latencyTop, stateAt, stateCause } from './plot-data.ts';
+import {
+  describeMeasured,
+  describeState,
+  failedPercent,
+  latencyTicks,
+  latencyTop,
+  stateAt,
+  stateCause,
+} from './plot-data.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -132,6 +140,15 @@ test.each<[Partial<StatePeriod>, string, string | null]>([
 ])('describes %j', (fields, text, cause) => {
   const period = { ...UP, ...fields };
   expect([describeState(period), stateCause(period)]).toEqual([text, cause]);
+});
+
+test.each([
+  [3_599.5, 'Measured throughout'],
+  [3_000, 'Without results for 10 min'],
+  [0, 'Not measured'],
+])('of an hour since the creation, %d s are known: %s', (knownSeconds, text) => {
+  const [from, to] = [NOW - DAY_MS, NOW].map(iso) as [string, string];
+  expect(describeMeasured({ from, to, knownSeconds }, iso(NOW - HOUR_MS))).toBe(text);
 });
 
 test('an outage that is drawn wider than it lasted is found where it is drawn', () => {

@@ -1,4 +1,4 @@
-import type { MonitorStats, StatePeriod } from '@tocsin/contracts/monitors/stats';
+import type { MonitorStates, MonitorStats, StatePeriod } from '@tocsin/contracts/monitors/stats';
 import { describeCause, formatCount, formatSpan } from '../../../components/format.ts';
 import { barScale, PHASES } from '../phases.ts';
 
@@ -60,6 +60,17 @@ export function describeState({ status, from, to, count, downSeconds }: StatePer
   return downSeconds >= 1
     ? `Down for ${formatSpan(downSeconds)} of ${span}, ${changes}`
     : `${text}, ${changes}`;
+}
+
+/** Says for how much of the time since its creation a monitor had no results. */
+export function describeMeasured(
+  states: Pick<MonitorStates, 'from' | 'to' | 'knownSeconds'>,
+  createdAt: string,
+): string {
+  if (states.knownSeconds === 0) return 'Not measured';
+  const since = Math.max(Date.parse(states.from), Date.parse(createdAt));
+  const unknownSeconds = (Date.parse(states.to) - since) / 1_000 - states.knownSeconds;
+  return unknownSeconds < 1 ? 'Measured throughout' : `Without results for ${formatSpan(unknownSeconds)}`;
 }
 
 /** Why the monitor was down; null for another status. */
