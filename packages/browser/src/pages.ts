@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Filled } from './fill/fill-system.ts';
-import { CANARY_REGION, UNSERVED_REGION } from './fill/monitors.ts';
+import { CANARY_REGION, IN_MAINTENANCE, UNSERVED_REGION } from './fill/monitors.ts';
 
 /** A page of the dashboard in one state. */
 export interface DashboardPage {
@@ -209,6 +209,14 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-up', route: '/monitors/$monitorId', path: '/monitors/$upMonitorId?range=90d' },
   { name: 'monitor-unserved', route: '/monitors/$monitorId', path: '/monitors/$unservedMonitorId' },
   {
+  {
+    name: 'monitor-in-maintenance',
+    route: '/',
+    open: async (page) => {
+      await page.getByRole('link', { name: IN_MAINTENANCE }).click();
+      await page.getByText('Maintenance · failing now').waitFor();
+    },
+  },
     name: 'monitor-zoomed',
     route: '/monitors/$monitorId',
     open: async (page) => {

@@ -91,7 +91,7 @@ test('a first user signs in, creates a monitor and a channel, and sees an outage
   await openPage('Monitors');
   dashboard.target.status = 503;
   await status('Down');
-  await page.getByLabel('1 open').waitFor();
+  await page.getByLabel('1 down').waitFor();
   await incidents.getByRole('main').getByRole('link', { name: 'Shop' }).waitFor();
   expect(await documentTime(incidents)).toBe(incidentsLoadedAt);
   expect(await documentTime(page)).toBe(loadedAt);

@@ -5,6 +5,7 @@ import { listEvents } from '@tocsin/db/events/read-events';
 import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { readOverview } from '@tocsin/db/monitors/read-overview';
 import { eq } from 'drizzle-orm';
 import { checkOf, editMonitor, failureOf, useTestContext } from './harness.ts';
 import {
@@ -101,6 +102,8 @@ describe('when maintenance ends', () => {
     }
     expect(await storyOf(context, id)).toHaveLength(events);
     const { lastTimestamp } = await rowOf(context, id);
+    const { monitors } = await readOverview(db, accountId);
+    expect(monitors.find((one) => one.id === id)?.failing).toBe(status === 'DOWN');
     await end(context, window);
     const row = await rowOf(context, id);
     expect(row).toMatchObject({ status, statusBeforeMaintenance: null });

@@ -71,7 +71,8 @@ export async function createMonitors({
 }: DashboardSystem): Promise<ReadonlyMap<string, Monitor>> {
   const monitors = new Map<string, Monitor>();
   for (const [number, [name, status, regions, , settings]] of MONITORS.entries()) {
-    const url = (status === 'DOWN' ? broken : target).url(`/${number}`);
+    // A monitor fails in maintenance, too.
+    const url = (status === 'UP' ? target : broken).url(`/${number}`);
     const fields = { name, url, interval: 10, timeout: 4, regions, ...settings };
     monitors.set(name, await system.createMonitor(fields));
   }

@@ -12,6 +12,7 @@ const monitors = Array.from({ length: 200 }, (_, number): DigestedMonitor => ({
   errorDetail: null,
   updatedAt: AT,
   certificateExpiresAt: null,
+  failing: number % 3 === 0,
   incident: number % 3 === 0 ? incident : null,
 }));
 const digest = digestOf(monitors);
@@ -34,6 +35,7 @@ test.each<[Partial<DigestedMonitor>, string]>([
   [{ updatedAt: LATER }, 'configuration'],
   [{ errorDetail: 'connection refused' }, 'details'],
   [{ certificateExpiresAt: LATER }, 'details'],
+  [{ failing: false }, 'details'],
   [{ incident: null }, 'details'],
   [{ incident: { ...incident, acknowledgedAt: LATER } }, 'details'],
 ])('%j changes only the %s', (change, expected) => {

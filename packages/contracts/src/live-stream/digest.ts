@@ -10,7 +10,9 @@ export const digestSchema = component(
   {
     statuses: hash.describe('Over the status of each monitor, and since when.'),
     configuration: hash.describe('Over the ids of the monitors, and when each was last edited.'),
-    details: hash.describe('Over the other details in a list: causes, open incidents and certificates.'),
+    details: hash.describe(
+      'Over the other details in a list: causes, failures in maintenance, open incidents and certificates.',
+    ),
   },
 );
 export type Digest = z.infer<typeof digestSchema>;
@@ -18,7 +20,7 @@ export type Digest = z.infer<typeof digestSchema>;
 /** What a digest covers. */
 export type DigestedMonitor = Pick<
   MonitorOverview,
-  'id' | 'status' | 'statusSince' | 'errorDetail' | 'updatedAt' | 'certificateExpiresAt'
+  'id' | 'status' | 'statusSince' | 'errorDetail' | 'updatedAt' | 'certificateExpiresAt' | 'failing'
 > & { readonly incident: Pick<NonNullable<MonitorOverview['incident']>, 'id' | 'acknowledgedAt'> | null };
 
 /** The digest of an account, whatever the order of its monitors. */
@@ -28,9 +30,10 @@ export function digestOf(monitors: Iterable<DigestedMonitor>): Digest {
   const details = new HashSum();
   for (const { id, status, statusSince, ...other } of monitors) {
     statuses.add(`${id} ${status} ${statusSince}`);
-    const { updatedAt, certificateExpiresAt, errorDetail, incident } = other;
+    const { updatedAt, certificateExpiresAt, errorDetail, failing, incident } = other;
     configuration.add(`${id} ${updatedAt}`);
-    details.add([id, certificateExpiresAt, errorDetail, incident?.id, incident?.acknowledgedAt].join(' '));
+    const { id: incidentId, acknowledgedAt } = incident ?? {};
+    details.add([id, certificateExpiresAt, errorDetail, failing, incidentId, acknowledgedAt].join(' '));
   }
   return {
     statuses: statuses.toString(),

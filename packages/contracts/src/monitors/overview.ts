@@ -28,6 +28,9 @@ const monitorOverviewSchema = component('MonitorOverview', 'What lists show of a
     .nullable()
     .describe('When the first certificate expires that a region received. Null without TLS.'),
   updatedAt: listed.updatedAt,
+  failing: z
+    .boolean()
+    .describe('Whether it is `DOWN`, or in maintenance and would be `DOWN` if that ended now.'),
   incident: openIncidentSchema.nullable().describe('Null while no incident is open.'),
 });
 export type MonitorOverview = z.infer<typeof monitorOverviewSchema>;

@@ -51,6 +51,7 @@ export const MONITOR_OVERVIEW: MonitorOverview = {
   lastCheckedAt: MONITOR.lastCheckedAt,
   certificateExpiresAt: '2027-02-01T00:00:00.000Z',
   updatedAt: MONITOR.updatedAt,
+  failing: false,
   incident: null,
 };
 

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { MONITOR as rules, NOW, REGION as unchecked } from '../testing/monitor-states.ts';
 import type { RegionState } from './apply-check.ts';
-import { coveredAfterCheck, type CoveredStatus, leaveMaintenance, maintenanceEntry } from './maintenance.ts';
+import {
+  coveredAfterCheck,
+  type CoveredStatus,
+  coveredStatus,
+  leaveMaintenance,
+  maintenanceEntry,
+} from './maintenance.ts';
 
 const passing: RegionState = { ...unchecked, lastResultAt: NOW - 5_000, lastLatencyMs: 12 };
 const failing: RegionState = {
@@ -26,6 +32,7 @@ describe('leaveMaintenance', () => {
     ['stale, DOWN before', 'DOWN', stale, 'DOWN', false],
   ])('%s', (_, before, region, to, announced) => {
     expect(leaveMaintenance(rules, before, [region], NOW)).toMatchObject({ to, announced });
+    expect(coveredStatus(rules, before, [region], NOW)).toBe(to);
   });
 
   test.each<[string, RegionState[]]>([

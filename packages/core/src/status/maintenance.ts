@@ -1,6 +1,12 @@
 import type { ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { CheckEffect, MonitorState, RegionState } from './apply-check.ts';
-import { evaluateStatus, isEligible, isFailing, type StatusRules } from './evaluate-status.ts';
+import {
+  evaluateStatus,
+  isEligible,
+  isFailing,
+  type RegionVerdict,
+  type StatusRules,
+} from './evaluate-status.ts';
 
 /** A status that maintenance can cover. */
 export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
@@ -53,6 +59,19 @@ export interface MaintenanceExit {
  */
 export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
   return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null, errorDetail: null };
+}
+
+/**
+ * The status that maintenance covers now: that of the monitor if maintenance ended. Without a verdict, it is that before maintenance.
+ * @param now epoch milliseconds
+ */
+export function coveredStatus(
+  rules: StatusRules,
+  before: CoveredStatus,
+  regions: readonly RegionVerdict[],
+  now: number,
+): CoveredStatus {
+  return evaluateStatus(rules, before, regions, now) ?? before;
 }
 
 /**

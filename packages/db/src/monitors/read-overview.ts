@@ -1,6 +1,7 @@
 import { type Digest, digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview, Overview } from '@tocsin/contracts/monitors/overview';
-import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
+import { MONITOR_STATUSES, type MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { coveredStatus } from '@tocsin/core/status/maintenance';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
@@ -8,6 +9,31 @@ import { epochMs, firstOf, query } from '../database/sql.ts';
 import { beforeSnapshot, type MonitorTimestamps, stampRow, toTimestamps } from './timestamps.ts';
 
 const instant = z.number().transform((time) => new Date(time).toISOString());
+
+/** What decides the status of a monitor in maintenance. Times are epoch milliseconds. */
+const coveredState = z.object({
+  before: z.enum(['PENDING', 'UP', 'DOWN']),
+  failureThreshold: z.number(),
+  recoveryThreshold: z.number(),
+  intervalSeconds: z.number(),
+  timeoutSeconds: z.number(),
+  now: z.number(),
+  regions: z.array(
+    z.object({
+      consecutiveFailures: z.number(),
+      recoveryPasses: z.number().nullable(),
+      lastResultAt: z.number().nullable(),
+      since: z.number(),
+    }),
+  ),
+});
+const coveredColumn = sql`case m.status when 'MAINTENANCE' then (
+  select json_build_object('before', coalesce(m.status_before_maintenance, 'PENDING'), 'failureThreshold', m.failure_threshold,
+    'recoveryThreshold', m.recovery_threshold, 'intervalSeconds', m.interval_seconds, 'timeoutSeconds', m.timeout_seconds,
+    'now', ${epochMs(sql`statement_timestamp()`)}, 'regions', coalesce(json_agg(json_build_object(
+      'consecutiveFailures', r.consecutive_failures, 'recoveryPasses', r.recovery_passes,
+      'lastResultAt', ${epochMs(sql`r.last_result_at`)}, 'since', ${epochMs(sql`r.since`)})), '[]'))
+  from monitor_regions r where r.monitor_id = m.id) end`;
 
 /** What a digest covers. */
 const digestedRow = z.object({
@@ -17,13 +43,14 @@ const digestedRow = z.object({
   errorDetail: z.string().nullable(),
   updatedAt: instant,
   certificateExpiresAt: instant.nullable(),
+  covered: coveredState.nullable(),
   incidentId: z.string().nullable(),
   acknowledgedAt: instant.nullable(),
 });
 const digestedColumns = sql`m.id, m.status, ${epochMs(sql`m.status_since`)} as status_since,
   case when m.status = 'DOWN' then m.error_detail end as error_detail, ${epochMs(sql`m.updated_at`)} as updated_at,
   (select ${epochMs(sql`min(r.certificate_expires_at)`)} from monitor_regions r where r.monitor_id = m.id) as certificate_expires_at,
-  i.id as incident_id, ${epochMs(sql`i.acknowledged_at`)} as acknowledged_at`;
+  ${coveredColumn} as covered, i.id as incident_id, ${epochMs(sql`i.acknowledged_at`)} as acknowledged_at`;
 
 const monitorRow = digestedRow.extend({
   position: z.number(),
@@ -61,11 +88,19 @@ export async function readOverview(db: Database, accountId: string): Promise<Ove
 type FoundRow = Extract<z.output<typeof overviewRow>, { name: string }>;
 
 function toOverview(row: FoundRow): MonitorOverview {
-  const { position: _, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
+  const { position: _, covered, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
   return {
     ...monitor,
+    failing: isFailing(row.status, covered),
     incident: id === null || openedAt === null ? null : { id, openedAt, acknowledgedAt, acknowledgedBy },
   };
+}
+
+/** Maintenance covers only the status. Its checks continue, so their results tell whether the monitor fails. */
+function isFailing(status: MonitorStatus, covered: z.output<typeof coveredState> | null): boolean {
+  if (covered === null) return status === 'DOWN';
+  const { before, regions, now, ...rules } = covered;
+  return coveredStatus(rules, before, regions, now) === 'DOWN';
 }
 
 const digestRow = z.union([
@@ -85,8 +120,9 @@ export async function digestMonitors(
     left join incidents i on i.monitor_id = m.id and i.resolved_at is null`;
   const monitors = rows.flatMap((row) => {
     if (!('status' in row)) return [];
-    const { incidentId: id, acknowledgedAt, ...monitor } = row;
-    return [{ ...monitor, incident: id === null ? null : { id, acknowledgedAt } }];
+    const { covered, incidentId: id, acknowledgedAt, ...monitor } = row;
+    const incident = id === null ? null : { id, acknowledgedAt };
+    return [{ ...monitor, failing: isFailing(row.status, covered), incident }];
   });
   return { ...toTimestamps(rows), digest: digestOf(monitors) };
 }

@@ -44,8 +44,10 @@ describe('GET /api/dashboard/overview', () => {
     const { position, monitors } = await get<Overview>('/api/dashboard/overview');
     expect(Date.parse(position)).toBeLessThanOrEqual(Date.now() + 60_000);
     expect(monitors.map(({ name }) => name)).toEqual(['Up', 'Down']);
-    for (const { certificateExpiresAt: _, incident: __, ...listed } of monitors)
+    for (const { certificateExpiresAt: _, incident: __, failing, ...listed } of monitors) {
       expect(await get(`${DASHBOARD}/${listed.id}`)).toMatchObject({ monitor: listed });
+      expect(failing).toBe(listed.status === 'DOWN');
+    }
     const { incidents } = await get<{ incidents: { id: string; openedAt: string; monitorId: string }[] }>(
       '/api/dashboard/incidents',
     );

@@ -35,7 +35,8 @@ import type { ReactNode } from 'react';
 import { showError } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { InShell } from '../components/load-states.tsx';
-import { useOpenIncidentCount } from '../incidents/queries.ts';
+import { formatNumber } from '../components/format.ts';
+import { useDownCount } from '../incidents/down-count.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
 import { IsolatedRegionsBanner, LateRegionsBanner } from '../regions/region-banners.tsx';
@@ -139,7 +140,7 @@ function useSignOut(): () => void {
 
 function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const openIncidents = useOpenIncidentCount();
+  const down = useDownCount();
   const pages = usePages();
   return (
     <>
@@ -154,9 +155,9 @@ function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
           active={to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(to)}
           className={classes['page'] ?? ''}
           rightSection={
-            to === '/incidents' && openIncidents !== null ? (
-              <Badge color="red" size="sm" variant="filled" aria-label={`${openIncidents} open`}>
-                {openIncidents}
+            to === '/incidents' && down > 0 ? (
+              <Badge color="red" size="sm" variant="filled" aria-label={`${formatNumber(down)} down`}>
+                {formatNumber(down)}
               </Badge>
             ) : null
           }

@@ -1,9 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTitlePrefix } from '../components/page-title.ts';
-import { openIncidentsQuery } from '../incidents/queries.ts';
+import { useDownCount } from '../incidents/down-count.ts';
 import { useLiveState } from '../live/live-provider.tsx';
-import { monitorsQuery } from '../monitors/queries.ts';
 
 /** A restarted API is usually back before this. */
 const NOT_LIVE_AFTER_MS = 3_000;
@@ -29,20 +27,6 @@ export function StatusInTab(): ReactNode {
     };
   }, [icon]);
   return null;
-}
-
-/** From the list if it is loaded and up to date, otherwise the number of open incidents. */
-function useDownCount(): number {
-  const queryClient = useQueryClient();
-  const list = useQuery({
-    ...monitorsQuery,
-    enabled: false,
-    select: (monitors) => monitors.filter(({ status }) => status === 'DOWN').length,
-    notifyOnChangeProps: ['data', 'isStale'],
-  });
-  const incidents = useQuery({ ...openIncidentsQuery, select: (open) => open.length });
-  const isOutdated = queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated !== false;
-  return (isOutdated ? undefined : list.data) ?? incidents.data ?? 0;
 }
 
 function useIsNotLive(): boolean {

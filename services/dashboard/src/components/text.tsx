@@ -120,14 +120,20 @@ const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
 
 const NO_RESULT: StateLook = { label: 'No result', icon: IconClockExclamation, tone: 'quiet' };
 
+const FAILING: StateLook = { ...LOOKS.MAINTENANCE, label: 'Maintenance · failing now', tone: 'bad' };
+
 interface StatusBadgeProps {
   readonly status: MonitorStatus | CheckStatus;
+  /** Whether a monitor in maintenance fails. */
+  readonly isFailing?: boolean | undefined;
   /** Whether the status may be old: one that is good is not shown then. */
   readonly isStale?: boolean;
 }
 
-export function StatusBadge({ status, isStale = false }: StatusBadgeProps): ReactNode {
-  return <StateBadge look={isStale && status === 'UP' ? NO_RESULT : LOOKS[status]} />;
+export function StatusBadge({ status, isFailing = false, isStale = false }: StatusBadgeProps): ReactNode {
+  if (isStale && status === 'UP') return <StateBadge look={NO_RESULT} />;
+  const isHidden = isFailing && !isStale && status === 'MAINTENANCE';
+  return <StateBadge look={isHidden ? FAILING : LOOKS[status]} />;
 }
 
 interface StatusAgeProps {

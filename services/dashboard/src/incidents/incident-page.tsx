@@ -9,12 +9,13 @@ import { isStatus } from '../api/request.ts';
 import { describeCause, formatSpan, joinWords } from '../components/format.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, StateBadge, StatusBadge, Time, useNow } from '../components/text.tsx';
+import { Quiet, StateBadge, Time, useNow } from '../components/text.tsx';
 import { monitorQuery, monitorRegionsQuery } from '../monitors/queries.ts';
 import { KeptResponse } from '../monitors/show/tail/kept-response.tsx';
 import { Acknowledged, AcknowledgeButton } from './acknowledgement.tsx';
 import classes from './incident.module.css';
 import { NoteComposer } from './notes.tsx';
+import { OpenStatus } from './open-status.tsx';
 import { incidentQuery, timelineQuery } from './queries.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -127,7 +128,7 @@ function Facts({ incident }: IncidentProps): ReactNode {
     <Stack gap={4} mt={6}>
       {resolvedAt === null ? (
         <Group gap="xs">
-          <StatusBadge status="DOWN" />
+          <OpenStatus monitorId={incident.monitorId} />
           <span className="tabular">for {formatSpan(seconds)}</span>
           <span>
             since <Time value={openedAt} />

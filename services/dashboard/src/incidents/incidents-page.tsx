@@ -7,12 +7,14 @@ import type { ReactNode } from 'react';
 import { describeCause, formatSpan, formatUtcSpan } from '../components/format.ts';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, StatusBadge, TextLink, Time, useNow } from '../components/text.tsx';
+import { Quiet, TextLink, Time, useNow } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { Acknowledged } from './acknowledgement.tsx';
+import { inMaintenanceOf } from './down-count.ts';
 import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incidents.module.css';
+import { OpenStatus } from './open-status.tsx';
 import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
 const route = getRouteApi('/signed-in/incidents');
@@ -117,9 +119,14 @@ function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useQuery(openIncidentsQuery);
   const ofMonitor = (incidents: readonly Incident[]): readonly Incident[] =>
     incidents.filter((incident) => monitorId === null || incident.monitorId === monitorId);
-  const count = ofMonitor(query.data ?? []).length;
+  const shown = ofMonitor(query.data ?? []);
+  const count = shown.length;
+  const { data: inMaintenance } = useQuery({ ...monitorsQuery, select: inMaintenanceOf });
+  const covered = new Set(inMaintenance);
+  const maintained = shown.filter((incident) => covered.has(incident.monitorId)).length;
+  const note = maintained === 0 ? '' : ` (${maintained} in maintenance)`;
   return (
-    <Panel title={count > 0 ? `Open: ${count}` : 'Open'}>
+    <Panel title={count > 0 ? `Open: ${count}${note}` : 'Open'}>
       <Loaded query={query} pending={<Placeholder heights={[44]} />}>
         {(incidents) => (
           <>
@@ -130,7 +137,7 @@ function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
               </Group>
             ) : (
               <ul className={classes['list']}>
-                {ofMonitor(incidents).map((incident) => (
+                {shown.map((incident) => (
                   <OpenIncident key={incident.id} incident={incident} />
                 ))}
               </ul>
@@ -150,7 +157,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }): ReactNode 
   const seconds = Math.max(incident.durationSeconds, (now - Date.parse(incident.openedAt)) / 1_000);
   return (
     <li className={classes['row']}>
-      <StatusBadge status="DOWN" />
+      <OpenStatus monitorId={incident.monitorId} />
       <MonitorAndCause incident={incident} />
       <div className={classes['when']}>
         <Text size="sm" fw={500} className="tabular">

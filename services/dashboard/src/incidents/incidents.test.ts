@@ -1,5 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { downCount } from './down-count.ts';
 import { describeDay, groupByDay } from './group-by-day.ts';
+import { MAX_OPEN_INCIDENTS } from './queries.ts';
 
 const at = ['2026-03-02T00:30:00.000Z', '2026-03-01T23:30:00.000Z', '2026-03-01T12:00:00.000Z'];
 
@@ -21,4 +23,24 @@ test('describeDay names today and yesterday', () => {
   const afterClockChange = Date.parse('2026-03-29T22:30:00.000Z');
   expect(describeDay('2026-03-29', afterClockChange, 'Europe/Berlin')).toBe('Yesterday');
   expect(describeDay('2026-02-28', now, 'Europe/Berlin', 'en-US')).toBe('Saturday, February 28, 2026');
+});
+
+describe('downCount', () => {
+  const monitors = [
+    { id: 'a', status: 'DOWN' },
+    { id: 'b', status: 'MAINTENANCE' },
+    { id: 'c', status: 'UP' },
+  ] as const;
+  const open = (...ids: string[]) => ids.map((monitorId) => ({ monitorId }));
+
+  test('is that of the list, in which a monitor in maintenance is not down', () => {
+    expect(downCount(monitors, false, open('a', 'b'))).toBe(1);
+    expect(downCount(monitors, true, open(...Array<string>(MAX_OPEN_INCIDENTS).fill('c')))).toBe(1);
+  });
+
+  test('is the number of open incidents of other monitors, while the list is outdated or unknown', () => {
+    expect(downCount(monitors, true, open('a', 'b', 'c'))).toBe(2);
+    expect(downCount(undefined, true, open('a', 'b'))).toBe(2);
+    expect(downCount(undefined, false)).toBe(0);
+  });
 });

@@ -1,9 +1,7 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
-import { infiniteQueryOptions, queryOptions, skipToken, useQuery } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, skipToken } from '@tanstack/react-query';
 import { refreshEvery } from '../api/query-client.ts';
 import { api } from '../api/request.ts';
-import { formatNumber } from '../components/format.ts';
-import { monitorsQuery } from '../monitors/queries.ts';
 
 /** At most this many open incidents are shown. */
 export const MAX_OPEN_INCIDENTS = 500;
@@ -16,17 +14,6 @@ export const openIncidentsQuery = queryOptions({
     return (await api('GET /api/dashboard/incidents', { query, signal })).incidents;
   },
 });
-
-/** How many incidents are open, such as `10,006`; null without any. Beyond those that are shown, the overview counts them. */
-export function useOpenIncidentCount(): string | null {
-  const { data: shown = [] } = useQuery(openIncidentsQuery);
-  const isFull = shown.length >= MAX_OPEN_INCIDENTS;
-  const { data: monitors } = useQuery({ ...monitorsQuery, enabled: isFull });
-  if (shown.length === 0) return null;
-  if (!isFull) return formatNumber(shown.length);
-  const count = monitors?.filter(({ incident }) => incident !== null).length ?? 0;
-  return count < shown.length ? `${formatNumber(shown.length)}+` : formatNumber(count);
-}
 
 /** Resolved incidents, latest first. @param monitorId null: of all monitors */
 export const resolvedIncidentsQuery = (monitorId: string | null) =>

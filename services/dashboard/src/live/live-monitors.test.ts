@@ -27,22 +27,24 @@ test('updates only the monitors of the batch', () => {
   expect(after).toEqual([
     monitors[0],
     { ...monitorOf('b'), lastCheckedAt: LATER },
-    { ...monitorOf('c'), ...down, statusSince },
+    { ...monitorOf('c'), ...down, statusSince, failing: true },
   ]);
   expect(after[0]).toBe(monitors[0]);
 });
 
 test.each([
-  ['UP', null],
-  ['MAINTENANCE', 'i'],
+  ['UP', null, false],
+  ['MAINTENANCE', 'i', true],
 ] as const)(
-  'a change to %s removes the cause of the outage; only a recovery ends the incident',
-  (status, id) => {
+  'a change to %s removes the cause of the outage; only a recovery ends the incident and the failure',
+  (status, id, failing) => {
     const incident = { id: 'i', openedAt: LATE, acknowledgedAt: null, acknowledgedBy: null };
-    const down = { ...monitorOf('a'), status: 'DOWN' as const, errorDetail: 'connection refused', incident };
+    const cause = { status: 'DOWN', failing: true, errorDetail: 'connection refused' } as const;
+    const down = { ...monitorOf('a'), ...cause, incident };
     const change = { monitorId: 'a', status, errorDetail: null, timestamp: LATER };
     const after = afterBatch({ statusChanges: [change] }, down);
-    expect([after?.status, after?.errorDetail, after?.incident?.id ?? null]).toEqual([status, null, id]);
+    expect(after).toMatchObject({ status, errorDetail: null, failing });
+    expect(after?.incident?.id ?? null).toBe(id);
   },
 );
 
@@ -147,6 +149,7 @@ describe('LiveMonitors', () => {
     ['created', [monitorOf('a'), monitorOf('b')]],
     ['deleted', []],
     ['edited', [{ ...monitorOf('a'), updatedAt: LATER }]],
+    ['found failing in maintenance', [{ ...monitorOf('a'), failing: true }]],
     ['given another certificate', [{ ...monitorOf('a'), certificateExpiresAt: LATER }]],
     ['edited and down', [{ ...DOWN_SINCE, updatedAt: LATER }]],
   ])('a monitor that was %s is reloaded silently', async (_, monitors) => {

@@ -99,6 +99,7 @@ export class LiveMonitors {
 
 /** The fields of a monitor that the live stream updates. */
 type LiveFields = Pick<MonitorOverview, 'id' | 'status' | 'statusSince' | 'errorDetail' | 'lastCheckedAt'> & {
+  readonly failing?: MonitorOverview['failing'];
   readonly incident?: MonitorOverview['incident'];
 };
 
@@ -119,7 +120,10 @@ export function updateMonitors<One extends LiveFields>(monitors: readonly One[],
     const { status, timestamp: statusSince, errorDetail } = change;
     // Its incident ends when a monitor recovers. The stream does not tell the id of a new one.
     const ended = status === 'UP' && 'incident' in monitor ? { incident: null } : {};
-    return { ...monitor, lastCheckedAt, status, statusSince, errorDetail, ...ended };
+    // Whether a monitor in maintenance fails is known again from the next digest.
+    const failing = status === 'DOWN' || (status === 'MAINTENANCE' && monitor.failing === true);
+    const fails = 'failing' in monitor ? { failing } : {};
+    return { ...monitor, lastCheckedAt, status, statusSince, errorDetail, ...fails, ...ended };
   });
 }
 

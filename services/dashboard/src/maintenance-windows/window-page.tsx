@@ -132,7 +132,7 @@ function Monitors({ monitors }: { readonly monitors: readonly MonitorOverview[] 
               {name}
             </TextLink>
           ),
-          Status: ({ status }) => <StatusBadge status={status} />,
+          Status: ({ status, failing }) => <StatusBadge status={status} isFailing={failing} />,
         }}
       />
       {monitors.length > MAX_MONITORS && <Quiet>and {monitors.length - MAX_MONITORS} more</Quiet>}

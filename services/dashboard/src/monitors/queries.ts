@@ -55,6 +55,7 @@ export function putInList(queryClient: QueryClient, saved: Monitor): void {
 function toOverview(saved: Monitor, known: MonitorOverview | undefined): MonitorOverview {
   const latest = known !== undefined && known.statusSince > saved.statusSince ? known : saved;
   const { status, statusSince, errorDetail } = latest;
+  const isFailing = status === 'DOWN' || (status === 'MAINTENANCE' && known?.failing === true);
   const { id, name, url, source, externalId, labels, interval, regions, updatedAt } = saved;
   return {
     id,
@@ -71,6 +72,7 @@ function toOverview(saved: Monitor, known: MonitorOverview | undefined): Monitor
     errorDetail,
     lastCheckedAt: known?.lastCheckedAt ?? saved.lastCheckedAt,
     certificateExpiresAt: known?.certificateExpiresAt ?? null,
+    failing: isFailing,
     incident: known?.incident ?? null,
   };
 }

@@ -7,6 +7,7 @@ const monitor = (name: string, rest: Partial<PaletteMonitor> = {}): PaletteMonit
   url: `https://${name.toLowerCase().replaceAll(' ', '-')}.example`,
   labels: {},
   status: 'UP',
+  failing: false,
   ...rest,
 });
 const index = indexMonitors([

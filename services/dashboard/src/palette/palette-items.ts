@@ -10,6 +10,7 @@ export interface PaletteMonitor {
   readonly url: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly status: MonitorStatus;
+  readonly failing: boolean;
 }
 
 /** The monitors to search, each with its text in lower case, which is built once for all keystrokes. */

@@ -205,12 +205,12 @@ function useMonitorItems(query: string): PaletteItem[] {
   const { data: monitors } = useQuery(monitorsQuery);
   const index = useMemo(() => indexMonitors(monitors ?? []), [monitors]);
   const { found, total } = useMemo(() => findMonitors(index, query), [index, query]);
-  const items = found.map(({ id, name, url, status }) => ({
+  const items = found.map(({ id, name, url, status, failing }) => ({
     key: id,
     label: name,
     hint: url,
     icon: IconActivityHeartbeat,
-    right: <StatusBadge status={status} />,
+    right: <StatusBadge status={status} isFailing={failing} />,
     run: () => navigate({ to: '/monitors/$monitorId', params: { monitorId: id } }),
   }));
   if (total <= found.length) return items;

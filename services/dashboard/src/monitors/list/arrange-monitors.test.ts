@@ -5,6 +5,7 @@ import { overviewWith } from '../testing/records.ts';
 import {
   type Arrangement,
   createArranger,
+  describeTotals,
   type ListFacts,
   listRows,
   type MonitorGroup,
@@ -35,6 +36,13 @@ const MONITORS = [
 /** The list from a new arranger. */
 const arrange = (search: MonitorsSearch, facts = FACTS, monitors = MONITORS): Arrangement =>
   createArranger('home')(monitors, search, facts);
+
+test('counts what fails in maintenance, and sorts it before the rest that is in maintenance', () => {
+  const failing = ['x', 'y'].map((id) => monitorOf(id, { status: 'MAINTENANCE', failing: id === 'y' }));
+  const arrangement = arrange({}, FACTS, [...MONITORS, ...failing]);
+  expect(arrangement.ids).toEqual(['new', 'old', 'fresh', 'y', 'paused', 'x', 'up2', 'up10']);
+  expect(describeTotals(arrangement)).toBe('2 down, 1 pending, 3 in maintenance (1 failing), 2 up');
+});
 
 test('sorts by status by default: the latest outage first, then by name', () => {
   expect(arrange({}).ids).toEqual(['new', 'old', 'fresh', 'paused', 'up2', 'up10']);

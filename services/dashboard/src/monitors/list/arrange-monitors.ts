@@ -21,6 +21,8 @@ export interface MonitorGroup {
 /** Of all monitors. */
 interface Summary {
   readonly totals: StatusCounts;
+  /** Of the monitors in maintenance, how many fail now. */
+  readonly failing: number;
   /** Sorted. */
   readonly regions: readonly string[];
   /** The keys of the labels, sorted. */
@@ -91,6 +93,7 @@ function arrange(
 function summarize(monitors: readonly MonitorOverview[], defaultRegion: string): Summary {
   return {
     totals: countByStatus(monitors),
+    failing: monitors.filter(({ status, failing }) => status === 'MAINTENANCE' && failing).length,
     regions: [...new Set(monitors.flatMap((monitor) => regionsOf(monitor, defaultRegion)))].toSorted(),
     labelKeys: keysOf(monitors),
   };
@@ -184,13 +187,15 @@ function countByStatus(monitors: readonly MonitorOverview[]): StatusCounts {
   return counts;
 }
 
-/** Formats as "3 down, 1 pending, 4,990 up", without statuses that no monitor has. */
-export function describeTotals({ DOWN, PENDING, MAINTENANCE, UP }: StatusCounts): string {
+/** Formats as "3 down, 2 in maintenance (1 failing), 4,990 up", without statuses that no monitor has. */
+export function describeTotals({ totals, failing }: Pick<Arrangement, 'totals' | 'failing'>): string {
+  const { DOWN, PENDING, MAINTENANCE, UP } = totals;
   if (DOWN + PENDING + MAINTENANCE === 0) {
     if (UP === 0) return '0 monitors';
     return UP === 1 ? '1 monitor is up' : `All ${UP.toLocaleString()} monitors are up`;
   }
-  return Object.entries({ down: DOWN, pending: PENDING, 'in maintenance': MAINTENANCE, up: UP })
+  const maintenance = `in maintenance${failing === 0 ? '' : ` (${failing.toLocaleString()} failing)`}`;
+  return Object.entries({ down: DOWN, pending: PENDING, [maintenance]: MAINTENANCE, up: UP })
     .filter(([, count]) => count > 0)
     .map(([label, count]) => `${count.toLocaleString()} ${label}`)
     .join(', ');

@@ -112,7 +112,7 @@ interface StatusCellProps extends Omit<CellProps, 'column'> {
 }
 
 function StatusCell({ monitor, regions, row: { unserved, silent } }: StatusCellProps): ReactNode {
-  const { status, incident } = monitor;
+  const { status, failing, incident } = monitor;
   const now = useNow(silent.length > 0);
   const stale = isStale(monitor, regions, silent, now);
   const person = status === 'DOWN' ? incident?.acknowledgedBy : null;
@@ -123,7 +123,11 @@ function StatusCell({ monitor, regions, row: { unserved, silent } }: StatusCellP
         <UnservedMark codes={regions.filter((code) => unserved.includes(code))} />
       </div>
       <div className={classes['quiet']} title={person ? `${person} is on it` : undefined}>
-        <StatusAge monitor={monitor} isStale={stale} />
+        {failing && status === 'MAINTENANCE' && !stale ? (
+          <span className={classes['failing']}>failing now</span>
+        ) : (
+          <StatusAge monitor={monitor} isStale={stale} />
+        )}
         {person && ` · ${person} is on it`}
       </div>
     </td>

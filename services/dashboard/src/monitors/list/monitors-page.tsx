@@ -50,7 +50,7 @@ export function MonitorsPage(): ReactNode {
     <>
       <PageHeader
         title="Monitors"
-        hint={query.data === undefined ? 'Loading' : describeTotals(query.data.totals)}
+        hint={query.data === undefined ? 'Loading' : describeTotals(query.data)}
         actions={
           !isEmpty && (
             <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>

@@ -68,8 +68,9 @@ function sortBy(
 function sortByStatus(byName: readonly MonitorOverview[], reverse: boolean): readonly MonitorOverview[] {
   return (reverse ? STATUS_ORDER.toReversed() : STATUS_ORDER).flatMap((status) => {
     const same = byName.filter((monitor) => monitor.status === status);
-    // The latest outage comes first.
-    return status === 'DOWN' ? sortBy(same, ({ statusSince }) => statusSince, !reverse) : same;
+    // The latest outage comes first, and what fails in maintenance.
+    if (status === 'DOWN') return sortBy(same, ({ statusSince }) => statusSince, !reverse);
+    return status === 'MAINTENANCE' ? sortBy(same, ({ failing }) => Number(failing), !reverse) : same;
   });
 }
 

@@ -16,6 +16,7 @@ import { isStale, useSilentRegions } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { regionsOf } from '../list/arrange-monitors.ts';
+import { useMonitor } from '../list/list-hooks.ts';
 import { monitorRegionsQuery } from '../queries.ts';
 import { describeExpiry, maintenanceOf, silentUntil, soonestExpiry } from './figures.ts';
 import { PhaseList } from './phases.tsx';
@@ -90,13 +91,18 @@ function Facts({ monitor }: MonitorProps): ReactNode {
   const silent = useSilentRegions();
   const now = useNow(silent.length > 0);
   const stale = isStale(monitor, regionsOf(monitor, useDefaultRegion()), silent, now);
+  const isFailing = useMonitor(id)?.failing === true && status === 'MAINTENANCE';
   return (
     <Stack gap={4} mt={6}>
       <Group gap="xs">
-        <StatusBadge status={status} isStale={stale} />
+        <StatusBadge status={status} isFailing={isFailing} isStale={stale} />
         {stale ? (
           <span>
             <StatusAge monitor={monitor} isStale />
+          </span>
+        ) : isFailing ? (
+          <span>
+            in maintenance since <Time value={statusSince} />
           </span>
         ) : (
           <>
@@ -181,11 +187,13 @@ function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
 function MaintenanceNotice({ monitor }: MonitorProps): ReactNode {
   const { data: windows = [] } = useQuery(windowsQuery);
   const until = silentUntil(maintenanceOf(monitor, windows));
+  const isFailing = useMonitor(monitor.id)?.failing === true;
   return (
     <Alert color="violet" icon={<IconClockPause aria-hidden />} title="In maintenance">
       <Text size="sm">
         Checks continue and are recorded. No alerts are sent until{' '}
         {until === null ? 'the maintenance ends' : <Time value={until} />}.
+        {isFailing && ' If the monitor still fails then, an alert is sent.'}
       </Text>
     </Alert>
   );

@@ -33,6 +33,7 @@ export function overviewWith(fields: Partial<MonitorOverview> = {}): MonitorOver
     interval: 60,
     regions: [],
     certificateExpiresAt: null,
+    failing: fields.status === 'DOWN',
     incident: null,
     ...fields,
   };

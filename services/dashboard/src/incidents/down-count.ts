@@ -1,0 +1,47 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import type { MonitorOverview } from '@tocsin/contracts/monitors/overview';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { MAX_OPEN_INCIDENTS, openIncidentsQuery } from './queries.ts';
+
+type Listed = Pick<MonitorOverview, 'id' | 'status'>;
+
+/** Counts the monitors that are down, as the list of monitors does. */
+function countDown(monitors: readonly Listed[]): number {
+  return monitors.filter(({ status }) => status === 'DOWN').length;
+}
+
+/**
+ * How many monitors are down: the number in the title and the icon of the tab, beside "Incidents", and of the status `DOWN` in the list.
+ * A monitor in maintenance is not down, even if it fails or its incident is still open, because nobody is alerted about it.
+ *
+ * While the list is unknown or outdated, open incidents count in its place, except those of monitors that were last in maintenance.
+ */
+export function downCount(
+  monitors: readonly Listed[] | undefined,
+  isOutdated: boolean,
+  incidents: readonly Pick<Incident, 'monitorId'>[] = [],
+): number {
+  const areAll = incidents.length < MAX_OPEN_INCIDENTS;
+  if (monitors !== undefined && (!isOutdated || !areAll)) return countDown(monitors);
+  const inMaintenance = new Set(inMaintenanceOf(monitors ?? []));
+  return incidents.filter(({ monitorId }) => !inMaintenance.has(monitorId)).length;
+}
+
+/** The ids of the monitors in maintenance. */
+export function inMaintenanceOf(monitors: readonly Listed[]): readonly string[] {
+  return monitors.flatMap(({ id, status }) => (status === 'MAINTENANCE' ? [id] : []));
+}
+
+/** See `downCount`. Renders again only when the count changes. */
+export function useDownCount(): number {
+  const queryClient = useQueryClient();
+  const { isStale } = useQuery({
+    ...monitorsQuery,
+    enabled: false,
+    select: countDown,
+    notifyOnChangeProps: ['data', 'isStale'],
+  });
+  const { data: incidents } = useQuery(openIncidentsQuery);
+  return downCount(queryClient.getQueryData(monitorsQuery.queryKey), isStale, incidents);
+}
