@@ -271,6 +271,7 @@ test('a user does everything with the keyboard: a monitor, an incident, maintena
   });
   const page = await context.newPage();
   const keyboard = useKeyboard(page);
+  const search = 'Search monitors, pages and actions';
   const fill = async (texts: Readonly<Record<string, string>>): Promise<void> => {
     for (const [name, text] of Object.entries(texts)) {
       await keyboard.reach(name);
@@ -322,7 +323,10 @@ test('a user does everything with the keyboard: a monitor, an incident, maintena
   expect(monitors.map(({ name }) => name)).toEqual(expect.arrayContaining(['Bank', 'Shop']));
 
   await openPage('Monitors');
-  await keyboard.press('/');
+  await keyboard.press('/', 'Control+k');
+  await keyboard.landsOn(search);
+  await keyboard.press('Escape');
+  await keyboard.landsOn('Search monitors');
   await keyboard.type('Bank');
   await page.getByRole('link', { name: 'Shop' }).waitFor({ state: 'detached' });
   target.status = 503;
@@ -361,11 +365,6 @@ test('a user does everything with the keyboard: a monitor, an incident, maintena
   await row(page, 'CI').waitFor({ state: 'detached' });
   await keyboard.landsOn('API keys', 'h1');
 
-  const search = 'Search monitors, pages and actions';
-  await keyboard.press('Control+k');
-  await keyboard.landsOn(search);
-  await keyboard.press('Escape');
-  await keyboard.landsOn('API keys', 'h1');
   await keyboard.press('Control+k');
   await keyboard.landsOn(search);
   await keyboard.type('Profile');

@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Kbd } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type ComponentProps, type ComponentType, type ReactNode, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { showError } from '../api/mutations.ts';
 import { IS_APPLE, isCommandK, useShortcut } from '../components/shortcuts.ts';
 import type { Palette } from './palette.tsx';
@@ -12,7 +13,8 @@ export function PaletteButton(props: PaletteProps): ReactNode {
   const [loaded, setLoaded] = useState<{ readonly show: ComponentType<PaletteProps> } | null>(null);
   const load = async (): Promise<void> => {
     const { Palette: show, openPalette } = await import('./palette.tsx');
-    setLoaded({ show });
+    // It remembers where the focus was only if it is mounted before it opens.
+    flushSync(() => setLoaded({ show }));
     openPalette();
   };
   const open = (): void => void load().catch(showError);
