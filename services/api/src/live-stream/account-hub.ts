@@ -40,8 +40,8 @@ export class AccountHub {
   /** The clock of this process when it was complete. */
   #completeAt = 0;
   #comparedAgo = 0;
-  /** The late regions that streams know of; null until they are known. */
-  #late: string | null = null;
+  /** The late regions that streams know of. A page may have read the regions just before one became late. */
+  #late = '';
   #loop: Loop | undefined;
   #stopped = false;
   #failing = false;
@@ -147,7 +147,7 @@ export class AccountHub {
     const regions = await this.#options.lateRegions();
     if (regions === null) return;
     const late = [...regions.keys()].toSorted().join(' ');
-    if (this.#late !== null && this.#late !== late) this.#publish([regionsMessage(this.#position)]);
+    if (this.#late !== late) this.#publish([regionsMessage(this.#position)]);
     this.#late = late;
   }
 

@@ -140,12 +140,10 @@ test.each(['', 'yesterday', '2026-02-30T00:00:00Z'])('the position %j is invalid
   expect([header.status, query.status]).toEqual([400, 400]);
 });
 
-test('tells that a region is late, and that it is in time again', async () => {
-  const reader = await open();
-  const times = (): number => reader.received.filter(({ event }) => event === 'regions').length;
-  lateRegions.mockClear();
-  await until('the regions to be read', () => lateRegions.mock.calls.length > 0);
+test('tells that a region is late, also of one that is late when the first stream opens, and that it is in time again', async () => {
   lateRegions.mockResolvedValue(new Map([['eu', { since: 0, lateMs: 21_000 }]]));
+  const reader = await open(undefined, await newSignedInUser(api, { accountId: api.other.id }));
+  const times = (): number => reader.received.filter(({ event }) => event === 'regions').length;
   await until('the first message', () => times() === 1);
   lateRegions.mockResolvedValue(new Map());
   await until('the second message', () => times() === 2);

@@ -54,6 +54,10 @@ function newCache(updatedAt: number | null) {
     becomeLate: () => late.forEach((listener) => listener()),
     /** The stream is live, and does not resume. */
     begin: () => openings.forEach((listener) => listener()),
+    resume: () => {
+      stream.resumed = true;
+      openings.forEach((listener) => listener());
+    },
     isInvalidated: () => queryClient.getQueryState(monitorsQuery.queryKey)?.isInvalidated,
   };
 }
@@ -86,11 +90,17 @@ test.each([
   expect([isReloadedBy(without), isReloadedBy(withReload)]).toEqual([false, true]);
 });
 
-test('reloads the regions when one has become late', () => {
-  const { queryClient, becomeLate } = newCache(1_000);
-  queryClient.setQueryData(regionsQuery.queryKey, []);
-  becomeLate();
-  expect(queryClient.getQueryState(regionsQuery.queryKey)?.isInvalidated).toBe(true);
+test('reloads the regions when one has become late, again when no api caches them, and when the stream resumes', () => {
+  jest.useFakeTimers();
+  const { queryClient, becomeLate, resume } = newCache(1_000);
+  const isReloadedBy = (action: () => void): boolean | undefined => {
+    queryClient.setQueryData(regionsQuery.queryKey, []);
+    action();
+    return queryClient.getQueryState(regionsQuery.queryKey)?.isInvalidated;
+  };
+  expect(isReloadedBy(becomeLate)).toBe(true);
+  expect(isReloadedBy(() => jest.advanceTimersByTime(2_000))).toBe(true);
+  expect(isReloadedBy(resume)).toBe(true);
 });
 
 test('an inconclusive check leaves the monitor as it is', () => {

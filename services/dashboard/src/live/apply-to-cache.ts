@@ -14,6 +14,8 @@ import { Reloader } from './reloader.ts';
 const RELOAD_AFTER_MS = 500;
 /** The api caches the regions for this time. */
 const RELOAD_REGIONS_AFTER_MS = 5_000;
+/** The api caches which of them are late for this time. */
+const RELOAD_LATE_AFTER_MS = 2_000;
 /** The stream begins with the ten seconds before its position, less the time that a commit takes. */
 const COVERED_MS = 5_000;
 
@@ -37,8 +39,10 @@ export function applyToCache(
       if (stream.state !== 'live') return;
       // Without a position, the stream has nothing of what happened before.
       if (!stream.resumed) reloader.reload();
+      // Messages about regions are not replayed.
+      else reloader.reload({ queryKey: regionsQuery.queryKey });
       // A replay may lack a result that took more than ten seconds to record.
-      else if (hasBeenLive) reloader.reload({ queryKey: ['event-tail'] });
+      if (stream.resumed && hasBeenLive) reloader.reload({ queryKey: ['event-tail'] });
       // The API is back. What is not found stays so.
       void queryClient.refetchQueries({
         type: 'active',
@@ -57,7 +61,12 @@ export function applyToCache(
         updateMonitor(queryClient, monitorId, batch);
       reloadChanged(batch, reloader);
     }),
-    stream.onRegions(() => reloader.reload({ queryKey: regionsQuery.queryKey })),
+    stream.onRegions(() => {
+      const { queryKey } = regionsQuery;
+      reloader.reload({ queryKey });
+      // Another api may have responded, with what it read before.
+      reloader.reloadAfter(RELOAD_LATE_AFTER_MS, queryKey);
+    }),
     stream.onDigest((digest) => monitors.compare(digest)),
     openWithList(stream, queryClient, reloader),
     () => monitors.stop(),
