@@ -195,6 +195,7 @@ export const PAGES: readonly DashboardPage[] = [
         statusCode: 503,
         errorReason: 'HTTP_503',
         errorDetail: 'expected a status from 200 to 399, got 503',
+        inconclusive: false,
         timings,
         response: { statusCode: 503, headers: { 'retry-after': '30' }, body: 'upstream connect error' },
       };
@@ -209,7 +210,6 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitor-up', route: '/monitors/$monitorId', path: '/monitors/$upMonitorId?range=90d' },
   { name: 'monitor-unserved', route: '/monitors/$monitorId', path: '/monitors/$unservedMonitorId' },
   {
-  {
     name: 'monitor-in-maintenance',
     route: '/',
     open: async (page) => {
@@ -217,6 +217,7 @@ export const PAGES: readonly DashboardPage[] = [
       await page.getByText('Maintenance · failing now').waitFor();
     },
   },
+  {
     name: 'monitor-zoomed',
     route: '/monitors/$monitorId',
     open: async (page) => {

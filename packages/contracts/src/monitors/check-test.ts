@@ -17,6 +17,9 @@ export const checkTestSchema = component(
     statusCode,
     errorReason,
     errorDetail,
+    inconclusive: z
+      .boolean()
+      .describe('Whether the check failed because of its checker. It then says nothing about the target.'),
     timings,
     response: eventResponseSchema
       .nullable()

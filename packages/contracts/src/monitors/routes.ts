@@ -279,6 +279,7 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
         statusCode: 200,
         errorReason: 'UNKNOWN_ERROR',
         errorDetail: 'the body does not contain the expected text',
+        inconclusive: false,
         timings: EVENT.timings,
         response: {
           statusCode: 200,

@@ -1,5 +1,5 @@
 import { createMonitorSchema, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import { type CheckTest, checkTestSchema } from '@tocsin/contracts/monitors/check-test';
+import { checkTestSchema } from '@tocsin/contracts/monitors/check-test';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { Database, DbContext } from '../database/open.ts';
@@ -16,9 +16,12 @@ const requestSchema = createMonitorSchema.pick({
   timeout: true,
 });
 
+/** An api of the previous release refuses fields that it does not know, so a checker leaves out what is false. */
+const resultSchema = checkTestSchema
+  .omit({ region: true })
+  .extend({ inconclusive: checkTestSchema.shape.inconclusive.default(false) });
 /** What the checker knows of the result. */
-export type TestResult = Omit<CheckTest, 'region'>;
-const resultSchema = checkTestSchema.omit({ region: true });
+export type TestResult = z.input<typeof resultSchema>;
 
 /** Requests one check of settings that are not saved. It must start within `startWithinMs`. @returns its id */
 export async function createTestCheck(
@@ -60,7 +63,10 @@ export async function recordTestResult(
 }
 
 /** The result of a test; null until it is recorded. */
-export async function findTestResult({ db, secrets }: DbContext, id: string): Promise<TestResult | null> {
+export async function findTestResult(
+  { db, secrets }: DbContext,
+  id: string,
+): Promise<z.output<typeof resultSchema> | null> {
   const [row] = await db
     .select({ sealedResult: testChecks.sealedResult })
     .from(testChecks)

@@ -13,7 +13,7 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
 import { Prober } from '../probe/probe.ts';
-import { loopbackEgress } from '../testing/local-targets.ts';
+import { failingEgress, loopbackEgress } from '../testing/local-targets.ts';
 import { openCheckerDatabase } from '../testing/test-checker.ts';
 import { runTestCheck } from './test-check.ts';
 
@@ -37,7 +37,7 @@ const requestTest = (fields: object = {}, startWithinMs = START_WITHIN_MS): Prom
   return createTestCheck(database, database.accountId, settings, startWithinMs);
 };
 
-async function run(id: string, prober = proberOf()): Promise<TestResult | null> {
+async function run(id: string, prober = proberOf()): ReturnType<typeof findTestResult> {
   const testChecks = {
     take: (one: string) => takeTestCheck(database, one),
     record: (one: string, result: TestResult) => recordTestResult(database, one, result),
@@ -52,7 +52,8 @@ function proberOf(options: Partial<ConstructorParameters<typeof Prober>[0]> = {}
 
 describe('a test of settings that are not saved', () => {
   test('probes the target and records the result, which is no event', async () => {
-    expect(await run(await requestTest())).toMatchObject({ status: 'UP', statusCode: 200, response: null });
+    const passed = { status: 'UP', statusCode: 200, inconclusive: false, response: null };
+    expect(await run(await requestTest())).toMatchObject(passed);
     for (const table of ['events', 'monitors', 'monitor_regions'])
       expect(await database.query(`select from ${table}`)).toEqual([]);
   });
@@ -66,6 +67,16 @@ describe('a test of settings that are not saved', () => {
       errorDetail: expect.stringContaining('503'),
       response: { statusCode: 503 },
     });
+  });
+
+  test('says that the checker failed, if it did, and not the target', async () => {
+    const noFile = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+    const result = await run(
+      await requestTest({ url: 'http://shop.example/' }),
+      proberOf({ egress: failingEgress(noFile) }),
+    );
+    const errorDetail = expect.stringContaining('the checker itself failed');
+    expect(result).toMatchObject({ status: 'DOWN', inconclusive: true, errorDetail });
   });
 
   test('runs once', async () => {

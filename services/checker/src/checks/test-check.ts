@@ -36,13 +36,14 @@ export async function runTestCheck(
 }
 
 function toTestResult(result: ProbeResult): TestResult {
-  const { status, latencyMs, statusCode, errorReason, errorDetail, timings, response } = result;
+  const { status, latencyMs, statusCode, errorReason, errorDetail, ownFailure, timings, response } = result;
   return {
     status,
     latency: latencyMs,
     statusCode,
     errorReason,
     errorDetail,
+    ...(ownFailure !== null && { inconclusive: true }),
     timings,
     response: statusCode === null || response === null ? null : { statusCode, ...response() },
   };

@@ -10,7 +10,7 @@ import { toFormErrors } from '../../components/form.ts';
 import { describeCause, formatLatency } from '../../components/format.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Quiet, StatusBadge } from '../../components/text.tsx';
+import { CheckBadge, Quiet } from '../../components/text.tsx';
 import { PhaseList } from '../show/phases.tsx';
 import { ResponseContent } from '../show/tail/kept-response.tsx';
 import tailClasses from '../show/tail/tail.module.css';
@@ -87,11 +87,11 @@ interface TestResultProps {
 }
 
 function TestResult({ test, isOutdated }: TestResultProps): ReactNode {
-  const { status, statusCode, errorReason, errorDetail, latency, region, timings, response } = test;
+  const { statusCode, errorReason, errorDetail, latency, region, timings, response } = test;
   return (
     <Stack gap={8}>
       <Group gap="md">
-        <StatusBadge status={status} />
+        <CheckBadge check={test} />
         {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
         {latency > 0 && (
           <Text size="sm" className="tabular">
