@@ -249,6 +249,23 @@ describe('a region is late', () => {
     expect(await listLateRegions(db)).toEqual(new Map());
   });
 
+  test('only after the time that a check may last, with canaries before and after its probe', async () => {
+    const { id } = await makeMonitor(context, { interval: 3_600, timeout: 10, regions: ['eu'] });
+    // The clock of a transaction stands still.
+    await db.transaction(async (tx) => {
+      await tx.execute(sql`
+        update monitor_regions set last_checked_at = now() - interval '1 minute' where monitor_id = ${id}`);
+      const isLateAfter = async (slotAge: number): Promise<boolean> => {
+        await tx.execute(sql`
+          update schedule_spans set starts_at = now() - interval '2 hours',
+            phase_ms = (floor(extract(epoch from now()) * 1000)::bigint - ${slotAge * 1_000}::int) % 3600000
+          where monitor_id = ${id}`);
+        return (await listLateRegions(tx)).has('eu');
+      };
+      expect([await isLateAfter(24), await isLateAfter(25)]).toEqual([false, true]);
+    });
+  });
+
   test('even if a result has a much later time than now, but not while the clock catches up', async () => {
     await plan(600, -7_200);
     expect((await listLateRegions(db)).size).toBe(1);

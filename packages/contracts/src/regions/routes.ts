@@ -28,7 +28,7 @@ export const regionSchema = component(
     lateSince: timestamp
       .nullable()
       .describe(
-        'The oldest due check without a result, if nothing was recorded from the region since and results are 10 s late; otherwise null. Statuses may be out of date.',
+        'The oldest due check without a result, if nothing was recorded from the region since and results are 15 s late; otherwise null. Statuses may be out of date.',
       ),
     health: z
       .enum(REGION_HEALTHS)

@@ -1,14 +1,15 @@
+import { MAX_PROOF_WAIT_MS } from '@tocsin/core/status/apply-check';
 import { MAX_AHEAD_MS } from '@tocsin/core/status/monitor-clock';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database } from '../database/open.ts';
+import type { Queryable } from '../database/open.ts';
 import { epochMs, query } from '../database/sql.ts';
 
 /**
- * How long the results of a region may be missing after a check should have ended. Before it records a failure, a checker may ask its
- * canaries for up to 10 s.
+ * How long a check may last beyond its timeout. A checker may wait 2 s for canaries before the probe, and for proof of its network after it.
+ * The rest is for the start and the recording.
  */
-const LATE_AFTER_SECONDS = 10;
+const LATE_AFTER_SECONDS = 2 + MAX_PROOF_WAIT_MS / 1_000 + 3;
 /** Regions that are listed, those that have been late for longest first. */
 export const MAX_LATE_REGIONS = 100;
 
@@ -30,7 +31,7 @@ export type LateRegions = ReadonlyMap<string, LateRegion>;
  *
  * Nearly always, the first part finds no region, and the statement costs one scan of `monitor_regions`.
  */
-export async function listLateRegions(db: Database): Promise<LateRegions> {
+export async function listLateRegions(db: Queryable): Promise<LateRegions> {
   // A clock that was set back leaves results that are a little later than now.
   const checkedAt = sql`max(least(last_checked_at, now()))
     filter (where last_checked_at <= now() + make_interval(secs => ${MAX_AHEAD_MS / 1_000}::int))`;
