@@ -35,6 +35,7 @@ import { createIdentity } from './identity/create-identity.ts';
 import { oidcSettings } from './identity/single-sign-on.ts';
 import { LiveStreams } from './live-stream/live-streams.ts';
 import { TriggerLimits } from './monitors/trigger-limits.ts';
+import { createLateReading } from './regions/late-reading.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
 import { apiSettings, httpLimits, requestSettings } from './settings.ts';
@@ -43,8 +44,6 @@ import { apiSettings, httpLimits, requestSettings } from './settings.ts';
 const ABORT_WAITING_AFTER_MS = 8_000;
 /** By then the server has stopped, and Postgres has had five more seconds to finish statements in progress. */
 const ABANDON_POSTGRES_AFTER_MS = 15_000;
-/** So that a late region is shown within 30 s of the first check without a result. */
-const LATE_REGIONS_FRESH_MS = 2_000;
 /** V8 collects garbage once the heap has grown by this percentage. By default it is up to 400, and lists of 50,000 monitors use 200 MB more. */
 const HEAP_GROWTH_PERCENT = 100;
 
@@ -64,12 +63,7 @@ async function start(logger: Logger): Promise<RunningService> {
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
-  const lateRegions = createReading({
-    what: 'the late regions',
-    read: () => listLateRegions(db),
-    freshForMs: LATE_REGIONS_FRESH_MS,
-    logger,
-  });
+  const lateRegions = createLateReading({ read: () => listLateRegions(db), logger });
   registerMetrics({ db, metrics, lateRegions, logger }, producers, regionLoads);
   const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);

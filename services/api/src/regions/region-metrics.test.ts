@@ -8,6 +8,7 @@ import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { newMonitor } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { createLateReading } from './late-reading.ts';
 import { RegionLoads } from './region-loads.ts';
 import { type RegionMetricsOptions, registerRegionMetrics } from './region-metrics.ts';
 
@@ -133,4 +134,23 @@ describe('a scrape', () => {
     }
     expect(watch).toHaveBeenCalledTimes(1);
   });
+});
+
+test('late regions are unknown until checkers could record what waited for Postgres', async () => {
+  const late = new Map([['default', { since: 0, lateMs: 70_500 }]]);
+  let now = 0;
+  let respond = async () => late;
+  const reading = createLateReading({ read: () => respond(), logger: createSilentLogger(), now: () => now });
+  const readAt = (time: number) => ((now = time), reading());
+  expect(await readAt(0)).toBe(late);
+  respond = () => Promise.reject(new Error('connection refused'));
+  expect(await readAt(20_000)).toBeNull();
+  respond = async () => late;
+  expect(await readAt(29_000)).toBeNull();
+  expect(await readAt(31_000)).toBe(late);
+  // A hanging Postgres responds when it goes on.
+  respond = async () => ((now += 5_000), late);
+  expect(await readAt(40_000)).toBeNull();
+  respond = async () => late;
+  expect([await readAt(54_000), await readAt(57_000)]).toEqual([null, late]);
 });
