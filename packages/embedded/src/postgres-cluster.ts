@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import { copyOnce, replaceFile } from './files.ts';
-import { commandLine, isRunning, stopProcess } from './processes.ts';
+import { commandLine, isRunning, type StopSteps, stopProcess } from './processes.ts';
 import { isReachable, systemFolder } from './server-folder.ts';
 import type { Owner } from './files.ts';
 import type { ServerFolder } from './server-folder.ts';
@@ -158,7 +158,7 @@ export const STOP_STEPS = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 5000],
   ['SIGKILL', 5000],
-] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
+] as const satisfies StopSteps;
 
 /** Without the variables that configure PostgreSQL and its clients. */
 export function postgresEnv(): NodeJS.ProcessEnv {

@@ -9,6 +9,7 @@ import { isPortFree } from './ports.ts';
 import { isRunning } from './processes.ts';
 import { abandonServer } from './testing/abandoned-server.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
+import { until } from './testing/until.ts';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let dataDir: string;
@@ -98,6 +99,24 @@ describe('startPostgres', () => {
     await writeFile(lockFile, lock.replace(/^\d+/, String(process.pid)));
     expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }]);
     expect(isRunning(process.pid)).toBe(true);
+  });
+
+  it('is waited for while it recovers, and stops at once when the start is ended', async () => {
+    const path = join(folder.path, 'recovering');
+    const { folder: own, stop } = await start(path);
+    await stop();
+    // The recovery waits for this command.
+    await writeFile(join(own, 'cluster', 'postgresql.auto.conf'), `restore_command = 'sleep 600'\n`);
+    await writeFile(join(own, 'cluster', 'recovery.signal'), '');
+    const starting = new AbortController();
+    const attempt = startPostgres({ dataDir: path, durable: false, signal: starting.signal });
+    const ended = expect(attempt).rejects.toBe('stopped');
+    const log = join(own, 'server.log');
+    await until('it to recover', async () => (await readFile(log, 'utf8')).includes('is starting up'));
+    const pid = Number.parseInt(await readFile(join(own, 'cluster', 'postmaster.pid'), 'utf8'), 10);
+    starting.abort('stopped');
+    await ended;
+    expect(isRunning(pid)).toBe(false);
   });
 
   it('creates its cluster again after an interrupted creation', async () => {

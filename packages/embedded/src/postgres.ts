@@ -20,20 +20,21 @@ import {
 } from './postgres-cluster.ts';
 import type { PostgresBinaries } from './postgres-cluster.ts';
 import { isAlive, stopProcess, whenEnded } from './processes.ts';
+import { type Readiness, type StartOptions, waitUntilReady } from './readiness.ts';
 import { keepSecret, prepareServerFolder } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 const DATABASE = 'tocsin';
-const START_TIMEOUT_MS = 60_000;
-/** After a crash, a slow disk takes minutes to recover what was written since the last checkpoint. */
-const RECOVERY_TIMEOUT_MS = 600_000;
+const PROBE_TIMEOUT_MS = 5000;
 const INVALID_PASSWORD = '28P01';
 /** Sent during a recovery. */
 const CANNOT_CONNECT_NOW = '57P03';
+/** Immediate shutdown, then a kill: a recovery that is interrupted begins again in any case. */
+const UNREADY_STOP_STEPS = STOP_STEPS.slice(1);
 const ATTEMPTS = 5;
 const MAX_LOG_BYTES = 10_000_000;
 
-export interface PostgresOptions {
+export interface PostgresOptions extends StartOptions {
   /** Kept between runs. An earlier server that still runs in it is stopped. */
   readonly dataDir: string;
   /** Default: the port of the last start, or any if it is in use. */
@@ -58,13 +59,13 @@ export interface PostgresServer {
 
 /**
  * Starts PostgreSQL on 127.0.0.1 in a process group of its own, so that Ctrl-C does not reach it.
- * @throws EmbeddedError with one line
+ * @throws EmbeddedError with one line, or the reason of the signal
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const folder = await prepareServerFolder(options.dataDir);
   const binaries = await findPostgresBinaries(folder.owner);
   const password = await keepSecret(join(folder.path, 'password'));
-  const { durable = true, maxConnections = 200 } = options;
+  const { durable = true, maxConnections = 200, signal, onLoading } = options;
   const cluster = await ensureCluster(folder, binaries, { password, durable });
   await endOrphan(cluster);
   const log = join(folder.path, 'server.log');
@@ -73,7 +74,12 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     const child = await spawnServer({ folder, binaries, cluster, port, durable, maxConnections, log });
     const url = (database: string): string =>
       `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
-    const failure = await waitUntilReady(child, url('postgres'));
+    const failure = await waitUntilReady(child, {
+      probe: () => probe(url('postgres')),
+      stopSteps: UNREADY_STOP_STEPS,
+      signal,
+      onLoading,
+    });
     if (failure === null && child.pid !== undefined) {
       await replaceFile(join(folder.path, 'port'), `${port}\n`, { mode: 0o644 });
       await ensureDatabase(url('postgres'));
@@ -146,32 +152,20 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
   }
 }
 
-/** Null when the server is ready, otherwise the reason why it is not. */
-async function waitUntilReady(child: ChildProcess, url: string): Promise<string | null> {
-  const startedAt = Date.now();
-  let timeoutMs = START_TIMEOUT_MS;
-  while (Date.now() - startedAt < timeoutMs) {
-    if (child.pid === undefined) return 'its executable cannot be run';
-    if (!isAlive(child)) return 'it exited at once';
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      await client.query('select 1');
-      return null;
-    } catch (error) {
-      if (errorCode(error) === CANNOT_CONNECT_NOW) timeoutMs = RECOVERY_TIMEOUT_MS;
-      if (errorCode(error) === INVALID_PASSWORD) {
-        child.kill('SIGINT');
-        return 'the stored password is not valid';
-      }
-    } finally {
-      await client.end().catch(() => {});
-    }
-    await sleep(25);
+async function probe(url: string): Promise<Readiness> {
+  const timeouts = { connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS };
+  const client = new Client({ connectionString: url, ...timeouts });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('select 1');
+    return 'ready';
+  } catch (error) {
+    if (errorCode(error) === CANNOT_CONNECT_NOW) return 'loading';
+    return errorCode(error) === INVALID_PASSWORD ? 'refused' : 'silent';
+  } finally {
+    await client.end().catch(() => {});
   }
-  child.kill('SIGQUIT');
-  return `it did not respond within ${timeoutMs / 1000} s`;
 }
 
 async function ensureDatabase(adminUrl: string): Promise<void> {

@@ -47,11 +47,11 @@ async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   return true;
 }
 
+/** Signals to send in turn, and how long to wait after each. */
+export type StopSteps = readonly (readonly [signal: NodeJS.Signals, waitMs: number])[];
+
 /** Sends these signals in turn until the process has exited. @returns whether it has */
-export async function stopProcess(
-  pid: number,
-  steps: readonly (readonly [signal: NodeJS.Signals, waitMs: number])[],
-): Promise<boolean> {
+export async function stopProcess(pid: number, steps: StopSteps): Promise<boolean> {
   for (const [signal, waitMs] of steps) {
     try {
       process.kill(pid, signal);

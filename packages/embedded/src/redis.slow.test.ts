@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Redis } from 'ioredis';
 import { isPortFree } from './ports.ts';
 import { isRunning } from './processes.ts';
-import { findRedisServer, pingRedis, type RedisServer, startRedis } from './redis.ts';
+import { findRedisServer, probeRedis, type RedisServer, startRedis } from './redis.ts';
 import { abandonServer } from './testing/abandoned-server.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
@@ -44,7 +44,7 @@ describe('startRedis', () => {
     await use(first.url, (redis) => redis.set('kept', 'restart'));
     expect(await use(first.url, (redis) => redis.config('GET', 'maxmemory-policy'))).toContain('noeviction');
     expect(await use(first.url, (redis) => redis.config('GET', 'bind'))).toContain('127.0.0.1');
-    expect(await pingRedis(first.port, 'wrong')).toBe(false);
+    expect(await probeRedis(first.port, 'wrong')).toBe('refused');
     for (const file of ['password', 'redis.conf'])
       expect((await stat(join(dataDir, file))).mode & 0o777).toBe(0o600);
     await first.stop();

@@ -4,44 +4,49 @@ import { readlinkSync } from 'node:fs';
 import { open, readFile, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedError } from './embedded-error.ts';
 import { findExecutable } from './executables.ts';
 import { replaceFile } from './files.ts';
 import { choosePort, rememberedPort } from './ports.ts';
-import { commandLine, isAlive, isRunning, stopProcess, whenEnded } from './processes.ts';
+import { commandLine, isAlive, isRunning, type StopSteps, stopProcess, whenEnded } from './processes.ts';
+import { type Readiness, type StartOptions, waitUntilReady } from './readiness.ts';
 import { isReachable, keepSecret, prepareServerFolder } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 const TIMEOUT_MS = 2000;
 
-/** Whether a Redis on 127.0.0.1 accepts the password and is ready for commands (not while it loads its data). */
-export async function pingRedis(port: number, password: string): Promise<boolean> {
+/** How a Redis on 127.0.0.1 responds to a client with this password. */
+export async function probeRedis(port: number, password: string): Promise<Readiness> {
   return new Promise((resolve) => {
     let reply = '';
     const socket = createConnection({ host: '127.0.0.1', port, timeout: TIMEOUT_MS });
-    const finish = (ready: boolean): void => {
+    const finish = (readiness: Readiness): void => {
       socket.destroy();
-      resolve(ready);
+      resolve(readiness);
     };
     socket.on('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
     socket.on('data', (chunk) => {
       reply += chunk.toString('latin1');
-      const lines = reply.split('\r\n').slice(0, -1);
-      if (lines.length >= 2) finish(lines[0] === '+OK' && lines[1] === '+PONG');
-      else if (lines[0]?.startsWith('-') === true) finish(false);
+      const [auth = '', ping] = reply.split('\r\n').slice(0, -1);
+      if (auth.startsWith('-')) finish('refused');
+      else if (ping !== undefined) finish(readinessOf(ping));
     });
-    socket.on('timeout', () => finish(false));
-    socket.on('error', () => finish(false));
-    socket.on('close', () => finish(false));
+    for (const end of ['timeout', 'error', 'close']) socket.on(end, () => finish('silent'));
   });
+}
+
+function readinessOf(ping: string): Readiness {
+  if (ping === '+PONG') return 'ready';
+  return ping.startsWith('-LOADING') ? 'loading' : 'silent';
 }
 
 /** A clean shutdown, which writes all data to disk, then a kill. */
 export const STOP_STEPS = [
   ['SIGTERM', 20_000],
   ['SIGKILL', 5000],
-] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
+] as const satisfies StopSteps;
+/** A server that is not ready has nothing to write. */
+const UNREADY_STOP_STEPS = [['SIGKILL', 5000]] as const satisfies StopSteps;
 
 /** Stops a server that a killed program left behind: a Redis whose working directory is this folder. */
 export async function endRedisOrphan(folder: string): Promise<void> {
@@ -60,13 +65,14 @@ async function isOurs(pid: number, folder: string): Promise<boolean> {
   }
   // Other systems do not show the working directory. Only this server knows the password.
   const port = await rememberedPort(folder);
-  return port !== undefined && (await pingRedis(port, await keepSecret(join(folder, 'password'))));
+  if (port === undefined) return false;
+  const readiness = await probeRedis(port, await keepSecret(join(folder, 'password')));
+  return readiness === 'ready' || readiness === 'loading';
 }
 
-const START_TIMEOUT_MS = 60_000;
 const ATTEMPTS = 5;
 
-export interface RedisOptions {
+export interface RedisOptions extends StartOptions {
   /** Kept between runs. An earlier server that still runs in it is stopped. */
   readonly dataDir: string;
   /** Default: the port of the last start, or any if it is in use. */
@@ -102,14 +108,14 @@ export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string 
 
 /**
  * Starts a Redis (or Valkey) on 127.0.0.1 with a password, in a process group of its own, so that Ctrl-C does not reach it.
- * @throws EmbeddedError with one line
+ * @throws EmbeddedError with one line, or the reason of the signal
  */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const binary = findRedisServer();
   if (binary === null) throw new EmbeddedError('There is no redis-server or valkey-server on the PATH');
   const folder = await prepareServerFolder(options.dataDir);
   await endRedisOrphan(folder.path);
-  const { cluster } = options;
+  const { cluster, signal, onLoading } = options;
   const password = await keepSecret(join(folder.path, 'password'), cluster && (() => cluster.password));
   const owner = folder.owner && (await isReachable(dirname(binary), folder.owner)) ? folder.owner : undefined;
   const log = join(folder.path, 'server.log');
@@ -118,7 +124,13 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
     await writeConfiguration({ ...folder, owner }, configuration(options, port, password));
     const child = await spawnServer({ ...folder, owner }, binary, log);
     const url = `redis://:${password}@127.0.0.1:${port}`;
-    if (child.pid !== undefined && (await isReady(child, port, password))) {
+    const failure = await waitUntilReady(child, {
+      probe: () => probeRedis(port, password),
+      stopSteps: UNREADY_STOP_STEPS,
+      signal,
+      onLoading,
+    });
+    if (failure === null && child.pid !== undefined) {
       const file = { mode: 0o644, owner } as const;
       await replaceFile(join(folder.path, 'port'), `${port}\n`, file);
       await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, file);
@@ -171,22 +183,12 @@ async function spawnServer(folder: ServerFolder, binary: string, logFile: string
       windowsHide: true,
       stdio: ['ignore', log.fd, log.fd],
     });
-    // `isReady` reports a failed spawn.
+    // `waitUntilReady` reports a failed spawn.
     child.on('error', () => {});
     return child;
   } finally {
     await log.close();
   }
-}
-
-async function isReady(child: ChildProcess, port: number, password: string): Promise<boolean> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && isAlive(child)) {
-    if (await pingRedis(port, password)) return true;
-    await sleep(20);
-  }
-  child.kill('SIGKILL');
-  return false;
 }
 
 async function lastFailure(log: string): Promise<string> {

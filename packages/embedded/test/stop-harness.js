@@ -18,7 +18,7 @@ stop.onStop(async () => {
 print('starting');
 try {
   if (behavior === 'slow') await once(process, 'SIGTERM');
-  stop.check();
+  stop.signal.throwIfAborted();
   print('running');
 } catch {
   print('start was left early');

@@ -25,12 +25,12 @@ export async function main(_args: readonly string[]): Promise<void> {
   try {
     await run(stop);
   } catch (error) {
-    if (!stop.requested) {
+    if (!stop.signal.aborted) {
       process.stderr.write(`The demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
       exitCode = 1;
     }
   }
-  if (!stop.requested) await stop.run(exitCode);
+  if (!stop.signal.aborted) await stop.run(exitCode);
   stop.started();
 }
 
@@ -73,7 +73,7 @@ async function run(stop: StopHandler): Promise<void> {
     receiver,
     connect: (url) => createDemoChannel(stores.databaseUrl, secretsKey, url),
     say,
-    check: stop.check,
+    check: () => stop.signal.throwIfAborted(),
   });
 }
 

@@ -36,7 +36,7 @@ export interface LaunchedSystem {
 export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
   const { settings, port, dataDir, stop } = options;
   const stores = await openStores(options);
-  stop.check();
+  stop.signal.throwIfAborted();
   const key = await secretsKey(process.env['SECRETS_KEY'], dataDir);
   const env = {
     ...process.env,
@@ -53,7 +53,7 @@ export async function launch(options: LaunchOptions): Promise<LaunchedSystem> {
   const services = SERVICES.map((name) => join('services', name));
   const user = await prepareServiceUser({ root: ROOT, services, dataDir, env });
   const health = await startServices(user, options);
-  stop.check();
+  stop.signal.throwIfAborted();
   return { stores, secretsKey: key, uid: user.owner?.uid ?? null, health: [...health] };
 }
 

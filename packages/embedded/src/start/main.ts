@@ -18,7 +18,7 @@ export async function main(_args: readonly string[]): Promise<void> {
   try {
     await start(stop);
   } catch (error) {
-    if (!stop.requested) {
+    if (!stop.signal.aborted) {
       process.stderr.write(`${describe(error)}\n`);
       await stop.run(1);
     }

@@ -4,19 +4,13 @@ import { onAbandoned } from '../program/on-abandoned.ts';
 const SAME_SIGNAL_MS = 1000;
 const FORCED_EXIT_MS = 10_000;
 
-/** Thrown by `check` to abort the start. */
-class StopRequested extends Error {
-  override readonly name = 'StopRequested';
-}
-
 export interface StopHandler {
-  readonly requested: boolean;
+  /** Aborted when a stop is requested, so that it also ends the start. */
+  readonly signal: AbortSignal;
   /** Adds a step to the shutdown. The steps run in reverse order. */
   readonly onStop: (stop: () => Promise<void>) => void;
   /** Adds a step for the second Ctrl-C. */
   readonly onForce: (force: () => void) => void;
-  /** Throws if a stop was requested during the start. */
-  readonly check: () => void;
   /** The start has succeeded or failed. From now on a stop request takes effect at once. */
   readonly started: () => void;
   /** Reports an error that ends the program, and requests a stop with exit code 1. */
@@ -29,7 +23,8 @@ export interface StopHandler {
 export function handleStop(say: (line: string) => void): StopHandler {
   const stops: (() => Promise<void>)[] = [];
   const forces: (() => void)[] = [];
-  let requestedAt: number | null = null;
+  const requested = new AbortController();
+  let requestedAt = 0;
   let exitCode = 0;
   let isStarted = false;
 
@@ -47,10 +42,11 @@ export function handleStop(say: (line: string) => void): StopHandler {
   }
 
   function request(code = 0): void {
-    if (requestedAt === null) {
+    if (!requested.signal.aborted) {
       requestedAt = Date.now();
       exitCode = code;
       say('\nStopping …');
+      requested.abort();
       if (isStarted) void finish();
     } else if (Date.now() - requestedAt > SAME_SIGNAL_MS) {
       requestedAt = Date.now();
@@ -70,22 +66,17 @@ export function handleStop(say: (line: string) => void): StopHandler {
   // A killed npm does not forward signals. Other parents may end earlier on purpose. With exit code 1 a service manager restarts it.
   onAbandoned(() => request(1), { parent: process.env['npm_lifecycle_event'] !== undefined });
   return {
-    get requested() {
-      return requestedAt !== null;
-    },
+    signal: requested.signal,
     onStop: (stop) => void stops.push(stop),
     onForce: (force) => void forces.push(force),
-    check() {
-      if (requestedAt !== null) throw new StopRequested('stop requested');
-    },
     started() {
       isStarted = true;
-      if (requestedAt !== null) void finish();
+      if (requested.signal.aborted) void finish();
     },
     fail(message) {
       process.stderr.write(`${message}\n`);
       // A second request would force the exit.
-      if (requestedAt === null) request(1);
+      if (!requested.signal.aborted) request(1);
     },
     run,
   };

@@ -46,7 +46,7 @@ export interface Stores {
 export interface StoresOptions {
   readonly settings: StartSettings;
   readonly dataDir: string;
-  readonly stop: Pick<StopHandler, 'onStop' | 'fail'>;
+  readonly stop: Pick<StopHandler, 'signal' | 'onStop' | 'fail'>;
   /** Shows a line to the user. */
   readonly say: (line: string) => void;
 }
@@ -54,12 +54,15 @@ export interface StoresOptions {
 /** Opens and migrates the stores of the settings, or embedded ones, which are restarted if they end. */
 export async function openStores(options: StoresOptions): Promise<Stores> {
   const { settings } = options;
+  const { signal } = options.stop;
   const database = await openDatabase(options);
   const queue = await openQueue(options, database.url);
+  signal.throwIfAborted();
   await prepare('database', () =>
     migrate(settings.DATABASE_DIRECT_URL ?? database.url, {
       partitionMinutes: settings.EVENT_PARTITION_MINUTES,
       onReport: reportDeletedRows,
+      signal,
     }),
   );
   for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
@@ -93,7 +96,8 @@ async function openDatabase({ settings, dataDir, stop, say }: StoresOptions): Pr
   }
   const store = await SupervisedStore.start({
     name: 'PostgreSQL',
-    start: (port) => startPostgres({ dataDir: join(dataDir, 'postgres'), port }),
+    start: (how) => startPostgres({ dataDir: join(dataDir, 'postgres'), ...how }),
+    signal: stop.signal,
     say,
     onFailure: stop.fail,
   });
@@ -116,7 +120,8 @@ async function openQueue(
   try {
     const store = await SupervisedStore.start({
       name: 'Redis',
-      start: (port) => startRedis({ dataDir: join(dataDir, 'redis'), appendOnly: true, port }),
+      start: (how) => startRedis({ dataDir: join(dataDir, 'redis'), appendOnly: true, ...how }),
+      signal: stop.signal,
       say,
       onFailure: stop.fail,
     });

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
+import type { StartOptions } from '../readiness.ts';
 import { until } from '../testing/until.ts';
 import { Restarts } from './restarts.ts';
 import { type StoreServer, SupervisedStore } from './supervised-store.ts';
@@ -12,24 +14,29 @@ it('Restarts doubles the pause up to its limit, until a run was stable', () => {
   expect(restarts.failures).toBe(2);
 });
 
-/** A store whose starts succeed, fail, or find other data. */
-async function supervise(outcomes: ('runs' | 'fails' | 'other data')[]) {
+/** A store whose starts succeed, fail, find other data, or last until they are ended. */
+async function supervise(outcomes: ('runs' | 'fails' | 'other data' | 'lasts')[]) {
   const ports: (number | undefined)[] = [];
   const said: string[] = [];
   const failures: string[] = [];
   const stopped: number[] = [];
   let kill = (): void => undefined;
-  const start = async (port?: number): Promise<StoreServer> => {
-    const run = ports.push(port);
+  const { signal } = new AbortController();
+  const start = async (how: StartOptions & { port?: number | undefined }): Promise<StoreServer> => {
+    const run = ports.push(how.port);
     const outcome = outcomes[run - 1] ?? 'fails';
     if (outcome === 'fails') throw new Error('Store did not start: disk full');
+    if (outcome === 'lasts' && how.signal) {
+      await once(how.signal, 'abort');
+      throw how.signal.reason;
+    }
     const ended = new Promise<string>((resolve) => (kill = () => resolve('was terminated by SIGKILL')));
     const stop = async (): Promise<void> => void stopped.push(run);
     return { url: outcome === 'runs' ? 'store://secret' : 'store://new-secret', port: 7, ended, stop };
   };
   const onFailure = (message: string): unknown => failures.push(message);
   const say = (line: string): unknown => said.push(line);
-  const store = await SupervisedStore.start({ name: 'Store', start, say, onFailure, rule: RULE });
+  const store = await SupervisedStore.start({ name: 'Store', start, signal, say, onFailure, rule: RULE });
   return { store, ports, said, failures, stopped, kill: () => kill() };
 }
 
@@ -55,4 +62,12 @@ it('gives up once after ten restarts, and uses no other data', async () => {
     'Store failed 10 times in a row after its start. Last failure: Store did not start: disk full',
   ]);
   expect([ports.length, stopped]).toEqual([11, [3]]);
+});
+
+it('ends a restart that lasts when it is stopped', async () => {
+  const { store, ports, said, failures, kill } = await supervise(['runs', 'lasts']);
+  kill();
+  await until('the restart', () => ports.length === 2);
+  await store.stop();
+  expect([said.length, failures]).toEqual([1, []]);
 });

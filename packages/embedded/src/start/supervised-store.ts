@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StartOptions } from '../readiness.ts';
 import { Restarts, type RestartRule } from './restarts.ts';
 
 /** Pauses are shorter than those of services, because nothing is checked meanwhile. */
@@ -20,7 +21,9 @@ export interface SupervisedStoreOptions<Server extends StoreServer> {
   /** For the user, such as `PostgreSQL`. */
   readonly name: string;
   /** Starts the server on the given port, or on any. */
-  readonly start: (port?: number) => Promise<Server>;
+  readonly start: (how: StartOptions & { readonly port?: number | undefined }) => Promise<Server>;
+  /** Ends the first start. */
+  readonly signal: AbortSignal;
   /** Shows a line to the user. */
   readonly say: (line: string) => void;
   /** Called once, when the server is not restarted any more. */
@@ -49,10 +52,10 @@ export class SupervisedStore<Server extends StoreServer> {
   static async start<Server extends StoreServer>(
     options: SupervisedStoreOptions<Server>,
   ): Promise<SupervisedStore<Server>> {
-    return new SupervisedStore(await options.start(), options);
+    return new SupervisedStore(await startServer(options, options.signal), options);
   }
 
-  /** Also stops a server that is being restarted. */
+  /** Also ends a restart at once, even if the server recovers its data. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const server = await this.#running.catch(() => null);
@@ -94,11 +97,20 @@ export class SupervisedStore<Server extends StoreServer> {
   }
 
   async #restart(): Promise<Server> {
-    const { name, start } = this.#options;
-    const server = await start(this.first.port);
+    const { name } = this.#options;
+    const server = await startServer(this.#options, this.#stopping.signal, this.first.port);
     if (server.url === this.first.url) return server;
     // The services would neither find their data nor sign in.
     await server.stop();
     throw new Error(`${name} has lost its password, because its data folder was removed or replaced`);
   }
+}
+
+function startServer<Server extends StoreServer>(
+  { name, start, say }: SupervisedStoreOptions<Server>,
+  signal: AbortSignal,
+  port?: number,
+): Promise<Server> {
+  const onLoading = (): void => say(`${name} loads its data, which may take minutes`);
+  return start({ port, signal, onLoading });
 }
