@@ -5,6 +5,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { alignDefaultRegion, alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import {
+  listRetriedMembers,
   listUnappliedSchedules,
   listWaveMembers,
   listWaves,
@@ -69,6 +70,32 @@ describe('waves', () => {
     await editMonitor(context, other, { regions: ['default', 'far'] });
     await recorded(other, 'far');
     expect(await unrecorded(slot)).toEqual([other]);
+  });
+
+  test('a repeated slot has the retries of recorded failures that are not certain', async () => {
+    const { id } = await makeMonitor(context, { failureThreshold: 2, retryInterval: 10 });
+    const wave = waveOf(id, 60);
+    const slot = wave.phaseMs + 6_000_000;
+    const fail = async (count: number, at: number): Promise<unknown> =>
+      db.execute(sql`update monitor_regions set consecutive_failures = ${count}, recent_slots = array[${slot}, ${at}]::bigint[]
+      where monitor_id = ${id}`);
+    const retried = (region = 'default') => listRetriedMembers(db, region, wave, slot);
+    await fail(1, slot);
+    expect([await retried(), await retried('other')]).toEqual([
+      [{ monitorId: id, revision: 1, intervalSeconds: 60, retryIntervalSeconds: 10 }],
+      [],
+    ]);
+    for (const [count, at] of [
+      [0, slot],
+      [2, slot],
+      [1, slot + 10_000],
+    ] as const) {
+      await fail(count, at);
+      expect(await retried()).toEqual([]);
+    }
+    await fail(1, slot);
+    await editMonitor(context, id, { retryInterval: null });
+    expect(await retried()).toEqual([]);
   });
 
   test('a monitor that changes regions is checked only in the new region', async () => {

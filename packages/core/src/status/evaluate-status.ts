@@ -60,15 +60,18 @@ export function impliedStatus(
   return failing * 2 > eligible.length ? 'DOWN' : 'UP';
 }
 
+type Thresholds = Pick<StatusRules, 'failureThreshold' | 'recoveryThreshold'>;
+type Streak = Pick<RegionVerdict, 'consecutiveFailures' | 'recoveryPasses'>;
+
 /** Whether a region fails: its streak has reached the threshold, and it has not recovered since. */
-export function isFailing(rules: StatusRules, region: RegionVerdict): boolean {
+export function isFailing(rules: Thresholds, region: Streak): boolean {
   const { consecutiveFailures, recoveryPasses } = region;
   if (consecutiveFailures >= rules.failureThreshold) return true;
   return recoveryPasses !== null && recoveryPasses < rules.recoveryThreshold;
 }
 
 /** Whether a region fails without having reached the threshold, so that a retry brings certainty. */
-export function isUnconfirmed(rules: StatusRules, region: RegionVerdict): boolean {
+export function isUnconfirmed(rules: Thresholds, region: Streak): boolean {
   return region.consecutiveFailures > 0 && !isFailing(rules, region);
 }
 

@@ -1,4 +1,5 @@
-import type { Wave } from '@tocsin/core/schedule/slots';
+import type { CheckPlan, Wave } from '@tocsin/core/schedule/slots';
+import { isUnconfirmed } from '@tocsin/core/status/evaluate-status';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -170,4 +171,43 @@ export async function listWaveMembers(
   const members = waves.map((): WaveMember[] => []);
   for (const { index, monitorId, revision } of rows) members[index]?.push({ monitorId, revision });
   return members;
+}
+
+const failedMember = z.object({
+  monitorId: z.string(),
+  revision: z.number(),
+  retryIntervalSeconds: z.number(),
+  failureThreshold: z.number(),
+  recoveryThreshold: z.number(),
+  consecutiveFailures: z.number(),
+  recoveryPasses: z.number().nullable(),
+});
+
+/**
+ * The monitors of a wave whose last result is of this slot, epoch milliseconds, and that fail without certainty. A retry follows, and has not
+ * run.
+ */
+export async function listRetriedMembers(
+  db: Database,
+  region: string,
+  { intervalSeconds, phaseMs }: Wave,
+  slot: number,
+): Promise<(CheckPlan & { readonly revision: number })[]> {
+  const rows = await query(db, failedMember)`
+    select m.id as monitor_id, m.revision, m.retry_interval_seconds, m.failure_threshold, m.recovery_threshold,
+      r.consecutive_failures, r.recovery_passes
+    from schedule_spans s
+    join monitors m on m.id = s.monitor_id
+    join monitor_regions r on r.monitor_id = s.monitor_id and r.region = s.region
+    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${phaseMs}
+      and s.ends_at is null and m.retry_interval_seconds is not null
+      and r.consecutive_failures > 0 and r.recent_slots[cardinality(r.recent_slots)] = ${slot}`;
+  return rows
+    .filter((row) => isUnconfirmed(row, row))
+    .map(({ monitorId, revision, retryIntervalSeconds }) => ({
+      monitorId,
+      revision,
+      intervalSeconds,
+      retryIntervalSeconds,
+    }));
 }

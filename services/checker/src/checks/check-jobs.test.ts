@@ -38,6 +38,7 @@ function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly Wav
   const { runCheck, members = [], ...rest } = options;
   return new CheckJobs({
     listMembers: async () => [...members],
+    addRetries: async () => undefined,
     onFailed: ({ monitorId }, jobId, error) => failed.push([monitorId, jobId, error]),
     ...rest,
     runCheck: async (...args) => {
@@ -187,6 +188,22 @@ describe('a wave that runs again', () => {
     up = false;
     ran = [];
     await jobs.run(WAVE, NEXT_JOB, FIRST);
+    expect(ran).toEqual(members);
+  });
+
+  test('adds the retries of recorded failures if its checker died and they are not too late', async () => {
+    const added: unknown[] = [];
+    const jobs = checkJobs({ addRetries: async (...args) => void added.push(args) });
+    for (const [job, stalls] of [
+      [JOB, 1],
+      [JOB, 0],
+      [LATE_JOB, 1],
+    ] as const)
+      await jobs.run(WAVE, job, { stalls, again: true });
+    expect(added).toEqual([[WAVE, SLOT]]);
+    const members = membersOf(2);
+    const broken = checkJobs({ members, addRetries: () => Promise.reject(new Error('unavailable')) });
+    await expect(broken.run(WAVE, JOB, AGAIN)).rejects.toThrow(JobPostponedError);
     expect(ran).toEqual(members);
   });
 

@@ -24,6 +24,8 @@ export interface CheckJobsOptions {
   /** The monitors that a wave checks now; see `listWaveMembers`. */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
   readonly membersWithinMs?: number;
+  /** Adds the retries of the members that have failed at this slot, epoch milliseconds, without certainty. */
+  readonly addRetries: (wave: Wave, slot: number) => Promise<void>;
   readonly now?: () => number;
   /** Called when all remaining checks of a job only wait. It returns a function to call when the job ends. Default: nothing. */
   readonly onWaiting?: () => () => void;
@@ -59,7 +61,7 @@ export class CheckJobs {
     const active = new Set(checks);
     let unfinished = checks.length;
     let stopWaiting: (() => void) | undefined;
-    let rerun: unknown;
+    let rerun: Error | null = null;
     const deactivate = (check: SingleCheck): void => {
       active.delete(check);
       if (active.size === 0 && unfinished > 0) stopWaiting ??= onWaiting?.();
@@ -79,14 +81,32 @@ export class CheckJobs {
         deactivate(check);
       }
     };
+    const addingRetries = isSingle || stalls === 0 ? null : this.#addLostRetries(payload, jobId);
     await Promise.all(checks.map(run));
     stopWaiting?.();
+    rerun ??= await addingRetries;
     this.#done.delete(jobId);
-    if (rerun === undefined) return;
+    if (rerun === null) return;
     this.#done.set(jobId, done);
     const [oldest] = this.#done.keys();
     if (this.#done.size > MAX_UNFINISHED_JOBS && oldest !== undefined) this.#done.delete(oldest);
     throw rerun;
+  }
+
+  /**
+   * A checker that died may have recorded failures without adding their retries, and recorded members are not checked again.
+   * @returns null, or an error if the job must run again
+   */
+  async #addLostRetries(wave: Wave, jobId: string): Promise<Error | null> {
+    const slot = slotOfJob(jobId);
+    // The next slot is as early as a retry.
+    if (slot === null || isTooLate(slot, wave.intervalSeconds, Date.now())) return null;
+    try {
+      await this.#options.addRetries(wave, slot);
+      return null;
+    } catch (cause) {
+      return new JobPostponedError('the retries of a wave could not be added', { cause });
+    }
   }
 
   /** The monitors to check. Members of a slot that is too late are skipped and counted, for which the known members are enough. */

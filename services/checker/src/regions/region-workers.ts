@@ -1,7 +1,7 @@
 import type { JobPayload } from '@tocsin/contracts/jobs';
 import { type Wave, waveId } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
-import { listWaveMembers, type WaveMember } from '@tocsin/db/monitor-regions/schedules';
+import { listRetriedMembers, listWaveMembers, type WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
@@ -85,6 +85,10 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     runCheck: (...args) => scheduled.run(...args).finally(() => checks.noteProgress()),
     onWaiting: () => checks.exempt(),
     listMembers,
+    addRetries: async (wave, slot) => {
+      const failed = await listRetriedMembers(db, region, wave, slot);
+      await Promise.all(failed.map((plan) => context.retry(plan, region, slot)));
+    },
     onFailed: ({ monitorId }, jobId, error) => {
       logger.error('A check failed to run', { region, jobId, monitorId, error });
     },
