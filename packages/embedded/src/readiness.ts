@@ -61,7 +61,8 @@ async function probeUntilReady(child: ChildProcess, options: ReadinessOptions): 
   const startedAt = performance.now();
   let respondedAt = startedAt;
   let isNoticed = false;
-  while (isAlive(child) && signal?.aborted !== true) {
+  while (isAlive(child)) {
+    if (signal?.aborted === true) return 'its start was ended';
     const readiness = await probe();
     const now = performance.now();
     if (readiness === 'ready') return null;

@@ -10,14 +10,19 @@ export interface StartedProgram {
 }
 
 /**
- * Starts a program as a separate process, with only PATH and DATA_DIR in its environment.
+ * Starts a program as a separate process, with only PATH, DATA_DIR and the given variables in its environment.
  * @param main the URL of the built module that has its `main`: `npm test` builds first
  * @param dataDir its folder for data
  */
-export function startProgram(main: URL, args: readonly string[], dataDir: string): StartedProgram {
+export function startProgram(
+  main: URL,
+  args: readonly string[],
+  dataDir: string,
+  env: NodeJS.ProcessEnv = {},
+): StartedProgram {
   const script = `import(${JSON.stringify(main.href)}).then(({ main }) => main(process.argv.slice(1)))`;
   const child = spawn(process.execPath, ['-e', script, '--', ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

@@ -21,6 +21,9 @@ export interface StoresOptions {
   readonly teardown: Teardown;
 }
 
+/** Runs queries in Postgres. */
+export type Queries = Pick<Stores, 'query'>;
+
 /** A Postgres and a Redis on this machine, as durable as in production. They can be broken and restarted. */
 export class Stores {
   /** For other files of the system too. The teardown removes it. */

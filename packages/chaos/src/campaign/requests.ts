@@ -26,8 +26,14 @@ interface ListedMonitor {
   readonly status: string;
 }
 
-/** Creates the monitors and channels, and waits until each monitor has been checked: all targets are up until then. */
-export async function createWorld(scene: Scene, world: World): Promise<void> {
+/** What the creation of a world needs. */
+export type WorldScene = Pick<Scene, 'api' | 'registry' | 'receivers' | 'targets'>;
+
+/**
+ * Creates the monitors and channels, and waits until each monitor has been checked: all targets are up until then.
+ * @param host of the receivers; default: their name
+ */
+export async function createWorld(scene: WorldScene, world: World, host?: string): Promise<void> {
   const { api, registry, receivers } = scene;
   for (const plan of world.monitors) registry.add(plan, await createMonitor(scene, plan));
   const areUp = async (): Promise<boolean> =>
@@ -36,7 +42,7 @@ export async function createWorld(scene: Scene, world: World): Promise<void> {
   for (const plan of world.channels) {
     const response = await api.request('POST', CHANNELS_PATH, {
       name: plan.key,
-      url: receivers.url(plan.key),
+      url: receivers.url(plan.key, host),
       monitorIds: (plan.monitors ?? []).map((key) => registry.monitor(key).id),
       allMonitors: plan.monitors === null,
       ...plan.scope,
@@ -48,7 +54,7 @@ export async function createWorld(scene: Scene, world: World): Promise<void> {
 }
 
 /** The body of a request that creates a monitor. */
-export function monitorFields(scene: Scene, plan: MonitorPlan): object {
+export function monitorFields(scene: WorldScene, plan: MonitorPlan): object {
   return {
     name: plan.key,
     externalId: plan.key,
@@ -63,12 +69,12 @@ export function monitorFields(scene: Scene, plan: MonitorPlan): object {
   };
 }
 
-function urlOf({ targets }: Scene, { key, byName }: MonitorPlan, version?: number): string {
+function urlOf({ targets }: WorldScene, { key, byName }: MonitorPlan, version?: number): string {
   return targets.url(key, byName ? TARGETS_NAME : undefined, version);
 }
 
 /** Creates a monitor, or finds the one that an earlier request has created. */
-export async function createMonitor(scene: Scene, plan: MonitorPlan): Promise<ListedMonitor> {
+export async function createMonitor(scene: WorldScene, plan: MonitorPlan): Promise<ListedMonitor> {
   const response = await scene.api.request('POST', MONITORS_PATH, monitorFields(scene, plan));
   if (response.status === 201) return (response.body as { monitor: ListedMonitor }).monitor;
   const known = (await listMonitors(scene)).find(({ externalId }) => externalId === plan.key);
@@ -77,7 +83,7 @@ export async function createMonitor(scene: Scene, plan: MonitorPlan): Promise<Li
 }
 
 /** The monitors that the API shows. */
-export async function listMonitors({ api }: Scene): Promise<readonly ListedMonitor[]> {
+export async function listMonitors({ api }: WorldScene): Promise<readonly ListedMonitor[]> {
   const { body } = await api.request('GET', MONITORS_PATH);
   return (body as { monitors: ListedMonitor[] }).monitors;
 }

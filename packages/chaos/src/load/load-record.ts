@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { countSlots, type Span } from '@tocsin/lab/slots';
 import { until } from '@tocsin/embedded/testing/until';
 import { untilChecked } from '@tocsin/lab/monitors';
+import type { Queries } from '@tocsin/lab/stores';
 import { repeatedReceipts } from '../oracle/deliveries.ts';
 import { EVIDENCE_CHECKS, runChecks } from '../oracle/find-violations.ts';
 import { groupBy } from '../oracle/history.ts';
@@ -26,13 +27,14 @@ export async function finishLoad(load: Load): Promise<LoadRecord> {
   await load.clients.stop();
   for (const name of checkerNames(load.options.checkers)) await stopService(load, name, { restart: false });
   // No more webhooks become due.
-  await untilDelivered(load);
+  await untilDelivered(load.stores);
   await load.stream.stop();
   for (const name of ['notifier', 'api']) await stopService(load, name, { restart: false });
   return readLoadRecord(load, ids, { from: load.startedAt, to });
 }
 
-async function untilDelivered({ stores }: Load): Promise<void> {
+/** Waits until no webhook is due. */
+export async function untilDelivered(stores: Queries): Promise<void> {
   let left = {};
   const isSettled = async (): Promise<boolean> => {
     const pending = await stores.query(`select from deliveries where state = 'pending'`);

@@ -1,4 +1,4 @@
-import type { Stores } from '@tocsin/lab/stores';
+import type { Queries } from '@tocsin/lab/stores';
 import type { Backlog, DatabaseFacts, UndeliveredFacts } from './record.ts';
 
 /** Due for longer than this is overdue: the relay polls twice a second. */
@@ -15,7 +15,7 @@ const OF_EXISTING = 'monitor_id in (select id from monitors)';
 export type MonitorSelection = { readonly only: readonly string[] } | { readonly without: readonly string[] };
 
 /** The content of Postgres about these monitors. */
-export async function readDatabase(stores: Stores, selection: MonitorSelection): Promise<DatabaseFacts> {
+export async function readDatabase(stores: Queries, selection: MonitorSelection): Promise<DatabaseFacts> {
   const [operator, ids] = 'only' in selection ? ['= any', selection.only] : ['<> all', selection.without];
   const read = <Row extends object>(text: string): Promise<Row[]> =>
     stores.query<Row>(text.replace('SELECTED', `${operator}($1::uuid[])`), [ids]);
@@ -61,7 +61,7 @@ export async function readDatabase(stores: Stores, selection: MonitorSelection):
 }
 
 /** Work that is overdue. */
-export async function readBacklog(stores: Stores): Promise<Backlog> {
+export async function readBacklog(stores: Queries): Promise<Backlog> {
   const [row] = await stores.query<Backlog>(
     `select (select count(*)::int from status_changes where dispatched_at is null) as undispatched,
        (select count(*)::int from deliveries
@@ -73,7 +73,7 @@ export async function readBacklog(stores: Stores): Promise<Backlog> {
   return row;
 }
 
-export async function readUndelivered(stores: Stores): Promise<UndeliveredFacts[]> {
+export async function readUndelivered(stores: Queries): Promise<UndeliveredFacts[]> {
   return stores.query(
     `select d.id, d.channel_id as "channelId", c.enabled as "isChannelEnabled", d.state,
        d.round_attempt_count as attempts, ${ms('next_attempt_at - now()')} as "dueInMs"
@@ -82,7 +82,7 @@ export async function readUndelivered(stores: Stores): Promise<UndeliveredFacts[
 }
 
 /** Whether nothing waits to be fanned out, and no attempt is due or under way. */
-export async function isQuiet(stores: Stores): Promise<boolean> {
+export async function isQuiet(stores: Queries): Promise<boolean> {
   const rows = await stores.query(
     `select from status_changes where dispatched_at is null
      union all

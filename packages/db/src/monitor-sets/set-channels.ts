@@ -214,7 +214,10 @@ export async function writeChannelPlan(
   const rotated = plan.update.filter(({ changed }) => changed.includes('secret'));
   const rotations = rotated.map(({ before }) => auditSecret('secretRotated', before));
   return {
-    result: { ...describeChannels(plan), created },
+    result: {
+      ...result,
+      created: created.map((one, index) => Object.assign({}, result.created[index], one)),
+    },
     records: [...auditChannels(before, after), ...rotations],
   };
 }

@@ -33,6 +33,13 @@ export const CAMPAIGNS: readonly Campaign[] = [
     shortArgs: ['--times', '1', '--rate', '20'],
   },
   {
+    name: 'stores',
+    about: 'kills of the stores of npm start while targets go down and recover',
+    file: 'chaos/dist/stores.js',
+    args: ['--seed', 'SEED'],
+    shortArgs: ['--seed', 'SEED', '--times', '3'],
+  },
+  {
     name: 'soak',
     about: 'memory, connections and open files over time',
     file: 'chaos/dist/soak/main.js',
