@@ -1,3 +1,4 @@
+import { together } from '@tocsin/db/database/sql';
 import type {
   DispatchedStatusChanges,
   DispatchScope,
@@ -7,6 +8,8 @@ import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 
 /** Status changes that one transaction looks at. */
 const DISPATCH_BATCH = 200;
+/** Transactions at a time while there is a backlog. A single one leaves the other cores of Postgres unused. */
+const PARTS_OF_BACKLOG = 2;
 /** A refused status change waits this long before it is tried again alone. The wait doubles each time. */
 const REFUSED_WAIT_MS = { first: 1_000, max: 30_000 } as const;
 /** If more are refused, the cause is not in them. The rest stays in the batches. */
@@ -75,11 +78,15 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
     return result.progressed;
   }
 
+  let parts = 1;
   return {
     round: async () => {
-      const { progressed, blocked } = await run({ limit: DISPATCH_BATCH, excludedIds: [...refused.keys()] });
+      const scope = { limit: DISPATCH_BATCH, excludedIds: [...refused.keys()] };
+      const results = await together(...Array.from({ length: parts }, () => run(scope)));
+      const progressed = results.some((result) => result.progressed);
+      parts = progressed ? PARTS_OF_BACKLOG : 1;
       if ((await retryRefused()) || progressed) return 0;
-      return blocked ? BLOCKED_WAIT_MS : null;
+      return results.some(({ blocked }) => blocked) ? BLOCKED_WAIT_MS : null;
     },
     refusedIds: () => [...refused].flatMap(([id, { isTemporary }]) => (isTemporary ? [] : id)),
   };
