@@ -11,6 +11,7 @@ import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './comma
 import { maintain, type MaintainFlags } from './commands/maintain.ts';
 import { listMonitors } from './commands/monitors.ts';
 import { showResponse } from './commands/response.ts';
+import { rename } from './commands/rename.ts';
 import { renameSource } from './commands/rename-source.ts';
 import { tail } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
@@ -172,6 +173,12 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .addOption(secrets())
     .addOption(output())
     .action(toAction(exportMonitors));
+  program
+    .command('rename')
+    .description('give a monitor another externalId and keep its history; then change the files')
+    .argument('<old>', 'current externalId, or id')
+    .argument('<new>', 'new externalId')
+    .action(toAction(rename));
   program
     .command('rename-source')
     .description('move the monitors and channels of a source to another one; repeat it if it is interrupted')

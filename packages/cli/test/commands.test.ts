@@ -66,6 +66,9 @@ describe('against an API', () => {
 
   test.each([
     [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
+    [['rename', 'sen', 'new'], 'tocsin: No monitor has externalId or id "sen". Did you mean "seen"?'],
+    [['rename', 'seen', 'other'], /"other" is taken by monitor \S+ \("Shop"\) of source "seen", created on /],
+    [['rename', 'seen', 'seen'], /The old and the new externalId are the same/],
     [['aply'], /unknown command 'aply'/],
     [['tail', '--every', '0'], /It must be a whole number from 1/],
     [['tail', '-n', '501'], /Without --since, -n must be at most 500/],

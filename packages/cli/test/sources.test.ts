@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newMonitor } from '@tocsin/api/testing/monitors';
+import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
 import { parse } from 'yaml';
 import { entry, fileOf, folderWith } from './fake-terminal.ts';
 import { openRealApi, type RealApi } from './real-api.ts';
@@ -119,6 +119,37 @@ test('rename-source moves monitors and channels, so that the changed file change
     code: 1,
     err: 'tocsin: There are no monitors or channels of source "name-old".',
   });
+});
+
+test('a plan says what a new externalId loses, and the command that keeps it', async () => {
+  const fields = { source: 're', externalId: 're-old', name: 're-old' };
+  const { id, createdAt } = await newMonitor(api, fields);
+  await recordCheck(api, id, true);
+  const day = createdAt.slice(0, 10);
+  const file = fileOf('re', entry('re-old').replace('re-old', 're new'));
+  const folder = await folderWith({ 'tocsin.yaml': file });
+  const planOf = async (...args: string[]): Promise<string[]> =>
+    (await api.tocsin(folder, ['diff', ...args])).out.split('\n').slice(-2);
+  expect(await planOf('--prune')).toEqual([
+    `  re new is probably re-old under a new externalId. Applying deletes its history since ${day}, resolves its incident, and alerts again if it is still DOWN. To rename it instead, first run:`,
+    `    tocsin rename re-old 're new'`,
+  ]);
+  const kept = (await planOf()).join(' ');
+  expect(kept).toContain(`Applying keeps both, and re new starts without the history since ${day}.`);
+  const renameWith = (apiKey = api.account.key) =>
+    api.tocsin(folder, ['rename', 're-old', 're new'], { env: { TOCSIN_API_KEY: apiKey } });
+  expect((await renameWith(api.account.readKey)).err).toContain('needs the scope write');
+  const { key } = await api.newKey('read,write', null, ['team/*']);
+  expect((await renameWith(key)).err).toContain('source "re"');
+  expect(await renameWith()).toMatchObject({
+    code: 0,
+    out: 'Renamed "re-old" to "re new". Change `externalId` in the files, too.',
+  });
+  const { body } = await api.as().get(`/api/cli/monitors/${id}`);
+  expect(body).toMatchObject({ monitor: { externalId: 're new', status: 'DOWN', createdAt }, events: [{}] });
+  expect((await renameWith()).out).toBe(
+    `Already renamed: "re new" is monitor ${id} ("re-old") of source "re", created on ${day}.`,
+  );
 });
 
 /** The arguments of each `tocsin` command of a pipeline, including those in comments, without the command that maintain runs. */

@@ -5,7 +5,7 @@ import type { ChannelSetResult, MonitorSetResult } from '@tocsin/contracts/monit
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Colors } from 'picocolors/types.js';
 import type { FileEntry, FileSet } from '../files/load-sets.ts';
-import { plain } from '../terminal/text.ts';
+import { plain, shellWord } from '../terminal/text.ts';
 
 const MAX_VALUE_CHARACTERS = 60;
 /** Entries per kind of change that are listed one by one. */
@@ -28,6 +28,7 @@ export function planText(
   return [
     colors.bold(plain(`source ${result.source}`)) + (isUnlisted ? ', which is in no file' : ''),
     ...partLines('monitor', result, monitors, before, colors),
+    ...renameLines(monitorRenames(result), colors),
     ...(hasChannels(result.channels)
       ? partLines('channel', result.channels, channels ?? [], before, colors)
       : []),
@@ -41,7 +42,8 @@ function partLines(
   before: ReadonlyMap<string, Values>,
   colors: Colors,
 ): string[] {
-  const { created, updated, deleted, unchanged, unlisted } = part;
+  const { updated, deleted, unchanged, unlisted } = part;
+  const created: readonly { readonly externalId: string }[] = part.created;
   const noun = kind === 'channel' ? 'channel ' : '';
   const all = kind === 'channel' ? 'channels: ' : '';
   const after = new Map(entries.map((entry) => [entry.externalId, entry]));
@@ -67,6 +69,37 @@ function partLines(
           ),
         ]),
   ];
+}
+
+interface Rename {
+  readonly from: string;
+  readonly to: string;
+  /** What applying the plan does instead of renaming it, as a sentence. */
+  readonly effect: string;
+}
+
+/** The monitors that probably only get another externalId. */
+function monitorRenames({ created, deleted }: MonitorSetResult): Rename[] {
+  const deletedIds = new Set(deleted.map(({ id }) => id));
+  return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {
+    if (old === undefined) return [];
+    const history = `history since ${old.createdAt.slice(0, 10)}`;
+    const incident = old.hasOpenIncident
+      ? ', resolves its incident, and alerts again if it is still DOWN'
+      : '';
+    const effect = deletedIds.has(old.id)
+      ? `Applying deletes its ${history}${incident}.`
+      : `Applying keeps both, and ${to} starts without the ${history}.`;
+    return { from: old.externalId ?? old.id, to, effect };
+  });
+}
+
+/** What is lost, and the commands that keep it. */
+function renameLines(renames: readonly Rename[], colors: Colors): string[] {
+  return list(renames, ({ from, to, effect }) => {
+    const note = `  ${to} is probably ${from} under a new externalId. ${effect} To rename it instead, first run:`;
+    return `${colors.yellow(plain(note))}\n${plain(`    tocsin rename ${shellWord(from)} ${shellWord(to)}`)}`;
+  });
 }
 
 type Counted = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', readonly unknown[]>>;

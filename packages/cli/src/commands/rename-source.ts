@@ -5,9 +5,7 @@ import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { requireConfirmation, withProgress, type Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
-
-/** How often a monitor is read again because it keeps changing. */
-const MAX_ATTEMPTS = 5;
+import { changeMonitor } from './change-monitor.ts';
 
 type Api = Pick<ApiClient, 'listMonitors' | 'listChannels' | 'getMonitor' | 'updateMonitor' | 'moveChannel'>;
 
@@ -71,24 +69,8 @@ async function moveChannel(api: Api, id: string, to: string): Promise<boolean> {
 }
 
 /** @returns false if the monitor was deleted, or has left the source */
-async function moveMonitor(
-  api: Api,
-  { id, name }: Pick<Monitor, 'id' | 'name'>,
-  from: string,
-  to: string,
-): Promise<boolean> {
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    try {
-      const { monitor, etag } = await api.getMonitor(id);
-      // An earlier attempt may have moved it, although its response was lost.
-      if (monitor.source !== from) return monitor.source === to;
-      await api.updateMonitor(id, { source: to }, etag);
-      return true;
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (error.status === 404) return false;
-      if (error.status !== 412) throw error;
-    }
-  }
-  throw new CliError(`Monitor "${name}" keeps changing. Run the command again to move the rest.`);
+async function moveMonitor(api: Api, monitor: Monitor, from: string, to: string): Promise<boolean> {
+  // An earlier attempt may have moved it, although its response was lost.
+  const moved = await changeMonitor(api, monitor, ({ source }) => (source === from ? { source: to } : null));
+  return moved?.source === to;
 }

@@ -10,6 +10,11 @@ export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '�');
 }
 
+/** A word of a command line, quoted for POSIX shells if necessary. */
+export function shellWord(text: string): string {
+  return /^[\w./:@+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 /** JSON for a terminal. `JSON.stringify` does not escape all control characters. */
 export function jsonText(value: unknown, space?: number): string {
   return JSON.stringify(value, null, space).replaceAll(

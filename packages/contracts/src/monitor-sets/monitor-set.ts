@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { channelSecretSchema, channelSetEntrySchema } from '../channels/channel.ts';
-import { component, label } from '../fields.ts';
+import { component, label, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { createMonitorSchema } from '../monitors/monitor.ts';
 
@@ -65,6 +65,11 @@ const updatedSchema = z.strictObject({
   fields: z.array(z.string()).min(1),
 });
 
+const renamedFromSchema = memberSchema.extend({
+  createdAt: timestamp,
+  hasOpenIncident: z.boolean().describe('Whether it is `DOWN`, or was before its maintenance.'),
+});
+
 /** Null in a dry run. */
 const createdId = z.uuid().nullable().describe('Null in a dry run.');
 
@@ -94,7 +99,17 @@ export const monitorSetResultSchema = z
     source: z.string(),
     dryRun: z.boolean(),
     changed: z.boolean().describe('Whether any monitor or channel changes.'),
-    created: z.array(z.strictObject({ id: createdId, externalId: z.string() })),
+    created: z.array(
+      z.strictObject({
+        id: createdId,
+        externalId: z.string(),
+        probablyRenamedFrom: renamedFromSchema
+          .optional()
+          .describe(
+            'The monitor in `deleted` or `unlisted` that this one probably replaces under a new `externalId`. It is the only one with the same URL and method, or otherwise with the same name. To keep its history, change its `externalId` before you apply the set. Absent: none.',
+          ),
+      }),
+    ),
     updated: z.array(updatedSchema),
     deleted: z.array(memberSchema),
     unchanged: z.array(memberSchema),

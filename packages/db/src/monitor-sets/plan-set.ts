@@ -7,6 +7,7 @@ import type {
   MonitorSetResult,
 } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { findRenames } from '@tocsin/core/monitor-sets/find-renames';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
@@ -156,11 +157,19 @@ export function describePlan(
 ): MonitorSetResult {
   const changesChannels =
     channels !== null && channels.created.length + channels.updated.length + channels.deleted.length > 0;
+  const renames = findRenames(plan.create, [...plan.delete, ...plan.unlisted]);
   return {
     source,
     dryRun,
     changed: plan.create.length + plan.update.length + plan.delete.length > 0 || changesChannels,
-    created: plan.create.map(({ externalId }, index) => ({ id: createdIds[index] ?? null, externalId })),
+    created: plan.create.map((input, index) => {
+      const before = renames.get(input);
+      return {
+        id: createdIds[index] ?? null,
+        externalId: input.externalId,
+        ...(before && { probablyRenamedFrom: toRenamed(before) }),
+      };
+    }),
     updated: plan.update.map(({ before, changed, input }) => ({
       id: before.id,
       externalId: input.externalId ?? '',
@@ -173,4 +182,10 @@ export function describePlan(
   };
 }
 
-const toMember = ({ id, externalId }: MonitorRow) => ({ id, externalId });
+const toMember = ({ id, externalId }: Pick<MonitorRow, 'id' | 'externalId'>) => ({ id, externalId });
+
+const toRenamed = ({ createdAt, status, statusBeforeMaintenance, ...row }: MonitorRow) => ({
+  ...toMember(row),
+  createdAt: createdAt.toISOString(),
+  hasOpenIncident: status === 'DOWN' || statusBeforeMaintenance === 'DOWN',
+});

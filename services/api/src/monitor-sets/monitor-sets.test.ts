@@ -143,6 +143,18 @@ describe('a set', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
+  test('names the monitor that a new one probably replaces under another externalId', async () => {
+    await apply('renamed', [entry('renamed-1')]);
+    const [old] = await monitorsOf('renamed');
+    const set = [entry('renamed-2', { name: 'renamed-1', url: old?.url })];
+    const from = { id: old?.id, externalId: 'renamed-1', createdAt: old?.createdAt, hasOpenIncident: false };
+    const { created } = await apply('renamed', set, { dryRun: true });
+    expect(created).toEqual([{ id: null, externalId: 'renamed-2', probablyRenamedFrom: from }]);
+    await recordCheck(api, old?.id ?? '', true);
+    const applied = await apply('renamed', set, { prune: true });
+    expect(applied.created).toMatchObject([{ probablyRenamedFrom: { ...from, hasOpenIncident: true } }]);
+  });
+
   test('with the ETag of a dry run applies exactly that plan or nothing', async () => {
     await apply('seen', [entry('seen-1'), entry('seen-2')]);
     const set = { source: 'seen', monitors: [entry('seen-1', { name: 'x' }), entry('seen-3')], prune: true };
