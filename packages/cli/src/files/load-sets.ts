@@ -181,8 +181,9 @@ function withVariables(file: YamlFile, env: Terminal['env'], { errors, unset }: 
     interpolate(text, path, env, {
       onError: (message) => void errors.push({ position: file.position(path), message }),
       onUnset: (name, state) => {
-        const { positions } = unset.get(name) ?? { positions: [] };
-        unset.set(name, { state, positions: [...positions, file.position(path)] });
+        const found = unset.get(name) ?? { state, positions: [] };
+        unset.set(name, found);
+        found.positions.push(file.position(path));
       },
     }),
   );

@@ -1,17 +1,16 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import {
-  isAlias,
   isMap,
   isScalar,
   isSeq,
   LineCounter,
   parseDocument,
-  visit,
   type Document,
   type ErrorCode,
   type Node,
 } from 'yaml';
 import { CliError } from '../terminal/cli-error.ts';
+import { resolveAliases } from './resolve-aliases.ts';
 
 /** A position in a file. Line and column count from 1. */
 export interface Position {
@@ -54,8 +53,8 @@ export interface YamlFile {
   has(path: readonly string[]): boolean;
 }
 
-/** Ten for each monitor of the largest set. Nested aliases that would exhaust the memory exceed this by far. */
-const MAX_ALIASES = 10 * LIMITS.monitorSetSize;
+/** A request to the API cannot contain more. Nested aliases that would exhaust the memory exceed this by far. */
+const MAX_VALUES = LIMITS.bodyValues;
 
 /** What to correct, by the error of the parser. */
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
@@ -96,17 +95,13 @@ export function parseYaml(name: string, text: string): YamlFile {
     position: positionAt(pos[0]),
     message: MESSAGES[code],
   }));
-  visit(document, {
-    Alias(_, alias, ancestors) {
-      const target = alias.resolve(document);
-      if (target !== undefined && !ancestors.includes(target)) return;
-      const message =
-        target === undefined
-          ? `there is no anchor &${alias.source} before this alias`
-          : `the alias *${alias.source} is inside the value that it refers to`;
-      errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });
-    },
+  const size = resolveAliases(document, (alias, message) => {
+    errors.push({ position: positionAt(offsetOf(alias) ?? 0), message });
   });
+  if (size > MAX_VALUES) {
+    const message = `with its aliases, the file has more than ${MAX_VALUES} values`;
+    errors.push({ position: positionAt(0), message });
+  }
   // The first error of a line causes the others.
   const seenLines = new Set<number>();
   const first = errors.filter(({ position: { line } }) => !seenLines.has(line) && seenLines.add(line));
@@ -121,13 +116,9 @@ export function parseYaml(name: string, text: string): YamlFile {
 
 function toValue(document: Document.Parsed, position: Position): unknown {
   try {
-    return document.toJS({ maxAliasCount: MAX_ALIASES });
-  } catch (error) {
-    // The parser has no codes for these errors.
-    const isTooLarge = error instanceof ReferenceError && error.message.startsWith('Excessive');
-    const message = isTooLarge
-      ? `aliases expand to more than ${MAX_ALIASES} values`
-      : 'an alias or a merge (`<<`) cannot be resolved; only mappings can be merged';
+    return document.toJS();
+  } catch {
+    const message = 'a merge (`<<`) cannot be resolved; only mappings can be merged';
     throw new InvalidFilesError([{ position, message }]);
   }
 }
@@ -137,7 +128,6 @@ function locate(document: Document.Parsed, path: readonly string[]): { offset: n
   let node: unknown = document.contents;
   let offset = offsetOf(node) ?? 0;
   for (const [depth, segment] of path.entries()) {
-    if (isAlias(node)) node = node.resolve(document);
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === segment);
       if (pair === undefined) return { offset, depth };
