@@ -175,10 +175,16 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .action(toAction(exportMonitors));
   program
     .command('rename')
-    .description('give a monitor another externalId and keep its history; then change the files')
+    .description('give a monitor or a channel another externalId and keep the rest; then change the files')
     .argument('<old>', 'current externalId, or id')
     .argument('<new>', 'new externalId')
-    .action(toAction(rename));
+    .option('--channel', 'rename a channel')
+    // Commander passes more than these arguments.
+    .action(
+      toAction((api, terminal, from: string, to: string, flags: { channel?: boolean }) =>
+        rename(api, terminal, from, to, flags),
+      ),
+    );
   program
     .command('rename-source')
     .description('move the monitors and channels of a source to another one; repeat it if it is interrupted')

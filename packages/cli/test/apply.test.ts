@@ -197,6 +197,23 @@ describe('channels', () => {
     expect(await api.channelsOf('hook')).toMatchObject([{ externalId: 'hook-b', selector: {} }]);
   });
 
+  test('keep their secret and their webhooks under another externalId if they are renamed first', async () => {
+    const first = await folderOf('key', '{ externalId: key-a, name: A, url: "https://a.invalid" }');
+    expect((await api.tocsin(first, ['apply', '--yes'])).code).toBe(0);
+    const [before] = await api.channelsOf('key');
+    const second = await folderOf('key', '{ externalId: key-b, name: A, url: "https://a.invalid" }');
+    const diff = await api.tocsin(second, ['diff', '--prune']);
+    expect(diff.out.split('\n').slice(-2)).toEqual([
+      '  key-b is probably key-a under a new externalId. Applying deletes its secret and the webhooks that are due. To rename it instead, first run:',
+      '    tocsin rename --channel key-a key-b',
+    ]);
+    const args = ['rename', '--channel', 'key-a', 'key-b'];
+    expect((await api.tocsin(second, args)).out).toMatch(/^Renamed /);
+    expect((await api.tocsin(second, args)).out).toMatch(/^Already renamed: "key-b" is channel /);
+    expect(await api.channelsOf('key')).toMatchObject([{ id: before?.id, externalId: 'key-b' }]);
+    expect((await api.tocsin(second, ['diff', '--prune'])).code).toBe(0);
+  });
+
   test('have their generated secrets in the output of --json', async () => {
     const folder = await folderOf('json', '{ externalId: json, name: a, url: "https://a.invalid" }');
     const { out } = await api.tocsin(folder, ['apply', '--json', '--yes']);

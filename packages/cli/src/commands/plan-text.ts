@@ -28,9 +28,12 @@ export function planText(
   return [
     colors.bold(plain(`source ${result.source}`)) + (isUnlisted ? ', which is in no file' : ''),
     ...partLines('monitor', result, monitors, before, colors),
-    ...renameLines(monitorRenames(result), colors),
+    ...renameLines('monitor', monitorRenames(result), colors),
     ...(hasChannels(result.channels)
-      ? partLines('channel', result.channels, channels ?? [], before, colors)
+      ? [
+          ...partLines('channel', result.channels, channels ?? [], before, colors),
+          ...renameLines('channel', channelRenames(result.channels), colors),
+        ]
       : []),
   ].join('\n');
 }
@@ -94,11 +97,24 @@ function monitorRenames({ created, deleted }: MonitorSetResult): Rename[] {
   });
 }
 
+/** The channels that probably only get another externalId. */
+function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
+  const deletedIds = new Set(deleted.map(({ id }) => id));
+  return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {
+    if (old === undefined) return [];
+    const effect = deletedIds.has(old.id)
+      ? 'Applying deletes its secret and the webhooks that are due.'
+      : 'Applying keeps both, and the receiver gets webhooks from each.';
+    return { from: old.externalId ?? old.id, to, effect };
+  });
+}
+
 /** What is lost, and the commands that keep it. */
-function renameLines(renames: readonly Rename[], colors: Colors): string[] {
+function renameLines(kind: Kind, renames: readonly Rename[], colors: Colors): string[] {
   return list(renames, ({ from, to, effect }) => {
     const note = `  ${to} is probably ${from} under a new externalId. ${effect} To rename it instead, first run:`;
-    return `${colors.yellow(plain(note))}\n${plain(`    tocsin rename ${shellWord(from)} ${shellWord(to)}`)}`;
+    const command = `tocsin rename ${kind === 'channel' ? '--channel ' : ''}${shellWord(from)} ${shellWord(to)}`;
+    return `${colors.yellow(plain(note))}\n${plain(`    ${command}`)}`;
   });
 }
 

@@ -7,7 +7,10 @@ import { requireConfirmation, withProgress, type Terminal } from '../terminal/te
 import { plain } from '../terminal/text.ts';
 import { changeMonitor } from './change-monitor.ts';
 
-type Api = Pick<ApiClient, 'listMonitors' | 'listChannels' | 'getMonitor' | 'updateMonitor' | 'moveChannel'>;
+type Api = Pick<
+  ApiClient,
+  'listMonitors' | 'listChannels' | 'getMonitor' | 'updateMonitor' | 'updateChannel'
+>;
 
 /**
  * Moves every monitor and channel of a source to another one. An interrupted command can be repeated: it moves the rest. Until the end, an
@@ -60,7 +63,7 @@ export async function renameSource(
 /** @returns false if the channel was deleted */
 async function moveChannel(api: Api, id: string, to: string): Promise<boolean> {
   try {
-    await api.moveChannel(id, to);
+    await api.updateChannel(id, { source: to });
     return true;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return false;

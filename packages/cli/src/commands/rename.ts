@@ -1,3 +1,4 @@
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { nearestWord } from '@tocsin/contracts/words';
 import type { ApiClient } from '../http/api-client.ts';
@@ -6,54 +7,66 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 import { changeMonitor } from './change-monitor.ts';
 
+type MonitorApi = Pick<ApiClient, 'getMonitor' | 'updateMonitor'>;
+type Api = MonitorApi & Pick<ApiClient, 'listMonitors' | 'listChannels' | 'updateChannel'>;
+type Entry = Monitor | Channel;
+
 /**
- * Gives a monitor another externalId. Everything else about it stays, such as its history and an open incident. Repeating the command
- * changes nothing.
+ * Gives a monitor or a channel another externalId. Everything else about it stays, such as the history of a monitor and the secret of a
+ * channel. Repeating the command changes nothing.
  * @param from the current externalId, or the id
- * @throws CliError if no monitor has it, or another monitor has the new one
+ * @throws CliError if none has it, or another one has the new externalId
  */
 export async function rename(
-  api: Pick<ApiClient, 'listMonitors' | 'getMonitor' | 'updateMonitor'>,
+  api: Api,
   { print }: Pick<Terminal, 'print'>,
   from: string,
   to: string,
+  { channel = false }: { readonly channel?: boolean },
 ): Promise<ExitCode> {
   const [old, next] = [from.trim(), to.trim()];
   if (old === next) throw new CliError('The old and the new externalId are the same.');
-  const monitors = await api.listMonitors();
-  const monitor =
-    monitors.find(({ externalId }) => externalId === old) ??
-    monitors.find(({ id }) => id === old.toLowerCase());
-  const holder = monitors.find(({ externalId }) => externalId === next);
-  if (holder !== undefined && (monitor === undefined || monitor === holder)) {
+  const entries: readonly Entry[] = channel ? await api.listChannels() : await api.listMonitors();
+  const entry =
+    entries.find(({ externalId }) => externalId === old) ??
+    entries.find(({ id }) => id === old.toLowerCase());
+  const holder = entries.find(({ externalId }) => externalId === next);
+  if (holder !== undefined && (entry === undefined || entry === holder)) {
     print(plain(`Already renamed: "${next}" is ${describe(holder)}.`));
     return EXIT.ok;
   }
-  if (monitor === undefined) throw unknownMonitor(monitors, old);
+  const noun = channel ? 'channel' : 'monitor';
+  if (entry === undefined) throw unknownEntry(noun, entries, old);
   if (holder !== undefined)
     throw new CliError(
-      `"${next}" is taken by ${describe(holder)}. Choose another externalId, or delete that monitor first.`,
+      `"${next}" is taken by ${describe(holder)}. Choose another externalId, or delete that ${noun} first.`,
     );
-  const renamed = await changeMonitor(api, monitor, ({ externalId }) => {
-    if (externalId === next) return null;
-    if (externalId === monitor.externalId) return { externalId: next };
-    throw new CliError(`The externalId of "${old}" has just changed to "${externalId ?? ''}".`);
-  });
-  if (renamed === null) throw new CliError(`Monitor "${old}" has just been deleted.`);
+  if ('status' in entry) await renameMonitor(api, entry, next);
+  else await api.updateChannel(entry.id, { externalId: next });
   print(plain(`Renamed "${old}" to "${next}". Change \`externalId\` in the files, too.`));
   return EXIT.ok;
 }
 
-function describe({ id, name, source, createdAt }: Monitor): string {
-  const owner = source === null ? 'without a source' : `of source "${source}"`;
-  return `monitor ${id} ("${name}") ${owner}, created on ${createdAt.slice(0, 10)}`;
+async function renameMonitor(api: MonitorApi, monitor: Monitor, next: string): Promise<void> {
+  const renamed = await changeMonitor(api, monitor, ({ externalId }) => {
+    if (externalId === next) return null;
+    if (externalId === monitor.externalId) return { externalId: next };
+    throw new CliError(`The externalId of monitor ${monitor.id} has just changed to "${externalId ?? ''}".`);
+  });
+  if (renamed === null) throw new CliError(`Monitor ${monitor.id} has just been deleted.`);
 }
 
-function unknownMonitor(monitors: readonly Monitor[], word: string): CliError {
+function describe(entry: Entry): string {
+  const noun = 'status' in entry ? 'monitor' : 'channel';
+  const owner = entry.source === null ? 'without a source' : `of source "${entry.source}"`;
+  return `${noun} ${entry.id} ("${entry.name}") ${owner}, created on ${entry.createdAt.slice(0, 10)}`;
+}
+
+function unknownEntry(noun: string, entries: readonly Entry[], word: string): CliError {
   const near = nearestWord(
     word,
-    monitors.flatMap(({ externalId }) => externalId ?? []),
+    entries.flatMap(({ externalId }) => externalId ?? []),
   );
-  const hint = near === null ? 'List the monitors with `tocsin monitors`.' : `Did you mean "${near}"?`;
-  return new CliError(`No monitor has externalId or id "${word}". ${hint}`);
+  const hint = near === null ? 'Check its externalId.' : `Did you mean "${near}"?`;
+  return new CliError(`No ${noun} has externalId or id "${word}". ${hint}`);
 }

@@ -4,7 +4,7 @@ import type {
   MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { cliMaintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
-import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { Channel, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import type { cliChannelRoutes } from '@tocsin/contracts/channels/routes';
 import type { MonitorSetResult, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
@@ -74,8 +74,8 @@ export class ApiClient {
     return (await this.#api()('GET /api/cli/channels')).channels;
   }
 
-  async moveChannel(id: string, source: string): Promise<void> {
-    await this.#api()('PATCH /api/cli/channels/:id', { id, body: { source } });
+  async updateChannel(id: string, body: ChannelUpdate): Promise<void> {
+    await this.#api()('PATCH /api/cli/channels/:id', { id, body });
   }
 
   async listRegions(): Promise<Region[]> {

@@ -82,6 +82,11 @@ const channelResultSchema = z
         secret: channelSecretSchema
           .nullable()
           .describe('The generated secret. Null in a dry run, and if the set contains the secret.'),
+        probablyRenamedFrom: memberSchema
+          .optional()
+          .describe(
+            'The channel in `deleted` or `unlisted` that this one probably replaces under a new `externalId`. It is the only one with the same URL, or otherwise with the same name. To keep its secret and the webhooks that are due, change its `externalId` before you apply the set. Absent: none.',
+          ),
       }),
     ),
     updated: z.array(updatedSchema),

@@ -1,23 +1,24 @@
-/** The fields by which a person recognizes a monitor. */
+/** The fields by which a person recognizes a monitor or a channel. */
 interface Recognizable {
   readonly name: string;
-  readonly method: string;
+  /** A channel has none. */
+  readonly method?: string;
   readonly url: string;
 }
 
-/** What two externalIds of one monitor probably share, the strongest sign first. Neither a method nor a URL contains spaces. */
-const SIGNS: readonly ((monitor: Recognizable) => string)[] = [
-  ({ method, url, name }) => `${method} ${url} ${name}`,
-  ({ method, url }) => `${method} ${url}`,
+/** What one monitor or channel has under both externalIds, the strongest sign first. Neither a method nor a URL contains spaces. */
+const SIGNS: readonly ((entry: Recognizable) => string)[] = [
+  ({ method = '', url, name }) => `${method} ${url} ${name}`,
+  ({ method = '', url }) => `${method} ${url}`,
   ({ name }) => name,
 ];
 
 /**
- * Finds the monitors that probably only get another externalId: a set creates one, and no longer lists one with the same URL and
- * method, or with the same name. If several share a sign, it says nothing about any of them.
- * @param created the new monitors
- * @param missing the monitors that the set does not list
- * @returns the missing monitor by the new one
+ * Finds the monitors or channels that probably only get another externalId: a set creates one, and no longer lists one with the same URL
+ * and method, or with the same name. If several share a sign, it says nothing about any of them.
+ * @param created the new ones
+ * @param missing those that the set does not list
+ * @returns the missing one by the new one
  */
 export function findRenames<New extends Recognizable, Old extends Recognizable>(
   created: readonly New[],
@@ -27,29 +28,29 @@ export function findRenames<New extends Recognizable, Old extends Recognizable>(
   const found = new Set<Old>();
   for (const signOf of SIGNS) {
     const candidates = onlyBySign(
-      missing.filter((monitor) => !found.has(monitor)),
+      missing.filter((entry) => !found.has(entry)),
       signOf,
     );
-    const unmatched = created.filter((monitor) => !renames.has(monitor));
-    for (const [sign, monitor] of onlyBySign(unmatched, signOf)) {
+    const unmatched = created.filter((entry) => !renames.has(entry));
+    for (const [sign, entry] of onlyBySign(unmatched, signOf)) {
       const old = candidates.get(sign) ?? null;
-      if (monitor === null || old === null) continue;
-      renames.set(monitor, old);
+      if (entry === null || old === null) continue;
+      renames.set(entry, old);
       found.add(old);
     }
   }
   return renames;
 }
 
-/** The only monitor with each sign; null if there are several. */
-function onlyBySign<Monitor>(
-  monitors: readonly Monitor[],
-  signOf: (monitor: Monitor) => string,
-): Map<string, Monitor | null> {
-  const only = new Map<string, Monitor | null>();
-  for (const monitor of monitors) {
-    const sign = signOf(monitor);
-    only.set(sign, only.has(sign) ? null : monitor);
+/** The only entry with each sign; null if there are several. */
+function onlyBySign<Entry>(
+  entries: readonly Entry[],
+  signOf: (entry: Entry) => string,
+): Map<string, Entry | null> {
+  const only = new Map<string, Entry | null>();
+  for (const entry of entries) {
+    const sign = signOf(entry);
+    only.set(sign, only.has(sign) ? null : entry);
   }
   return only;
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChannelSetEntry } from '@tocsin/contracts/channels/channel';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import type { ChannelSetResult, MonitorSet } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { findRenames } from '@tocsin/core/monitor-sets/find-renames';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, getTableColumns, or, sql } from 'drizzle-orm';
 import { z } from 'zod';
@@ -213,19 +214,22 @@ export async function writeChannelPlan(
   const after = await readAuditedChannels(tx, [...changedIds, ...createdIds], assigns);
   const rotated = plan.update.filter(({ changed }) => changed.includes('secret'));
   const rotations = rotated.map(({ before }) => auditSecret('secretRotated', before));
+  const result = describeChannels(plan);
   return {
-    result: {
-      ...result,
-      created: created.map((one, index) => Object.assign({}, result.created[index], one)),
-    },
+    result: { ...result, created: created.map((one, index) => ({ ...result.created[index], ...one })) },
     records: [...auditChannels(before, after), ...rotations],
   };
 }
 
 /** The result of a plan that is not applied. */
 export function describeChannels(plan: ChannelPlan): ChannelSetResult {
+  const renames = findRenames(plan.create, [...plan.delete, ...plan.unlisted]);
   return {
-    created: plan.create.map(({ externalId }) => ({ id: null, externalId, secret: null })),
+    created: plan.create.map((entry) => {
+      const before = renames.get(entry);
+      const created = { id: null, externalId: entry.externalId, secret: null };
+      return { ...created, ...(before && { probablyRenamedFrom: toMember(before) }) };
+    }),
     updated: plan.update.map(({ before, entry, changed }) => ({
       id: before.id,
       externalId: entry.externalId,

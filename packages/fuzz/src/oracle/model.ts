@@ -229,12 +229,7 @@ function applyEntries(
   kind: Kind,
   given: readonly (Fields & { readonly externalId: string })[],
   { source, dryRun }: MonitorSet,
-  {
-    created,
-    updated,
-    unchanged,
-    deleted,
-  }: Pick<MonitorSetResult, 'created' | 'updated' | 'unchanged' | 'deleted'>,
+  { created, updated, unchanged, deleted }: MonitorSetResult | NonNullable<MonitorSetResult['channels']>,
 ): void {
   const entries = [...created, ...updated, ...unchanged];
   const ids = new Map(entries.map(({ id, externalId }) => [externalId, id]));
