@@ -88,8 +88,6 @@ async function createStage(
       await Promise.all(['api', 'notifier', ...numbers].map((name) => startService(name)));
     },
     running,
-    /** Forgets a service that its caller has stopped. */
-    forget: (name: string) => void services.delete(name),
     /** Adds a program that is not part of Tocsin to the usage. */
     addProgram: (name: string, pid: number): void => void otherPrograms.set(name, pid),
     /** Shuts down all replicas of a service. */

@@ -73,41 +73,6 @@ async function readNow(pool: Pool, expected: number, span: Span) {
   };
 }
 
-export interface Slots {
-  readonly planned: number;
-  /** Slots without an event, even a late one. */
-  readonly missed: number;
-  /** Events beyond the first of a slot. */
-  readonly repeated: number;
-  /** From the slot to the timestamp of the event, without the probe but with the wait for the batch; ms. */
-  readonly lateMs: Readonly<Record<'p99' | 'max', number>>;
-}
-
-/** Like `readRecordedChecks`, for some of the monitors and for more events than fit into memory. */
-export async function readSlots(
-  pool: Pool,
-  monitorIds: readonly string[],
-  intervalSeconds: number,
-  span: Span,
-): Promise<Slots> {
-  const planned = countSlots(monitorIds, intervalSeconds * 1_000, span);
-  for (;;) {
-    await wait(POLL_MS);
-    const { rows } = await pool.query<Record<'events' | 'slots' | 'p99' | 'max', number>>(
-      `select sum(events)::float8 as events, count(*)::float8 as slots,
-         percentile_disc(0.99) within group (order by late) as p99, max(late) as max
-       from (
-         select count(*) as events, min(extract(epoch from timestamp - slot) * 1000 - latency_ms)::float8 as late
-         from events where slot >= $1 and slot < $2 and timestamp >= $1 and monitor_id = any($3)
-         group by monitor_id, slot) as recorded`,
-      [new Date(span.from), new Date(span.to), monitorIds],
-    );
-    const { events = 0, slots = 0, p99 = Number.NaN, max = Number.NaN } = rows[0] ?? {};
-    if (slots < planned && Date.now() <= span.to + MAX_LATE_MS) continue;
-    return { planned, missed: planned - slots, repeated: events - slots, lateMs: { p99, max } };
-  }
-}
-
 /** The number of events in the busiest second of a span. */
 export async function readPeakRate(pool: Pool, span: Span): Promise<number> {
   const { rows } = await pool.query<{ events: string }>(

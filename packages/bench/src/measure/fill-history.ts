@@ -88,30 +88,6 @@ async function insert(
   );
 }
 
-/** Writes the events of a past hour, one for each planned slot, and makes it the next one to roll up. @returns how many */
-export async function fillHour(system: System): Promise<number> {
-  const hour = hoursAgo(3);
-  return withClient(system, async (client) => {
-    await client.query(`update schedule_spans set starts_at = now() - interval '1 day'`);
-    const { rowCount } = await client.query(
-      `insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source, slot, tcp_ms,
-         first_byte_ms)
-       select monitor_id, slot + interval '80 ms', gen_random_uuid(), 'UP', 80, 200, region, 'schedule', slot, 20, 60
-       from schedule_spans, lateral (
-         select interval_seconds * 1000::bigint as every) as i,
-       lateral (
-         select to_timestamp(moment / 1000.0) as slot
-         from generate_series($1::bigint + (phase_ms - $1::bigint % every + every) % every, $1::bigint + 3599999, every)
-           as moment) as planned
-       order by slot`,
-      [hour],
-    );
-    await client.query('vacuum analyze events, schedule_spans');
-    await setRolledUntil(system, hour);
-    return rowCount ?? 0;
-  });
-}
-
 /** The start of an hour in the past, epoch milliseconds. */
 export function hoursAgo(hours: number): number {
   return (Math.floor(Date.now() / HOUR_MS) - hours) * HOUR_MS;

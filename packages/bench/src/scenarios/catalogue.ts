@@ -1,13 +1,9 @@
-import { AUTOSCALERS } from '../autoscale/chart.ts';
 import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
-import { runAutoscale } from './autoscale.ts';
-import { runDetection } from './detection.ts';
 import { runFleet } from './fleet.ts';
 import { runDistance } from './distance.ts';
 import { runHistory } from './history.ts';
 import { runLists } from './lists.ts';
-import { runRollUp } from './roll-up.ts';
 import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadPlan } from './load.ts';
 import type { Scenario } from './scenario.ts';
@@ -118,13 +114,6 @@ export const SCENARIOS: readonly Scenario[] = [
     run: runTail,
   },
   {
-    name: 'detection',
-    about:
-      'outages of 100 targets with a failure threshold of 3, an interval of 60 s and retries every 10 s; takes 5 minutes',
-    bars: { 'retried-p99': { atMost: 85 }, 'retried-missing': { atMost: 0 }, 'plain-missing': { atMost: 0 } },
-    run: runDetection,
-  },
-  {
     name: 'distance',
     about: '1,000 checks per second of a checker that is up to 300 ms from Postgres, Redis, or both',
     bars: {
@@ -136,7 +125,6 @@ export const SCENARIOS: readonly Scenario[] = [
     },
     run: runDistance,
   },
-  { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
   {
     name: 'selectors',
     about: 'status changes with 1,000 channels, and 10,000 monitors that are relabeled',
@@ -169,24 +157,6 @@ export const SCENARIOS: readonly Scenario[] = [
     },
     run: runLists,
   },
-  ...AUTOSCALERS.map((name): Scenario => {
-    const scaled = name === 'keda' ? "KEDA's rules" : "a HorizontalPodAutoscaler's rules";
-    return {
-      name: `autoscale-${name}`,
-      about: `200 → 3,000 → 200 checks per second, checkers scaled by ${scaled}; takes 17 minutes`,
-      bars: {
-        most: { atLeast: 3 },
-        least: { atMost: 2 },
-        turns: { atMost: 0 },
-        missed: { atMost: 0 },
-        repeated: { atMost: 0 },
-        killed: { atMost: 0 },
-        'settled-up': { atMost: 180 },
-        'settled-down': { atMost: 480 },
-      },
-      run: (bench) => runAutoscale(bench, name, 0.25),
-    };
-  }),
   peers('peers', { rate: 1_000, protocol: 'http' }),
   peers('peers-https', { rate: 500, protocol: 'https' }),
   {
