@@ -4,7 +4,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { seenBefore } from '@tocsin/embedded/testing/until';
 import type { Stores } from '@tocsin/lab/stores';
 import type { NetworkPlan } from './plan.ts';
-import type { Cut, Kill, NetworkRecord, Span } from './record.ts';
+import type { Cut, Kill, Loss, NetworkRecord, Span } from './record.ts';
 import { checkerOf, createMonitors, setCanaries, startWorld, type World } from './world.ts';
 
 const WATCH_EVERY_MS = 500;
@@ -36,8 +36,10 @@ export async function runNetworks(
   const watch = watchIsolations(world);
   const cuts: Cut[] = [];
   const kills: Kill[] = [];
+  const losses: Loss[] = [];
   await Promise.all([
     ...plan.cuts.map(async (cut) => cuts.push(await playCut(world, cut, startedAt))),
+    ...plan.losses.map(async (loss) => losses.push(await playLoss(world, loss, startedAt))),
     ...world.checkers.map(async ({ network: { region } }) => {
       // One after the other, because the next checker may take long to start.
       for (const kill of plan.kills)
@@ -64,6 +66,7 @@ export async function runNetworks(
     monitors: monitors.map(withTimes),
     cuts: cuts.toSorted((one, other) => one.from - other.from),
     kills: kills.toSorted((one, other) => one.from - other.from),
+    losses: losses.toSorted((one, other) => one.from - other.from),
     isolations: await watch.stop(),
     notUp: await notUp(),
     endedAt: Date.now(),
@@ -92,6 +95,22 @@ async function playCut(world: World, { region, kind, ...planned }: Cut, startedA
   return { region, kind, from, until: Date.now() };
 }
 
+/** @returns the loss with the times at which it began and ended */
+async function playLoss(
+  world: World,
+  { region, percent, ...planned }: Loss,
+  startedAt: number,
+): Promise<Loss> {
+  const { namespaces } = world;
+  const { network } = checkerOf(world, region);
+  await waitUntil(startedAt + planned.from);
+  const from = Date.now();
+  await namespaces.startLoss(network, percent);
+  await waitUntil(startedAt + planned.until);
+  await namespaces.stopLoss(network);
+  return { region, percent, from, until: Date.now() };
+}
+
 /** @returns the kill with the times at which the checker was killed and the next one was ready */
 async function playKill(world: World, { region, from }: Kill, startedAt: number): Promise<Kill> {
   const { service } = checkerOf(world, region);
@@ -105,24 +124,17 @@ async function playKill(world: World, { region, from }: Kill, startedAt: number)
 /** Notes when Postgres shows a region as isolated. */
 function watchIsolations({ stores }: World): { readonly stop: () => Promise<NetworkRecord['isolations']> } {
   const spans: { region: string; from: number; until: number }[] = [];
-  const current = new Map<string, (typeof spans)[number]>();
   const stopping = new AbortController();
   const look = async (): Promise<void> => {
-    const rows = await stores.query<{ region: string; since: number }>(
-      `select region, (extract(epoch from min(since)) * 1000)::float8 as since from region_isolations
-       where ended_at is null and renewed_at > now() - interval '20 seconds' group by region`,
+    const rows = await stores.query<(typeof spans)[number]>(
+      `select region, (extract(epoch from min(since)) * 1000)::float8 as "from",
+         (extract(epoch from max(coalesce(ended_at, now()))) * 1000)::float8 as "until"
+       from region_isolations where renewed_at > now() - interval '20 seconds' group by region`,
     );
-    const now = Date.now();
-    for (const { region, since } of rows) {
-      const known = current.get(region);
-      if (known !== undefined) continue;
-      const span = { region, from: since, until: now };
-      spans.push(span);
-      current.set(region, span);
-    }
-    for (const [region, span] of current) {
-      span.until = now;
-      if (!rows.some((row) => row.region === region)) current.delete(region);
+    for (const row of rows) {
+      const known = spans.findLast(({ region, until }) => region === row.region && until >= row.from);
+      if (known === undefined) spans.push(row);
+      else known.until = row.until;
     }
   };
   const watching = (async () => {

@@ -13,6 +13,7 @@ function monitor(key: string, fields: Partial<NetworkMonitor> = {}): NetworkReco
     id: `${key}-id`,
     key,
     isCanary: false,
+    sleeps: false,
     regions: [region],
     intervalSeconds: 5,
     timeoutSeconds: 2,
@@ -66,6 +67,9 @@ const AFTER_ISOLATION = [
   ...RARE.map(({ key }, index) => check(key, 46 + (index % 15))),
 ];
 const INCONCLUSIVE = check('shop', 20, { status: 'DOWN', inconclusive: true, timestamp: at(23) });
+const COLD = monitor('cold', { outages: [{ ...OUTAGE, kind: 'cold' }] });
+const DOUBTFUL = [95, 100].map((second) => check('cold', second, { inconclusive: true }));
+const COLD_CHANGES = [change('cold', 'DOWN', 104), change('cold', 'UP', 145)];
 
 /** One cut from 10 s to 40 s, and one outage from 90 s to 140 s. */
 const GOOD: NetworkRecord = {
@@ -77,6 +81,7 @@ const GOOD: NetworkRecord = {
   monitors: [CANARY, monitor('shop', { outages: [OUTAGE] }), ...RARE],
   cuts: [{ ...span(10, 40), kind: 'blackhole' }],
   kills: [],
+  losses: [],
   isolations: [span(15, 42)],
   events: [INCONCLUSIVE, ...AFTER_ISOLATION],
   ...withChanges(...CHANGES),
@@ -102,6 +107,10 @@ const VIOLATIONS: ViolationTable<Partial<NetworkRecord>> = {
     ),
     '… was detected at …:58.000Z, due by …:57.000Z': withChanges(...CANARY_ALERTS, shop('DOWN', 118), UP),
     '… was detected again at …:10.000Z': withChanges(...CHANGES, shop('DOWN', 130)),
+    '… outage (cold) of cold from …:01:30.000Z … not detected, due by …:02:02.000Z': {
+      monitors: [...GOOD.monitors, COLD],
+      events: [...GOOD.events, check('cold', 50), ...DOUBTFUL.slice(0, 1)],
+    },
   },
   'each outage ends with one recovery, in time': {
     '… did not end, due by …:02:39.000Z': withChanges(...CANARY_ALERTS, DOWN),
@@ -115,14 +124,23 @@ const VIOLATIONS: ViolationTable<Partial<NetworkRecord>> = {
   'canaries alert for their region': {
     'canary was not DOWN from …:10.000Z to …:40.000Z': withChanges(DOWN, UP),
   },
-  'a region is isolated only when it is cut off': {
+  'a region is isolated only when it is cut off, or for a moment when it loses packets': {
     'r1 was isolated from …:30.000Z to …:35.000Z': { isolations: [...GOOD.isolations, span(150, 155)] },
+    'r1 was isolated from …:30.000Z to …:45.000Z': {
+      isolations: [...GOOD.isolations, span(150, 165)],
+      losses: [{ ...span(148, 170), percent: 5 }],
+    },
   },
   'a region that is cut off is isolated': {
     'r1 was not isolated from …:10.000Z to …:40.000Z': { isolations: [] },
   },
-  'results are inconclusive only when their region is cut off': {
+  'results are inconclusive only when their region is isolated, or once in a row': {
     'shop in r1 at …:01:00.100Z': { events: [...GOOD.events, check('shop', 60, { inconclusive: true })] },
+    'cold in r1 at …:01:40.100Z': {
+      monitors: [...GOOD.monitors, COLD],
+      events: [...GOOD.events, check('cold', 50), ...DOUBTFUL],
+      ...withChanges(...CHANGES, ...COLD_CHANGES),
+    },
   },
   'each monitor of a reconnected region is checked': {
     'rare-7 was not checked in r1 after …:42.000Z': { events: WITHOUT_RARE_7 },
@@ -159,6 +177,23 @@ test.each<[string, Partial<NetworkRecord>]>([
   [
     'the first check after an isolation while the region is cut off again',
     { cuts: [...GOOD.cuts, { ...span(50, 60), kind: 'silent' }], events: WITHOUT_RARE_7 },
+  ],
+  [
+    'that a region that loses packets is never isolated, and that its canaries never alert',
+    {
+      losses: [{ ...span(148, 170), percent: 5 }],
+      isolations: [...GOOD.isolations, span(150, 155)],
+      ...withChanges(...CHANGES, change('canary', 'DOWN', 152), change('canary', 'UP', 157)),
+      endedAt: at(160),
+    },
+  ],
+  [
+    'that a target that starts cold is always asleep when it is checked',
+    {
+      monitors: [...GOOD.monitors, COLD],
+      events: [...GOOD.events, check('cold', 50), ...DOUBTFUL.slice(0, 1)],
+      ...withChanges(...CHANGES, ...COLD_CHANGES, change('cold', 'UP', 120), change('cold', 'DOWN', 130)),
+    },
   ],
   [
     'that results are recorded in time while the checker is killed',

@@ -10,9 +10,9 @@ import {
 } from './visibility.ts';
 
 export const ISOLATION_CHECKS: readonly Check<NetworkRecord>[] = [
-  ['a region is isolated only when it is cut off', wrongIsolations],
+  ['a region is isolated only when it is cut off, or for a moment when it loses packets', wrongIsolations],
   ['a region that is cut off is isolated', missedCuts],
-  ['results are inconclusive only when their region is cut off', wrongInconclusives],
+  ['results are inconclusive only when their region is isolated, or once in a row', wrongInconclusives],
   ['each monitor of a reconnected region is checked', missingRechecks],
   ['checks of a reconnected region are spread', bursts],
   ['no result waits longer than 10 s', longWaits],
@@ -24,6 +24,8 @@ type Isolation = NetworkRecord['isolations'][number];
 const RARE_INTERVAL_SECONDS = 20;
 /** The share of the extra checks, and their number, that one second may have. They are spread over 20 s. */
 const MAX_PER_SECOND = { share: 0.35, checks: 10 } as const;
+/** How long packets are lost of every connection to a canary, at most. */
+const MAX_LOSSY_ISOLATION_MS = 10_000;
 /** Before a kill, and after the start of the next checker, results may wait for the jobs of the killed one. */
 const KILLED_MS = { before: 15_000, after: 30_000 } as const;
 
@@ -41,7 +43,11 @@ function isCutOff({ cuts }: NetworkRecord, region: string, span: Span): boolean 
 
 function wrongIsolations(record: NetworkRecord): string[] {
   return record.isolations
-    .filter(({ region, from }) => !isCutOff(record, region, { from, until: from }))
+    .filter(({ region, from, until }) => {
+      const isLossy = record.losses.some((loss) => loss.region === region && overlaps(loss, { from, until }));
+      const isBrief = until - from <= MAX_LOSSY_ISOLATION_MS;
+      return !isCutOff(record, region, { from, until: from }) && !(isLossy && isBrief);
+    })
     .map(({ region, from, until }) => `${region} was isolated from ${iso(from)} to ${iso(until)}`);
 }
 
@@ -68,21 +74,41 @@ function spanOf({ slot, timestamp, latencyMs }: CheckFacts): Span {
   return { from: slot ?? timestamp - latencyMs - PROVEN_WITHIN_MS, until: timestamp };
 }
 
-function wrongInconclusives(record: NetworkRecord): string[] {
-  const monitors = new Map(record.monitors.map((monitor) => [monitor.id, monitor]));
+/** The inconclusive results that no isolation explains, so that a second probe must have shown them to be doubtful. */
+export function doubtfulOf(record: NetworkRecord): CheckFacts[] {
   return record.events
-    .filter((event) => event.inconclusive && !isCutOff(record, event.region, spanOf(event)))
+    .filter(({ inconclusive }) => inconclusive)
     .filter((event) => {
-      const { from, until } = spanOf(event);
-      // Its target did not respond to the check, and then to the second probe.
-      return !monitors
-        .get(event.monitorId)
-        ?.outages.some((outage) => from <= outage.until && outage.until <= until);
-    })
-    .map(
-      ({ monitorId, region, timestamp }) =>
-        `${monitors.get(monitorId)?.key} in ${region} at ${iso(timestamp)}`,
-    );
+      const span = spanOf(event);
+      const isIsolated = record.isolations.some((one) => one.region === event.region && overlaps(one, span));
+      return !isIsolated && !isCutOff(record, event.region, span);
+    });
+}
+
+/** Whether a target that did not respond to a check may have responded to a second probe. */
+function mayRespondAgain({ losses, monitors }: NetworkRecord, event: CheckFacts): boolean {
+  const span = spanOf(event);
+  const { outages = [] } = monitors.find(({ id }) => id === event.monitorId) ?? {};
+  return (
+    outages.some(
+      (outage) => overlaps(outage, span) && (outage.kind === 'cold' || outage.until <= span.until),
+    ) || losses.some((loss) => loss.region === event.region && overlaps(loss, span))
+  );
+}
+
+function wrongInconclusives(record: NetworkRecord): string[] {
+  const keys = new Map(record.monitors.map(({ id, key }) => [id, key]));
+  const doubtful = new Set(doubtfulOf(record));
+  const byState = groupBy(record.events, ({ monitorId, region }) => `${monitorId} ${region}`);
+  return [...byState.values()].flatMap((events) =>
+    events
+      .filter((event, index) => {
+        const previous = events[index - 1];
+        const isRepeated = previous !== undefined && doubtful.has(previous);
+        return doubtful.has(event) && (isRepeated || !mayRespondAgain(record, event));
+      })
+      .map(({ monitorId, region, timestamp }) => `${keys.get(monitorId)} in ${region} at ${iso(timestamp)}`),
+  );
 }
 
 /** The checks of a reconnected region that must be complete, because nothing disturbs it meanwhile. */

@@ -5,6 +5,7 @@ import os from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isRunning } from '@tocsin/embedded/processes';
+import { startPacketLoss, stopPacketLoss, type LinkEnd } from './packet-loss.ts';
 import type { CutKind } from './record.ts';
 
 /*
@@ -23,12 +24,13 @@ async function ip(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Why this machine does not permit network namespaces; null if it does. */
+/** Why this machine does not permit network namespaces that lose packets; null if it does. */
 export async function findNamespaceProblem(): Promise<string | null> {
   const name = `${PREFIX}-${process.pid}-test`;
   try {
     await ip('netns', 'add', name);
     await ip('-n', name, 'route', 'add', 'blackhole', `${RANGES[0]}.0.0/24`);
+    await startPacketLoss({ namespace: name, device: 'lo' }, 1);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message.trim() : String(error);
@@ -125,6 +127,15 @@ export class Namespaces {
     else await ip('-n', namespace, 'route', 'replace', this.internet, 'via', internetHost);
   }
 
+  /** Loses a share of the packets between a region and the internet, in each direction. */
+  async startLoss(region: RegionNetwork, percent: number): Promise<void> {
+    for (const end of internetEnds(region)) await startPacketLoss(end, percent);
+  }
+
+  async stopLoss(region: RegionNetwork): Promise<void> {
+    for (const end of internetEnds(region)) await stopPacketLoss(end);
+  }
+
   /** Everything that exists of it. The processes in the namespaces must have ended. */
   async remove(): Promise<void> {
     for (const { namespace, interfaces, internetAddress } of this.regions) {
@@ -133,6 +144,13 @@ export class Namespaces {
       await removeNamespace(namespace);
     }
   }
+}
+
+function internetEnds({ namespace, interfaces }: RegionNetwork): LinkEnd[] {
+  return [
+    { namespace: null, device: interfaces.internet },
+    { namespace, device: 'internet' },
+  ];
 }
 
 /** The other address of a /30 network. */

@@ -24,6 +24,13 @@ test('cuts each region, in every way, and one after the other', () => {
   }
 });
 
+test('has targets that sleep, and outages of every kind', () => {
+  const monitors = PLANS.flatMap((plan) => plan.monitors);
+  expect(monitors.some(({ sleeps }) => sleeps)).toBe(true);
+  const kinds = new Set(monitors.flatMap(({ outages }) => outages.map(({ kind }) => kind)));
+  expect(kinds).toEqual(new Set(['down', 'reset', 'hang', 'gone', 'cold']));
+});
+
 test('has every combination of threshold, regions and kind of address, with and without outages', () => {
   const monitors = PLANS.flatMap((plan) => plan.monitors.filter(({ isCanary }) => !isCanary));
   const kinds = monitors.map(({ failureThreshold, regions, byName, retryInterval, outages }) =>
@@ -35,10 +42,18 @@ test('has every combination of threshold, regions and kind of address, with and 
 test('lets each outage last until it must have been detected, and ends after the last one', () => {
   for (const plan of PLANS) {
     for (const monitor of plan.monitors)
-      for (const { from, until } of monitor.outages) {
-        expect(downBy(plan, monitor, from)).toBeLessThan(until);
-        expect(until).toBeLessThan(plan.endsAt);
+      for (const outage of monitor.outages) {
+        expect(downBy(plan, monitor, outage)).toBeLessThan(outage.until);
+        expect(outage.until).toBeLessThan(plan.endsAt);
       }
+  }
+});
+
+test('loses packets only between two cuts', () => {
+  for (const { cuts, losses } of PLANS) {
+    expect(losses.length).toBeGreaterThan(1);
+    for (const { region, from, until } of losses)
+      expect(cuts.filter((cut) => cut.region === region && cut.from < until && from < cut.until)).toEqual([]);
   }
 });
 

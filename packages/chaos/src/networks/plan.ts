@@ -4,6 +4,7 @@ import {
   type Cut,
   type Disturbances,
   type Kill,
+  type Loss,
   type MonitorSettings,
   type NetworkMonitor,
   type Outage,
@@ -16,6 +17,14 @@ export const REGIONS = ['r1', 'r2', 'r3'] as const;
 const CANARIES = 3;
 const MIN_CUT_MS = 5_000;
 const FIRST_CUT_MS = [2_000, 12_000] as const;
+/** Their links lose packets after every second cut, until the next one. */
+const LOSSY_REGIONS: ReadonlySet<string> = new Set(['r2', 'r3']);
+const LOST_PERCENT = [5, 10] as const;
+/**
+ * In this time, Linux sends the first packet of a connection five times. At a loss of 10 %, one check in 4,000 gets no response, and one in
+ * some millions neither to its second probe.
+ */
+const LOSSY_TIMEOUT_SECONDS = 5;
 /** Between two cuts of a region. Only after the long ones can each monitor be checked before the next cut. */
 const GAP_MS = [6_000, 60_000] as const;
 /** The share of the cuts with a kill of the region's checker: soon after the cut, while results wait, or around its end. */
@@ -33,9 +42,15 @@ const CALM_MS = [20_000, 120_000] as const;
 /** How much longer an outage lasts than its detection may take. */
 const EXTRA_MS = [8_000, 20_000] as const;
 const OUTAGE_KINDS = ['down', 'reset', 'hang', 'hang', 'gone'] as const;
+/** The share of the outages of a monitor whose target can start cold, and of the healthy ones with a threshold of 3 that sleep now and then. */
+const COLD_SHARE = 0.75;
+const SLEEPING_SHARE = 0.4;
+/** From the start of a check that a sleeping target fails until the next one, besides the time-out. */
+const COLD_PAUSE_SECONDS = 5;
 
 export interface NetworkPlan extends Disturbances {
   readonly seed: number;
+  readonly losses: readonly Loss[];
   readonly monitors: readonly NetworkMonitor[];
   /** When everything must have recovered. */
   readonly endsAt: number;
@@ -54,13 +69,16 @@ export interface NetworkPlanOptions {
 /** A campaign: a pure function of its options. Times are milliseconds since its start. */
 export function planNetworks({ seed, targets, cuts, maxCutMs }: NetworkPlanOptions): NetworkPlan {
   const planned = planDisturbances(new Random(seed, 'cuts'), cuts, maxCutMs);
-  const late = planned.cuts.map(withLateness);
-  const disturbances = { ...planned, cuts: late };
+  const disturbances = { kills: planned.kills, cuts: planned.cuts.map(withLateness) };
   const lastCutAt = Math.max(...disturbances.cuts.map(({ until }) => until));
   const random = new Random(seed, 'monitors');
   const watched = Array.from({ length: targets }, (_, index) => {
     const monitor = planMonitor(random, index);
-    return { ...monitor, outages: planOutages(random, monitor, disturbances, lastCutAt) };
+    const outages = planOutages(random, monitor, disturbances, lastCutAt);
+    const isHealthy = outages.length === 0;
+    // With a threshold of 1, the check that wakes it is a reason for an alert.
+    const sleeps = isHealthy && monitor.failureThreshold > 1 && random.chance(SLEEPING_SHARE);
+    return { ...monitor, outages, sleeps };
   });
   const ends = watched.flatMap((monitor) =>
     monitor.outages.map(({ until }) => upBy(disturbances, monitor, until)),
@@ -77,9 +95,14 @@ function withLateness(cut: Cut): Cut {
   return { ...cut, until: cut.until + CUT_LATENESS_MS };
 }
 
-function planDisturbances(random: Random, count: number, maxCutMs: number): Disturbances {
+function planDisturbances(
+  random: Random,
+  count: number,
+  maxCutMs: number,
+): Disturbances & Pick<NetworkPlan, 'losses'> {
   const all: Cut[] = [];
   const kills: Kill[] = [];
+  const losses: Loss[] = [];
   for (const [number, region] of REGIONS.entries()) {
     let at = random.integer(...FIRST_CUT_MS);
     for (let index = number; index < count; index += REGIONS.length) {
@@ -94,15 +117,18 @@ function planDisturbances(random: Random, count: number, maxCutMs: number): Dist
         kills.push({ region, from, until: from + START_MS });
       }
       at = until + random.integer(...GAP_MS);
+      if (LOSSY_REGIONS.has(region) && Math.floor(index / REGIONS.length) % 2 === 0)
+        losses.push({ region, percent: random.integer(...LOST_PERCENT), from: until, until: at });
     }
   }
-  return { cuts: all, kills };
+  return { cuts: all, kills, losses };
 }
 
 function planCanaries(region: string): NetworkMonitor[] {
   return Array.from({ length: CANARIES }, (_, index) => ({
     key: `canary-${region}-${index}`,
     isCanary: true,
+    sleeps: false,
     regions: [region],
     intervalSeconds: 5,
     timeoutSeconds: 2,
@@ -115,20 +141,24 @@ function planCanaries(region: string): NetworkMonitor[] {
 }
 
 /** Every combination of the settings has the same share. */
-function planMonitor(random: Random, index: number): Omit<NetworkMonitor, 'outages'> {
+function planMonitor(random: Random, index: number): Omit<NetworkMonitor, 'outages' | 'sleeps'> {
   const bit = (position: number): boolean => Math.floor(index / 2 ** position) % 2 === 1;
+  const regions = bit(1) ? REGIONS : [REGIONS[Math.floor(index / 16) % REGIONS.length] ?? REGIONS[0]];
+  const timeoutSeconds = regions.some((region) => LOSSY_REGIONS.has(region))
+    ? LOSSY_TIMEOUT_SECONDS
+    : random.integer(2, 5);
   const isSlow = random.chance(SLOW.share);
-  const intervalSeconds = isSlow ? SLOW.intervalSeconds : random.integer(5, 10);
+  const intervalSeconds = isSlow ? SLOW.intervalSeconds : random.integer(Math.max(5, timeoutSeconds + 1), 10);
   return {
     key: `monitor-${index}`,
     isCanary: false,
     byName: bit(0),
-    regions: bit(1) ? REGIONS : [REGIONS[Math.floor(index / 16) % REGIONS.length] ?? REGIONS[0]],
+    regions,
     failureThreshold: bit(2) && !isSlow ? 3 : 1,
     recoveryThreshold: bit(3) && !isSlow ? 2 : 1,
     retryInterval: bit(3) ? 5 : null,
     intervalSeconds,
-    timeoutSeconds: random.integer(2, Math.min(5, intervalSeconds - 1)),
+    timeoutSeconds,
   };
 }
 
@@ -159,11 +189,11 @@ function planHiddenOutage(random: Random, monitor: MonitorSettings, disturbances
       kind !== 'dns' &&
       monitor.regions.length === 1 &&
       monitor.regions[0] === region &&
-      until - from > NOTICED_WITHIN_MS,
+      until - from > NOTICED_WITHIN_MS + CUT_LATENESS_MS,
   );
   if (long.length === 0) return [];
   const { from, until } = random.pick(long);
-  return [planOutage(random, monitor, disturbances, random.integer(from, until))];
+  return [planOutage(random, monitor, disturbances, random.integer(from, until - CUT_LATENESS_MS))];
 }
 
 function planOutage(
@@ -172,7 +202,18 @@ function planOutage(
   disturbances: Disturbances,
   from: number,
 ): Outage {
+  const kind = planOutageKind(random, monitor);
+  const until = downBy(disturbances, monitor, { kind, from }) + random.integer(...EXTRA_MS);
+  return { kind, from, until };
+}
+
+function planOutageKind(
+  random: Random,
+  { byName, intervalSeconds, timeoutSeconds, retryInterval }: MonitorSettings,
+): Outage['kind'] {
   const kind = random.pick(OUTAGE_KINDS);
-  const until = downBy(disturbances, monitor, from) + random.integer(...EXTRA_MS);
-  return { kind: kind === 'gone' && !monitor.byName ? 'reset' : kind, from, until };
+  // Every check but the second probe must find the target asleep.
+  const canBeCold = retryInterval === null && intervalSeconds >= timeoutSeconds + COLD_PAUSE_SECONDS;
+  if (canBeCold && intervalSeconds !== SLOW.intervalSeconds && random.chance(COLD_SHARE)) return 'cold';
+  return kind === 'gone' && !byName ? 'reset' : kind;
 }

@@ -25,15 +25,25 @@ export interface Kill extends Span {
   readonly region: string;
 }
 
+/** A region whose link to the internet loses packets. */
+export interface Loss extends Span {
+  readonly region: string;
+  /** Of the packets in each direction. */
+  readonly percent: number;
+}
+
 /** What keeps regions from seeing their targets. */
 export interface Disturbances {
   readonly cuts: readonly Cut[];
   readonly kills: readonly Kill[];
 }
 
-/** A real outage. `down` responds with 500, `reset` breaks the connection, `hang` does not respond, `gone` has no address. */
+/**
+ * A real outage. `down` responds with 500, `reset` breaks the connection, `hang` does not respond, `gone` has no address. `cold` does not
+ * respond to scheduled checks, but responds to a second request right after one.
+ */
 export interface Outage extends Span {
-  readonly kind: 'down' | 'reset' | 'hang' | 'gone';
+  readonly kind: 'down' | 'reset' | 'hang' | 'gone' | 'cold';
 }
 
 export interface MonitorSettings {
@@ -52,6 +62,8 @@ export interface NetworkMonitor extends MonitorSettings {
   /** The key of its target. */
   readonly key: string;
   readonly isCanary: boolean;
+  /** Whether its target, while it is up, sleeps now and then and does not respond to the request that wakes it. */
+  readonly sleeps: boolean;
   /** Earliest first. */
   readonly outages: readonly Outage[];
 }
@@ -73,6 +85,7 @@ export interface NetworkRecord extends Disturbances {
   readonly hasCanaries: boolean;
   readonly plannedCuts: number;
   readonly monitors: readonly (NetworkMonitor & { readonly id: string })[];
+  readonly losses: readonly Loss[];
   /** When Postgres showed a region as isolated. */
   readonly isolations: readonly (Span & { readonly region: string })[];
   /** Earliest first. */

@@ -1,4 +1,4 @@
-import type { Disturbances, MonitorSettings, Span } from './record.ts';
+import type { Disturbances, MonitorSettings, Outage, Span } from './record.ts';
 
 /** From the end of a cut until failures count again: a round of canaries every 2 s, each of which takes 2 s at most. */
 export const RECONNECTED_WITHIN_MS = 5_000;
@@ -43,9 +43,15 @@ function seenForAt(
 }
 
 /** Until when an outage must have led to DOWN, if it lasts that long. */
-export function downBy(disturbances: Disturbances, monitor: MonitorSettings, since: number): number {
+export function downBy(
+  disturbances: Disturbances,
+  monitor: MonitorSettings,
+  { kind, from: since }: Pick<Outage, 'kind' | 'from'>,
+): number {
   const { regions, failureThreshold, intervalSeconds, timeoutSeconds } = monitor;
-  const untilCheckedMs = failureThreshold * intervalSeconds * 1_000;
+  const isCold = kind === 'cold';
+  // One check of a target that starts cold is doubtful, and an extra check may follow another so soon that the target is awake.
+  const untilCheckedMs = (isCold ? 2 : 1) * failureThreshold * intervalSeconds * 1_000;
   // The checks after an isolation find an outage that began in it before the next regular check does.
   const beganIsolated = regions.every((region) =>
     disturbances.cuts.some(
@@ -58,7 +64,9 @@ export function downBy(disturbances: Disturbances, monitor: MonitorSettings, sin
     ),
   );
   const checkedWithinMs =
-    beganIsolated && failureThreshold === 1 ? Math.min(untilCheckedMs, RECHECKED_WITHIN_MS) : untilCheckedMs;
+    beganIsolated && failureThreshold === 1 && !isCold
+      ? Math.min(untilCheckedMs, RECHECKED_WITHIN_MS)
+      : untilCheckedMs;
   const neededMs = checkedWithinMs + timeoutSeconds * 1_000 + PROVEN_WITHIN_MS + SLACK_MS;
   return seenForAt(disturbances, monitor, since, neededMs);
 }

@@ -9,7 +9,8 @@ import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { startSystem, type StartedSystem } from '../world/start-system.ts';
 import { Namespaces, type RegionNetwork } from './namespaces.ts';
 import { REGIONS, type NetworkPlan } from './plan.ts';
-import type { NetworkMonitor, NetworkRecord, Outage } from './record.ts';
+import type { NetworkMonitor, NetworkRecord } from './record.ts';
+import { TargetStates } from './target-states.ts';
 
 const ZONE = 'networks.test';
 const CHANNEL = 'receiver';
@@ -37,20 +38,12 @@ export interface World extends StartedSystem {
 export async function startWorld(plan: NetworkPlan, teardown: Teardown): Promise<World> {
   const namespaces = await teardown.start(Namespaces.create(REGIONS), (one) => one.remove());
   const clock = { startedAt: Infinity };
-  const outagesOf = new Map(plan.monitors.map(({ key, outages }) => [key, outages]));
-  const stateOf = (key: string): Outage['kind'] | 'up' => {
-    const at = Date.now() - clock.startedAt;
-    return outagesOf.get(key)?.find(({ from, until }) => from <= at && at < until)?.kind ?? 'up';
-  };
+  const states = new TargetStates(plan, clock);
   const started = await startSystem(
     {
       name: 'networks',
       targets: {
-        stateOf: (key) => {
-          const state = stateOf(key);
-          // The name may still have been resolved before.
-          return state === 'gone' ? 'down' : state;
-        },
+        stateOf: (key, client) => states.respond(key, client),
         addresses: namespaces.targets,
       },
       receivers: { keys: [CHANNEL] },
@@ -64,7 +57,7 @@ export async function startWorld(plan: NetworkPlan, teardown: Teardown): Promise
   );
   const zone = plan.monitors.map(({ key }, index): [string, ZoneEntry] => [
     nameOf(key),
-    () => (stateOf(key) === 'gone' ? [] : [addressOf(namespaces, index)]),
+    () => (states.plannedFor(key) === 'gone' ? [] : [addressOf(namespaces, index)]),
   ]);
   const dns = await teardown.start(
     DnsServer.start(Object.fromEntries(zone), DNS_PORT, namespaces.nameServer),

@@ -22,8 +22,8 @@ export interface TargetVisit {
 }
 
 export interface TargetsOptions {
-  /** The state of a target when it responds. */
-  readonly stateOf: (key: string) => TargetState;
+  /** The state of a target when it responds to a client, which is an IP address. */
+  readonly stateOf: (key: string, client: string) => TargetState;
   /** Milliseconds until the response; by default none. */
   readonly delayMs?: () => number;
   readonly addresses?: readonly string[];
@@ -64,11 +64,11 @@ export class Targets {
     const at = Date.now();
     request.resume();
     const key = /^\/([\w-]+)/.exec(request.url ?? '')?.[1] ?? '';
-    const address = request.socket.localAddress ?? '';
+    const { localAddress: address = '', remoteAddress: client = '' } = request.socket;
     await this.requests.pass({ key, address });
     const delayMs = this.#options.delayMs?.() ?? 0;
     if (delayMs > 0) await wait(delayMs);
-    const state = this.#options.stateOf(key);
+    const state = this.#options.stateOf(key, client);
     const visit: TargetVisit = { key, address, at, state, respondedAt: null };
     this.visits.push(visit);
     response.on('finish', () => (visit.respondedAt = Date.now()));
