@@ -29,7 +29,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** @returns scenario null: show the help @throws UsageError */
-export function parseCommandLine(args: readonly string[]): { scenario: string | null; options: Options } {
+function parseCommandLine(args: readonly string[]): { scenario: string | null; options: Options } {
   const given = args.map((arg) => (arg === '--profile' ? '--profile=checker' : arg));
   const { help, values, positionals } = parseOptions(given, OPTIONS);
   const [scenario = null, ...more] = positionals;

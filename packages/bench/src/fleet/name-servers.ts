@@ -144,7 +144,7 @@ ${zone}
 }
 
 /** Reads the output of `unbound-control stats_noreset`. */
-export function parseCounts(text: string): QueryCounts {
+function parseCounts(text: string): QueryCounts {
   const read = (name: string): number =>
     Number(new RegExp(`^total\\.num\\.${name}=(\\d+)$`, 'm').exec(text)?.[1]);
   return { queries: read('queries'), misses: read('cachemiss') };

@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { histogramPercentile, parseHistogram, subtractHistogram } from './histogram.ts';
 import { distributionOf } from './percentiles.ts';
-import { parseProcSize, parseProcStat, readUsage } from './proc.ts';
 import { webhookFigures, type Arrival } from './webhook-lag.ts';
 
 const TEXT = `# HELP lag_seconds How late.
@@ -50,41 +47,6 @@ test('distributionOf uses the nearest rank of numbers in any order', () => {
   const values = Array.from({ length: 200 }, (_, index) => 200 - index);
   expect(distributionOf(values)).toEqual({ count: 200, p50: 100, p95: 190, p99: 198, max: 200 });
   expect(distributionOf([])).toMatchObject({ count: 0, p50: Number.NaN, max: Number.NaN });
-});
-
-test.each([
-  ['4242 (node) S 17 4242 4242 0 -1 4194304 9 8 7 6 150 50 20 3 20 0 11 0 1 2 3', 4242, 2_230],
-  ['1 (a) R 99 (b)) S 17 4242 4242 0 -1 4194304 9 8 7 6 1 0 0 0 20 0', 1, 10],
-])('parseProcStat sums the CPU time of a process and its ended children: %s', (line, pid, cpuMs) => {
-  expect(parseProcStat(line)).toEqual({ pid, parent: 17, cpuMs });
-});
-
-test('parseProcSize reads a line in kB', () => {
-  const text = 'VmPeak:\t  99 kB\nVmRSS:\t    1024 kB\nRssAnon:\t 1 kB\n';
-  expect(parseProcSize(text, 'VmRSS')).toBe(1_048_576);
-  expect(parseProcSize(text, 'Rss')).toBeNull();
-});
-
-/** Other systems have no `/proc`. */
-const onLinux = process.platform === 'linux' ? test : test.skip;
-onLinux('readUsage includes the children of a program, and is zero for one that has ended', async () => {
-  // Measured as CPU time, because a busy machine delays the process.
-  const burn = 'while (process.cpuUsage().user < 150_000);';
-  const parent = spawn(process.execPath, [
-    '-e',
-    `const child = require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(burn)}]);
-     child.on('exit', () => { console.log('done'); setInterval(() => {}, 1000); });`,
-  ]);
-  try {
-    await once(parent.stdout, 'data');
-    const pids = Object.entries({ program: parent.pid ?? 0, gone: 2 ** 22 + 1 });
-    const usage = readUsage(new Map(pids));
-    expect(usage.get('program')?.cpuMs).toBeGreaterThanOrEqual(100);
-    expect(usage.get('program')?.rssBytes).toBeGreaterThan(10_000_000);
-    expect(usage.get('gone')).toEqual({ cpuMs: 0, rssBytes: 0 });
-  } finally {
-    parent.kill('SIGKILL');
-  }
 });
 
 test('webhookFigures pairs the first response of each kind with the first webhook of its kind', () => {

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 const TICK_MS = 10;
 
 /** One line of `/proc/<pid>/stat`. */
-export interface ProcStat {
+interface ProcStat {
   readonly pid: number;
   readonly parent: number;
   /** User and system time of the process, and of its children that have ended and were waited for. */
@@ -61,7 +61,7 @@ export function readPeakMemory(pid: number): number {
   return readSize(pid, 'status', 'VmHWM') ?? Number.NaN;
 }
 
-export function parseProcStat(line: string): ProcStat {
+function parseProcStat(line: string): ProcStat {
   // The name is in parentheses and may contain any character, also a parenthesis.
   const [state, parent, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ');
   if (state === undefined) throw new TypeError(`not a line of /proc/<pid>/stat: ${line}`);
@@ -70,7 +70,7 @@ export function parseProcStat(line: string): ProcStat {
 }
 
 /** A size in bytes of a line like `VmRSS:   12345 kB`; null without such a line. */
-export function parseProcSize(text: string, name: string): number | null {
+function parseProcSize(text: string, name: string): number | null {
   const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text);
   return match ? Number(match[1]) * 1024 : null;
 }

@@ -5,7 +5,7 @@ const FUNCTIONS = 30;
 const PACKAGES = 20;
 
 /** The fields of V8's CPU profile (`.cpuprofile`) that are used here. Times in µs on the machine's monotonic clock. */
-export interface CpuProfile {
+interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly children?: readonly number[];
@@ -64,7 +64,7 @@ function linesOf(times: readonly SelfTime[], count: number): string[] {
  * @param span on the profile's clock, µs
  * @param by names the function or package, given the frame and its callers, innermost first
  */
-export function selfTimes(
+function selfTimes(
   profiles: readonly CpuProfile[],
   span: { readonly from: number; readonly to: number },
   by: (stack: readonly CallFrame[]) => string,
@@ -108,7 +108,7 @@ function stacksOf(nodes: CpuProfile['nodes']): (id: number) => readonly CallFram
 }
 
 /** The package that causes a frame: its own, or, within Node, the nearest caller's. */
-export function responsiblePackage(stack: readonly CallFrame[]): string {
+function responsiblePackage(stack: readonly CallFrame[]): string {
   const own = stack[0] === undefined ? '' : packageOf(stack[0]);
   if (!own.startsWith('node:') && own !== '(native)') return own;
   const caller = stack.map(packageOf).find((name) => !/^(node:|\()/.test(name));
@@ -116,7 +116,7 @@ export function responsiblePackage(stack: readonly CallFrame[]): string {
 }
 
 /** The npm package, workspace or part of Node that a file belongs to. */
-export function packageOf({ url, functionName }: CallFrame): string {
+function packageOf({ url, functionName }: CallFrame): string {
   if (url === '') return functionName.startsWith('(') ? functionName : '(native)';
   if (url.startsWith('node:')) return url;
   const installed = [...url.matchAll(/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)].at(-1)?.[1];

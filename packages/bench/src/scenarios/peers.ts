@@ -153,7 +153,7 @@ function usageOf(side: Side, { usage }: MeasuredWindow): Pick<Probes, 'cpuMs' | 
 }
 
 /** The windows of a side as one; memory and bytes of the last one. */
-export function combine(windows: readonly Probes[]): Probes {
+function combine(windows: readonly Probes[]): Probes {
   const total = (valueOf: (window: Probes) => number): number =>
     windows.reduce((sum, window) => sum + valueOf(window), 0);
   const last = windows.at(-1);
