@@ -15,7 +15,7 @@ const ABOUT =
   'Fires seeded faults at a system of its own, and looks for anything lost or leaked (docs/reliability.md).';
 const MAX_SEED = 2 ** 31;
 const MAX_SEEDS = 1_000;
-export const OPTIONS = {
+const OPTIONS = {
   seed: number('seed of the schedule', null, { min: 1, max: MAX_SEED }),
   seeds: {
     about: 'one campaign for each of these seeds, and a table of them in Markdown',
@@ -41,7 +41,7 @@ function parseRange(range: string): number[] {
 }
 
 /** The seeds of the campaigns. @throws UsageError */
-export function seedsOf({ seed, seeds }: Pick<Values, 'seed' | 'seeds'>): readonly number[] {
+function seedsOf({ seed, seeds }: Pick<Values, 'seed' | 'seeds'>): readonly number[] {
   if (seed !== null && seeds !== null) throw new UsageError('Use either --seed or --seeds');
   return seeds ?? [seed ?? 1];
 }

@@ -5,11 +5,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import type { PlannedFault } from '../faults/fault.ts';
 import { faultKinds } from '../faults/kinds.ts';
-import { fireAll, fireFault, type Firing } from './fire-all.ts';
+import { fireAll, fireFault } from './fire-all.ts';
 import type { Scene } from './scene.ts';
 
-/** Longer than any test runs. */
-const NEVER_LATE_MS = 600_000;
 const KINDS = faultKinds(2);
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -32,15 +30,15 @@ function scene(): Scene {
   return { dnsDownFile: join(folder.path, 'later', 'dns-down'), libfaketime: null } as unknown as Scene;
 }
 
-function planned(name: string): PlannedFault {
-  return { name, track: 'dns', atMs: 0, lastsMs: 1, victim: null, offsetSeconds: null, write: null };
-}
-
-function firing(faults: PlannedFault[], windowMs: number, lateMs: number = NEVER_LATE_MS): Firing {
-  return { kinds: KINDS, faults, startedAt: Date.now(), windowMs, lateMs, retryMs: 10 };
-}
-
-const dns = planned('dns-fail');
+const dns: PlannedFault = {
+  name: 'dns-fail',
+  track: 'dns',
+  atMs: 0,
+  lastsMs: 1,
+  victim: null,
+  offsetSeconds: null,
+  write: null,
+};
 
 test('a fault that cannot be fired is retried until it can, also after the window', async () => {
   let tries = 0;
@@ -53,25 +51,16 @@ test('a fault that cannot be fired is retried until it can, also after the windo
       return dnsDownFile;
     },
   };
-  const fired = await fireAll(opening, firing([dns, dns], 1));
+  const fired = await fireAll(opening, {
+    kinds: KINDS,
+    faults: [dns, dns],
+    startedAt: Date.now(),
+    windowMs: 1,
+    // Longer than any test runs.
+    lateMs: 600_000,
+    retryMs: 10,
+  });
   expect(fired.map(({ firedAt }) => firedAt === null)).toEqual([true, true, false]);
-});
-
-test('a fault is dropped when it is too late', async () => {
-  const fired = await fireAll(scene(), firing([dns], 1, 50));
-  expect(fired.every(({ firedAt }) => firedAt === null)).toBe(true);
-});
-
-test('a clock fault is not repeated without libfaketime', async () => {
-  const clock = { ...planned('clock-api'), victim: 'api-1', offsetSeconds: 60 };
-  const [fault, ...more] = await fireAll(scene(), firing([clock], 60_000));
-  expect([fault?.firedAt, fault?.note, more]).toEqual([null, 'libfaketime is not installed', []]);
-});
-
-test('a fault that was fired is not repeated after the window', async () => {
-  await mkdir(join(folder.path, 'later'));
-  const fired = await fireAll(scene(), firing([dns, { ...dns, atMs: 5 }, { ...dns, atMs: 5 }], 2));
-  expect(fired).toHaveLength(1);
 });
 
 test('a DNS fault counts only if a service looked up a name', async () => {

@@ -9,7 +9,7 @@ import type { Scene } from './scene.ts';
 const PATIENCE_MS = { moment: 15_000, replica: 90_000 } as const;
 const RETRY_MS = 500;
 
-export interface Firing {
+interface Firing {
   readonly kinds: readonly FaultKind[];
   readonly faults: readonly PlannedFault[];
   readonly startedAt: number;

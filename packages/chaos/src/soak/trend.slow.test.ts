@@ -26,42 +26,6 @@ test.each([
   expect(SEEDS.filter((seed) => trendOf(heap(seed, leakPerHour), BOUND).flat !== flat)).toEqual([]);
 });
 
-test('a line has its own slope', () => {
-  const line = Array.from({ length: 100 }, (_, index) => ({ at: index * 1_000, value: index }));
-  expect(trendOf(line, 3_599)).toMatchObject({ start: 0, end: 99, most: 99, perHour: 3_600, flat: false });
-});
-
-describe('values recorded in a soak on an idle machine', () => {
-  /** The lowest values of the last 15 minutes of a soak, one a minute, after as many of its first half. */
-  function recorded(values: readonly number[]): Point[] {
-    return [...values.map(() => 0), ...values].map((value, minute) => ({ at: minute * 60_000, value }));
-  }
-
-  test.each([
-    ['open files that go up and down', true, [37, 37, 30, 39, 38, 35, 36, 38, 39, 39, 37, 37, 40, 43, 38]],
-    [
-      'memory that always rises',
-      false,
-      [195, 195, 195, 196, 196, 197, 197, 198, 199, 200, 200, 200, 202, 201, 203],
-    ],
-  ])('%s: is flat: %s', (_, flat, values) => {
-    expect(trendOf(recorded(values), 12).flat).toBe(flat);
-  });
-
-  test('resident memory that dips less and less at collections is flat', () => {
-    const dips = [
-      185.7, 147.9, 179.3, 186.4, 189.7, 185.7, 188.4, 186.5, 186.3, 198.4, 195.2, 199.7, 190.9, 184.5, 188.1,
-    ];
-    expect(trendOf(recorded(dips), 16).flat).toBe(false);
-    const all = recorded(dips).flatMap(({ at, value }) => [
-      { at, value },
-      { at: at + 20_000, value: 199 },
-      { at: at + 40_000, value: 200 },
-    ]);
-    expect(trendOf(all, 16, 'median').flat).toBe(true);
-  });
-});
-
 describe('the report of a soak', () => {
   /** Half an hour with a sample every five seconds, of a checker's heap that grows. */
   function samples(growthPerHour: number): [number, Sample][] {
