@@ -59,24 +59,6 @@ it('takes a round trip to connect, and one for a request and its response', asyn
   expect(performance.now() - startedAt).toBeGreaterThan(2 * roundTripMs - 3);
 });
 
-it('forwards a reset', async () => {
-  let accept: (socket: Socket) => void;
-  const accepted = new Promise<Socket>((resolve) => (accept = resolve));
-  const client = await connectThrough(await listen((socket) => accept(socket)), { roundTripMs: 2 });
-  const socket = (await accepted).resume();
-  const failed = once(socket, 'error') as Promise<[NodeJS.ErrnoException]>;
-  client.resetAndDestroy();
-  expect((await failed)[0].code).toBe('ECONNRESET');
-});
-
-it('closes the connection of the client if there is no server', async () => {
-  const port = await listen(() => undefined);
-  await stops.pop()?.();
-  const client = await connectThrough(port, { roundTripMs: 2 });
-  const [error] = (await once(client.resume(), 'error')) as [NodeJS.ErrnoException];
-  expect(error.code).toBe('ECONNRESET');
-});
-
 function seeded(): () => number {
   const random = new Random(1);
   return () => random.next();

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { UsageError } from '@tocsin/embedded/program/run-program';
-import { flag, helpText, number, oneOf, parseOptions, refusePositionals, text } from './options.ts';
+import { flag, number, oneOf, parseOptions, refusePositionals, text } from './options.ts';
 
 const KNOWN = {
   times: number('restarts', 100, { min: 1, max: 1_000 }),
@@ -11,10 +11,6 @@ const KNOWN = {
   keep: flag('keeps the logs'),
 };
 const DEFAULTS = { times: 100, minutes: 30, rate: null, queue: null, json: null, keep: false };
-
-test('uses the default of an option that is missing', () => {
-  expect(parseOptions(['--'], KNOWN)).toEqual({ help: false, values: DEFAULTS, positionals: [] });
-});
 
 test('reads options of each kind and positionals', () => {
   const args = 'a --minutes 0.5 --rate 2_000 --queue=postgres --json a.json --keep -h'.split(' ');
@@ -41,12 +37,4 @@ test.each([
 
 test('refuses positionals for a command without them', () => {
   expect(() => refusePositionals(['more'])).toThrow(new UsageError("Unexpected argument 'more'"));
-});
-
-test('lists each option with its default in the help', () => {
-  const help = helpText('test:soak --', 'About it.', KNOWN);
-  expect(help).toMatch(
-    /^npm run test:soak -- \[options\]\n\nAbout it\.\n\n {2}--times N +restarts; 100 by default\n/,
-  );
-  expect(help).toMatch(/--queue redis\|postgres +the store of the queue\n/);
 });

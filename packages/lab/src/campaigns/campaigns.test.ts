@@ -12,14 +12,6 @@ test('without a name, all campaigns run; with names, these', () => {
   expect(() => selectRuns(['fuz'], DAY)).toThrow('There is no campaign "fuz". The campaigns are faults,');
 });
 
-test('options after one name replace its own', () => {
-  expect(selectRuns(['faults', '--seed', '7'], DAY)).toMatchObject([
-    { args: ['--seed', '7'], limitMs: null },
-  ]);
-  expect(selectRuns(['faults'], DAY)).toMatchObject([{ args: ['--seed', String(DAY), '--minutes', '20'] }]);
-  expect(selectRuns(['--help'], DAY)).toBeNull();
-});
-
 test('each day has another short campaign, and all have their turn', () => {
   const short = CAMPAIGNS.filter(({ shortArgs }) => shortArgs !== null);
   const days = short.map((_, index) => campaignOfDay(DAY + index));
