@@ -108,20 +108,8 @@ test('the README and the upgrade runbook have the commands that `npm run test:ca
     expect(upgrade).toMatch(new RegExp(`--scale ${name}=2.* ${name}\\b.*\\n`));
 });
 
-test('the Dockerfile has a target for each image, on one base, as a user other than root', async () => {
+test('the Dockerfile pins Node.js and pnpm, and runs as a user other than root', async () => {
   const dockerfile = await readRepositoryFile('Dockerfile');
-  const targets = [...dockerfile.matchAll(/^FROM (\S+) AS (\S+)$/gm)].map(
-    ([, from, name]) => `${name} from ${from}`,
-  );
-  expect(targets).toEqual([
-    'build from ${NODE_IMAGE}',
-    'base from ${NODE_IMAGE}',
-    'api from base',
-    'checker from base',
-    'notifier from base',
-    'migrate from api',
-    'cli from base',
-  ]);
   expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24\.\d+\.\d+-/m);
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
   // Without a registry, no engine can fetch a frontend. Engines before 25 do not know the option.

@@ -31,10 +31,8 @@ export async function readRules(path: string): Promise<Rule[]> {
 
 interface Dashboard {
   readonly panels: readonly {
-    readonly id: number;
     readonly targets?: readonly { readonly expr: string }[];
   }[];
-  readonly templating: { readonly list: readonly { readonly name: string }[] };
 }
 
 export async function readDashboard(path: string): Promise<Dashboard> {

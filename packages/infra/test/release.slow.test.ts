@@ -1,26 +1,9 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
-import {
-  isLoopback,
-  listArtifacts,
-  readDigest,
-  writeChecksums,
-  wrongLabels,
-} from '@tocsin/infra/release/artifacts';
+import { describe, expect, test } from '@jest/globals';
 import { checkFacts, readFacts, type ReleaseFacts } from '@tocsin/infra/release/checks';
 import { withNpmConfig } from '@tocsin/infra/release/main';
-import { runTool } from '@tocsin/infra/run-tool';
 
 const HEAD = 'a'.repeat(40);
 const CREATED = '2026-12-01T00:00:00.000Z';
-
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-beforeEach(async () => {
-  folder = await createTemporaryFolder();
-});
-afterEach(() => folder.remove());
 
 describe('a release', () => {
   const READY: ReleaseFacts = {
@@ -72,47 +55,6 @@ describe('a release', () => {
     );
     expect(checkFacts(facts).problems).toEqual([]);
   });
-});
-
-test('SHA256SUMS lists every other file in the format of sha256sum', async () => {
-  await writeFile(join(folder.path, 'b.txt'), 'abc');
-  await writeFile(join(folder.path, 'a.txt'), '');
-  await writeChecksums(folder.path);
-  await writeChecksums(folder.path);
-  const { stdout } = await runTool('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder.path });
-  expect(stdout).toBe('a.txt: OK\nb.txt: OK\n');
-  expect(await listArtifacts(folder.path)).toMatchObject([
-    { file: 'a.txt', size: 0 },
-    { file: 'b.txt', size: 3 },
-  ]);
-});
-
-test('readDigest reads the output of docker and helm, and throws it if there is no digest', () => {
-  const digest = `sha256:${'0'.repeat(64)}`;
-  expect(readDigest(`1.2.3: digest: ${digest} size: 2212\n`)).toBe(digest);
-  expect(readDigest(`Pushed: registry.example.com/charts/tocsin:1.2.3\nDigest: ${digest}\n`)).toBe(digest);
-  expect(() => readDigest('denied: digest: sha256:12')).toThrow('denied');
-});
-
-test.each([
-  ['127.0.0.1:5000', true],
-  ['localhost:5000/team', true],
-  ['localhost.example.com/team', false],
-])('isLoopback(%j) is %s', (registry, expected) => {
-  expect(isLoopback(registry)).toBe(expected);
-});
-
-test('wrongLabels compares the version, the commit, its time and the base', () => {
-  const origin = { revision: HEAD, created: CREATED, base: 'node:24' };
-  const values = { version: '1.2.3', revision: HEAD, created: CREATED, 'base.name': 'node:24' };
-  const labels = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [`org.opencontainers.image.${name}`, value]),
-  );
-  expect(wrongLabels(labels, '1.2.3', origin)).toEqual([]);
-  const others = Object.fromEntries(Object.keys(labels).map((label) => [label, 'other']));
-  expect(wrongLabels(others, '1.2.3', origin)).toEqual(
-    Object.keys(labels).map((label): unknown => expect.stringContaining(`its label ${label} is other, not `)),
-  );
 });
 
 test.each([

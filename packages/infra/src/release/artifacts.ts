@@ -64,7 +64,7 @@ export async function collectImages(
 }
 
 /** The labels that do not state the origin of an image. */
-export function wrongLabels(
+function wrongLabels(
   labels: Readonly<Record<string, string>>,
   version: string,
   { revision, created, base }: ImageOrigin,
@@ -130,7 +130,7 @@ export function isLoopback(registry: string): boolean {
 }
 
 /** The digest that `docker push` or `helm push` printed. @throws Error if it printed none */
-export function readDigest(output: string): string {
+function readDigest(output: string): string {
   const [, digest] = /\bdigest: (sha256:[0-9a-f]{64})\b/i.exec(output) ?? [];
   if (digest === undefined) throw new Error(`The push printed no digest:\n${output}`);
   return digest;

@@ -44,7 +44,7 @@ export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
 }
 
 /** @throws UsageError */
-export function checkLoad({ rate, interval }: LoadOptions): void {
+function checkLoad({ rate, interval }: LoadOptions): void {
   const monitors = rate * interval;
   if (monitors > MAX_MONITORS)
     throw new UsageError(

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkLoad, Results } from './command.ts';
 import { problemsOf, type Findings } from './findings.ts';
 
 const GOOD: Findings = {
@@ -34,18 +33,4 @@ describe('problemsOf', () => {
   ])('reports: %s', (problem, change) => {
     expect(problemsOf({ ...GOOD, ...change })).toEqual([problem]);
   });
-});
-
-test('results are printed as a table with a line for each problem', () => {
-  const results = new Results();
-  results.addFindings('upgrade', { ...GOOD, lost: 1 });
-  expect(results.toString()).toContain('| upgrade: webhooks so far; repeated; lost | 400; 2; 1 |');
-  expect(results.toString()).toMatch(/\nPROBLEM: upgrade: 1 webhooks were lost$/);
-});
-
-test('the load is limited to the monitors that one request can apply', () => {
-  expect(() => checkLoad({ rate: 500, interval: 20 })).not.toThrow();
-  expect(() => checkLoad({ rate: 2_000, interval: 20 })).toThrow(
-    '--rate times --interval is 40000 monitors; at most 10000 are possible',
-  );
 });
