@@ -1,7 +1,7 @@
 import { localUrl } from '@tocsin/runtime/listen';
 import { hostAndPort, LOOPBACK } from './launch.ts';
 
-export interface WelcomeFacts {
+interface WelcomeFacts {
   readonly port: number;
   /** The address that the API listens on. */
   readonly host: string;

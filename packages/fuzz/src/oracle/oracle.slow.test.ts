@@ -58,17 +58,6 @@ test('a route that refuses every request is reported', () => {
   expect(tally.neverSucceeded()).toEqual([expect.stringMatching(/^POST \/refuses refused all 100 requests/)]);
 });
 
-test.each([
-  ['text', z.string().min(2).max(3), ['', 'a', 2, 3, 4]],
-  ['numbers', z.int().min(5).max(7), [4, 5, 6, 7, 8, 5.5]],
-  ['null', z.boolean().nullable(), [null, true, false]],
-] as const)('random values of %s are inside, at and just outside of the bounds', (_, schema, wanted) => {
-  const found = fc.sample(valuesOf(schema), { numRuns: 500, seed: 1 });
-  // Any text of a length will do.
-  const kinds = found.map((value) => (typeof value === 'string' && value.length > 1 ? value.length : value));
-  expect(kinds).toEqual(expect.arrayContaining([...wanted]));
-});
-
 test('the schema accepts every valid value, and refuses many of the others', () => {
   const accepted = (values: fc.Arbitrary<unknown>): number => {
     const sample = fc.sample(values, { numRuns: 200, seed: 1 });
