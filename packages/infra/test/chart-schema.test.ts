@@ -47,14 +47,6 @@ test('values.schema.json knows every setting, and which of them are secrets', ()
   expect([...named, ...others.split(' ')].toSorted()).toEqual(Object.keys(settings.shape).toSorted());
 });
 
-test('the version of the app is the version of the repository', async () => {
-  const { version } = JSON.parse(await readRepositoryFile('package.json')) as { version: string };
-  expect(parse(await readRepositoryFile(`${CHART}/Chart.yaml`))).toMatchObject({
-    appVersion: version,
-    kubeVersion: expect.stringMatching(/^>=1\.\d+\.0-0$/),
-  });
-});
-
 test('the default network policy denies the same cloud metadata addresses as the egress guard', () => {
   const { privateRanges } = values['networkPolicy'] as { privateRanges: string[] };
   const denied = new BlockList();

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { NoOperationTraceWriter, parseWorkflow } from '@actions/workflow-parser';
 import { expect, test } from '@jest/globals';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
@@ -8,7 +8,6 @@ const FOLDER = '.github/workflows/';
 const FILES = readdirSync(ROOT + FOLDER).map((name) => FOLDER + name);
 
 interface Job {
-  readonly uses?: string;
   readonly steps?: readonly { readonly run?: string }[];
   readonly permissions?: Readonly<Record<string, string>>;
 }
@@ -34,19 +33,6 @@ test.each([...FILES, 'examples/github-actions.yml'])(
     expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
   },
 );
-
-test('every command of a workflow is a script or a file of this repository', async () => {
-  const { scripts } = JSON.parse(await readRepositoryFile('package.json')) as { scripts: object };
-  const names = commands.flatMap((run) =>
-    [...run.matchAll(/npm run (?:-\S+ )*([\w:-]+)/g)].map(([, name]) => name),
-  );
-  const files = commands.flatMap((run) => [...run.matchAll(/\bbash (\S+)/g)].map(([, file]) => file));
-  expect(new Set(names)).toEqual(new Set(['release', 'test:campaigns']));
-  expect(files).toEqual(['.ci/run']);
-  for (const name of names) expect(scripts).toHaveProperty([name ?? '']);
-  for (const file of files) expect(existsSync(`${ROOT}${file ?? ''}`)).toBe(true);
-  for (const { uses } of jobs) if (uses !== undefined) expect(existsSync(ROOT + uses)).toBe(true);
-});
 
 test('actions are pinned to a commit, with their version beside it', () => {
   const lines = [...texts.values()].flatMap((text) => text.match(/^ +(?:- )?uses: .*$/gm) ?? []);
