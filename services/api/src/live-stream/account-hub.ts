@@ -40,8 +40,8 @@ export class AccountHub {
   /** The clock of this process when it was complete. */
   #completeAt = 0;
   #comparedAgo = 0;
-  /** The late regions that streams know of. A page may have read the regions just before one became late. */
-  #late = '';
+  /** The late regions that streams know of, or null after they were unknown. A page may have read the regions just before one became late. */
+  #late: string | null = '';
   #loop: Loop | undefined;
   #stopped = false;
   #failing = false;
@@ -145,9 +145,9 @@ export class AccountHub {
   /** A region that records nothing sends no checks, either. */
   async #compareLate(): Promise<void> {
     const regions = await this.#options.lateRegions();
-    if (regions === null) return;
-    const late = [...regions.keys()].toSorted().join(' ');
-    if (this.#late !== late) this.#publish([regionsMessage(this.#position)]);
+    const late = regions && [...regions.keys()].toSorted().join(' ');
+    // A page that reads the regions while this is unknown shows none of them as late.
+    if (late !== null && late !== this.#late) this.#publish([regionsMessage(this.#position)]);
     this.#late = late;
   }
 

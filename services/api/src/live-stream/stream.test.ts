@@ -14,7 +14,7 @@ import { type Received, STREAM, StreamReader } from '../testing/stream-reader.ts
 import { openTestApi, type TestApi, useTestApi } from '../testing/test-api.ts';
 
 const readers: StreamReader[] = [];
-const lateRegions = jest.fn(async (): Promise<LateRegions> => new Map());
+const lateRegions = jest.fn(async (): Promise<LateRegions | null> => new Map());
 const api = await useTestApi({ streamLimits: { heartbeatMs: 50 }, lateRegions });
 const user = await newSignedInUser(api, { role: 'member' });
 afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.close())));
@@ -140,13 +140,19 @@ test.each(['', 'yesterday', '2026-02-30T00:00:00Z'])('the position %j is invalid
   expect([header.status, query.status]).toEqual([400, 400]);
 });
 
-test('tells that a region is late, also of one that is late when the first stream opens, and that it is in time again', async () => {
-  lateRegions.mockResolvedValue(new Map([['eu', { since: 0, lateMs: 21_000 }]]));
+test('tells that a region is late when the first stream opens, after this was unknown, and that it is in time again', async () => {
+  const late = new Map([['eu', { since: 0, lateMs: 21_000 }]]);
+  lateRegions.mockResolvedValue(late);
   const reader = await open(undefined, await newSignedInUser(api, { accountId: api.other.id }));
   const times = (): number => reader.received.filter(({ event }) => event === 'regions').length;
   await until('the first message', () => times() === 1);
-  lateRegions.mockResolvedValue(new Map());
+  const unknown = lateRegions.mockClear().mockResolvedValue(null);
+  // A second query begins only after the first one has ended.
+  await until('two queries', () => unknown.mock.calls.length > 1);
+  lateRegions.mockResolvedValue(late);
   await until('the second message', () => times() === 2);
+  lateRegions.mockResolvedValue(new Map());
+  await until('the third message', () => times() === 3);
 });
 
 test('heartbeats advance the position while nothing happens', async () => {
