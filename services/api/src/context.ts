@@ -17,7 +17,7 @@ export interface ApiContext extends DbContext {
   /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
-  /** The regions whose checks are late, at most two seconds old. */
+  /** The regions whose checks are late, read every two seconds. */
   readonly lateRegions: Reading<LateRegions>;
   /** Notified after a commit that a monitor's wave in these regions may be missing from the queue's store. */
   readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };

@@ -35,7 +35,7 @@ import { createIdentity } from './identity/create-identity.ts';
 import { oidcSettings } from './identity/single-sign-on.ts';
 import { LiveStreams } from './live-stream/live-streams.ts';
 import { TriggerLimits } from './monitors/trigger-limits.ts';
-import { createLateReading } from './regions/late-reading.ts';
+import { startLateReading } from './regions/late-reading.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
 import { apiSettings, httpLimits, requestSettings } from './settings.ts';
@@ -63,7 +63,8 @@ async function start(logger: Logger): Promise<RunningService> {
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
-  const lateRegions = createLateReading({ read: () => listLateRegions(db), logger });
+  const lateReading = startLateReading({ read: () => listLateRegions(db), logger });
+  const lateRegions = lateReading.latest;
   registerMetrics({ db, metrics, lateRegions, logger }, producers, regionLoads);
   const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
@@ -102,7 +103,7 @@ async function start(logger: Logger): Promise<RunningService> {
       const streamsEnded = streams.stop();
       await server.stop();
       clearTimeout(abort);
-      await Promise.all([streamsEnded, background.stop(), lastUsed.stop()]);
+      await Promise.all([streamsEnded, background.stop(), lateReading.stop(), lastUsed.stop()]);
       await producers.close();
       await queues.close();
       await database.close();

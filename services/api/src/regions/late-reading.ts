@@ -1,41 +1,53 @@
 import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createReading, type Reading } from '@tocsin/runtime/metrics';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import type { Reading } from '@tocsin/runtime/metrics';
 
 /** So that a late region is shown within 30 s of the first check without a result. */
-const FRESH_FOR_MS = 2_000;
-/** A read that takes so long has waited for Postgres. */
-const SLOW_MS = 5_000;
+const EVERY_MS = 2_000;
+/** A read that takes five seconds longer has waited for Postgres. */
+const MAX_GAP_MS = EVERY_MS + 5_000;
 /** When Postgres is back, checkers need some seconds to record what waited for it. Until then, every region looks late. */
 const SETTLE_MS = 10_000;
 
 export interface LateReadingOptions {
   readonly read: () => Promise<LateRegions>;
   readonly logger: Logger;
-  readonly now?: () => number;
 }
 
-/** The late regions, at most two seconds old. They are unknown during an outage of Postgres, and for ten seconds after it. */
-export function createLateReading(options: LateReadingOptions): Reading<LateRegions> {
-  const { read, logger, now = () => performance.now() } = options;
-  let unavailableAt = -Infinity;
-  const readSettled = async (): Promise<LateRegions | null> => {
-    const startedAt = now();
-    let isDone = false;
+export interface LateReading extends Pick<Loop, 'stop'> {
+  /** The last reading. Null during an outage of Postgres, and until it has responded for ten seconds without a gap. */
+  readonly latest: Reading<LateRegions>;
+}
+
+/**
+ * Reads the late regions every two seconds, although nobody may ask for them: an outage that no read fell into would make every region
+ * look late. The process itself may have started during an outage, so its first readings do not count either.
+ */
+export function startLateReading({ read, logger }: LateReadingOptions): LateReading {
+  let last: { readonly late: LateRegions; readonly at: number } | null = null;
+  /** The first of the readings without a gap. */
+  let availableSince = 0;
+  const isCurrent = (now: number): boolean => last !== null && now - last.at < MAX_GAP_MS;
+
+  async function readNow(): Promise<void> {
     try {
       const late = await read();
-      isDone = now() - startedAt < SLOW_MS;
-      return isDone && now() - unavailableAt >= SETTLE_MS ? late : null;
-    } finally {
-      if (!isDone) unavailableAt = now();
+      const at = performance.now();
+      if (!isCurrent(at)) availableSince = at;
+      last = { late, at };
+    } catch (error) {
+      last = null;
+      logger.debug('Could not read the late regions', { error });
     }
+  }
+
+  const { stop } = createLoop({ name: 'Reading late regions', work: readNow, everyMs: EVERY_MS, logger });
+  return {
+    stop,
+    latest: async () =>
+      last !== null && isCurrent(performance.now()) && last.at - availableSince >= SETTLE_MS
+        ? last.late
+        : null,
   };
-  const reading = createReading({
-    what: 'the late regions',
-    read: readSettled,
-    freshForMs: FRESH_FOR_MS,
-    logger,
-    now,
-  });
-  return () => reading();
 }

@@ -4,11 +4,12 @@ import { systemActor } from '@tocsin/db/audit-log/actor';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { setCanaries, watchRegionNetworks } from '@tocsin/db/regions/canaries';
 import { endIsolation, renewIsolation } from '@tocsin/db/regions/isolations';
+import type { LateRegions } from '@tocsin/db/regions/late-regions';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { newMonitor } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { createLateReading } from './late-reading.ts';
+import { startLateReading } from './late-reading.ts';
 import { RegionLoads } from './region-loads.ts';
 import { type RegionMetricsOptions, registerRegionMetrics } from './region-metrics.ts';
 
@@ -136,21 +137,24 @@ describe('a scrape', () => {
   });
 });
 
-test('late regions are unknown until checkers could record what waited for Postgres', async () => {
+test('late regions are unknown at first, and until checkers could record what waited for Postgres while nobody asked', async () => {
   const late = new Map([['default', { since: 0, lateMs: 70_500 }]]);
-  let now = 0;
-  let respond = async () => late;
-  const reading = createLateReading({ read: () => respond(), logger: createSilentLogger(), now: () => now });
-  const readAt = (time: number) => ((now = time), reading());
-  expect(await readAt(0)).toBe(late);
-  respond = () => Promise.reject(new Error('connection refused'));
-  expect(await readAt(20_000)).toBeNull();
-  respond = async () => late;
-  expect(await readAt(29_000)).toBeNull();
-  expect(await readAt(31_000)).toBe(late);
-  // A hanging Postgres responds when it goes on.
-  respond = async () => ((now += 5_000), late);
-  expect(await readAt(40_000)).toBeNull();
-  respond = async () => late;
-  expect([await readAt(54_000), await readAt(57_000)]).toEqual([null, late]);
+  const read = jest.fn(async (): Promise<LateRegions> => late);
+  jest.useFakeTimers();
+  const { latest, stop } = startLateReading({ read, logger: createSilentLogger() });
+  const askAfter = async (ms: number) => {
+    await jest.advanceTimersByTimeAsync(ms);
+    return latest();
+  };
+  try {
+    expect([await askAfter(9_000), await askAfter(2_000)]).toEqual([null, late]);
+    read.mockRejectedValueOnce(new Error('connection refused'));
+    expect([await askAfter(10_000), await askAfter(4_000)]).toEqual([null, late]);
+    // A hanging Postgres responds when it goes on.
+    read.mockImplementationOnce(() => new Promise((resolve) => setTimeout(() => resolve(late), 8_000)));
+    expect([await askAfter(8_000), await askAfter(10_000), await askAfter(4_000)]).toEqual([null, null, late]);
+  } finally {
+    await stop();
+    jest.useRealTimers();
+  }
 });

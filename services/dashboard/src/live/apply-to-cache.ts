@@ -14,7 +14,7 @@ import { Reloader } from './reloader.ts';
 const RELOAD_AFTER_MS = 500;
 /** The api caches the regions for this time. */
 const RELOAD_REGIONS_AFTER_MS = 5_000;
-/** The api caches which of them are late for this time. */
+/** The api reads which of them are late at this interval. */
 const RELOAD_LATE_AFTER_MS = 2_000;
 /** The stream begins with the ten seconds before its position, less the time that a commit takes. */
 const COVERED_MS = 5_000;
