@@ -1,7 +1,8 @@
 import { sql, type SQL } from 'drizzle-orm';
-import { isRefusal, isTemporary } from '../database/errors.ts';
+import { isRefusal } from '../database/errors.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
+import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { enterMaintenance, leaveMaintenance, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
@@ -9,15 +10,12 @@ import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
 /** Monitors that one transaction settles: it holds their locks for some tens of milliseconds. */
 export const SETTLED_AT_ONCE = 200;
 
-/** What a monitor may take that is tried alone, and for how long the monitors of a refused batch are tried. The next call tries the rest. */
-const ALONE = { timeoutMs: 1_000, withinMs: 5_000 } as const;
-
 export interface SettledMaintenance {
   readonly monitors: number;
   /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
   /** Monitors whose change Postgres refuses even alone. */
-  readonly refused: readonly { readonly id: string; readonly error: unknown }[];
+  readonly refused: readonly RefusedRecord[];
 }
 
 /**
@@ -25,6 +23,7 @@ export interface SettledMaintenance {
  * given, in one transaction. Left for the next call are locked monitors, and those that would leave maintenance while another of their
  * windows is due or has not been ended yet. If Postgres refuses it, each monitor is tried alone, so that one that always fails does not
  * stop the others.
+ * @param excludedIds monitors that are left out; none if `among` is given
  */
 export async function settleMaintenance(
   db: Database,
@@ -43,29 +42,14 @@ export async function settleMaintenance(
   }
 }
 
-/** @throws the last error if each of several monitors fails for a temporary reason: then the reason is not in them */
 async function settleAlone(db: Database, ids: readonly string[]): Promise<SettledMaintenance> {
-  const until = performance.now() + ALONE.withinMs;
-  const settled: SettledMaintenance[] = [];
-  const refused: { id: string; error: unknown }[] = [];
-  for (const id of ids) {
-    if (performance.now() >= until) break;
-    const settling = db.transaction(async (tx) => {
-      await tx.execute(sql`select set_config('statement_timeout', ${String(ALONE.timeoutMs)}, true)`);
-      return settleLocked(tx, await lockDiffering(tx, [id], []));
-    });
-    try {
-      settled.push(await settling);
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      refused.push({ id, error });
-    }
-  }
-  const isGeneral = settled.length === 0 && refused.every(({ error }) => isTemporary(error));
-  if (isGeneral && refused.length > 1) throw refused.at(-1)?.error;
+  const monitors = ids.map((id) => ({ id }));
+  const { results, refused } = await tryAlone(db, monitors, async (tx, { id }) =>
+    settleLocked(tx, await lockDiffering(tx, [id], [])),
+  );
   return {
-    monitors: settled.reduce((sum, { monitors }) => sum + monitors, 0),
-    statusChangeIds: settled.flatMap(({ statusChangeIds }) => statusChangeIds),
+    monitors: results.reduce((sum, result) => sum + result.monitors, 0),
+    statusChangeIds: results.flatMap(({ statusChangeIds }) => statusChangeIds),
     refused,
   };
 }
@@ -96,6 +80,10 @@ async function lockDiffering(
   among: readonly string[] | null,
   excludedIds: readonly string[],
 ): Promise<string[]> {
+  // While monitors are refused, more of them may be refused. In a fixed order, these could keep all others from their turn.
+  const isSuspect = excludedIds.length > 0;
+  const order = isSuspect ? sql`random()` : sql`m.id`;
+  const maxEntering = isSuspect ? SETTLED_AT_ONCE / 2 : SETTLED_AT_ONCE;
   const scope: SQL =
     among === null
       ? sql`and m.id <> all(${arrayOf('uuid', excludedIds)})`
@@ -111,7 +99,7 @@ async function lockDiffering(
           select free.id from monitors free
           where free.status <> 'MAINTENANCE' and free.account_id in (
             select w.account_id from maintenance_windows w where ${HAS_BEGUN} and ${COVERS_ALL}))
-      order by m.id limit ${SETTLED_AT_ONCE} for no key update of m skip locked
+      order by ${order} limit ${maxEntering} for no key update of m skip locked
     ), leaving as (
       select m.id from monitors m
       where m.status = 'MAINTENANCE' ${scope}
@@ -120,7 +108,7 @@ async function lockDiffering(
         and not exists (
           select from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
           where a.monitor_id = m.id and ${BEGUN})
-      order by m.id limit greatest(0, ${SETTLED_AT_ONCE} - (select count(*) from entering)) for no key update of m skip locked
+      order by ${order} limit greatest(0, ${SETTLED_AT_ONCE} - (select count(*) from entering)) for no key update of m skip locked
     )
     select id from entering union all select id from leaving`;
 }

@@ -12,16 +12,15 @@ import {
   tableOf,
   together,
 } from '../database/sql.ts';
+import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { accountIfDue, monitorIfDue } from './table.ts';
 
 /** Deliveries that one transaction makes: it ends long before its timeout, and locks channels only briefly. */
 const MAX_DELIVERIES = 2_000;
 /** Accounts that share a transaction. If more have due status changes, each transaction draws them by lot. */
 const MAX_ACCOUNTS = 100;
-/** What a status change may take that is tried alone, and how many deliveries it makes then. */
-const ALONE = { timeoutMs: 1_000, maxDeliveries: 200 } as const;
-/** For how long the status changes of a refused batch are tried alone. The next call tries the rest. */
-const ISOLATE_WITHIN_MS = 5_000;
+/** Deliveries that one transaction makes for a status change that is tried alone. */
+const MAX_DELIVERIES_ALONE = 200;
 
 /** Which status changes to dispatch: some of those that are due, or these. */
 export type DispatchScope = DueStatusChanges | { readonly statusChangeIds: readonly string[] };
@@ -50,9 +49,7 @@ export interface DispatchedStatusChanges {
   readonly traceparents: string[];
 }
 
-interface RefusedStatusChange {
-  readonly id: string;
-  readonly error: unknown;
+export interface RefusedStatusChange extends RefusedRecord {
   /** Whether the cause may pass, such as a time-out: it need not be in the status change. */
   readonly isTemporary: boolean;
 }
@@ -96,37 +93,21 @@ export async function dispatchStatusChanges(
   }
 }
 
-/** @throws the last error if each of several status changes fails for a temporary reason: then the reason is not in them */
 async function dispatchAlone(db: Database, ids: readonly string[]): Promise<DispatchedStatusChanges> {
-  const until = performance.now() + ISOLATE_WITHIN_MS;
-  const results: DispatchedStatusChanges[] = [];
-  const refused: RefusedStatusChange[] = [];
-  for (const id of ids) {
-    if (performance.now() >= until) break;
-    try {
-      results.push(await db.transaction((tx) => dispatchOne(tx, id)));
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      refused.push({ id, error, isTemporary: isTemporary(error) });
-    }
-  }
-  const isGeneral = results.length === 0 && refused.every((one) => one.isTemporary);
-  if (isGeneral && refused.length > 1) throw refused.at(-1)?.error;
+  const statusChanges = ids.map((id) => ({ id }));
+  const { results, refused } = await tryAlone(db, statusChanges, async (tx, { id }) => {
+    const due = await query(tx, dueRow)`
+      select id, account_id from status_changes where id = ${id} and dispatched_at is null for update skip locked`;
+    return dispatchLocked(tx, due, MAX_DELIVERIES_ALONE);
+  });
   return {
-    statusChanges: results.reduce((sum, { statusChanges }) => sum + statusChanges, 0),
+    statusChanges: results.reduce((sum, result) => sum + result.statusChanges, 0),
     deliveryIds: results.flatMap(({ deliveryIds }) => deliveryIds),
     progressed: results.some(({ progressed }) => progressed),
     blocked: results.some(({ blocked }) => blocked),
-    refused,
+    refused: refused.map((one) => Object.assign({ isTemporary: isTemporary(one.error) }, one)),
     traceparents: results.flatMap(({ traceparents }) => traceparents),
   };
-}
-
-async function dispatchOne(tx: Transaction, id: string): Promise<DispatchedStatusChanges> {
-  await tx.execute(sql`select set_config('statement_timeout', ${String(ALONE.timeoutMs)}, true)`);
-  const due = await query(tx, dueRow)`
-    select id, account_id from status_changes where id = ${id} and dispatched_at is null for update skip locked`;
-  return dispatchLocked(tx, due, ALONE.maxDeliveries);
 }
 
 /** Locks due status changes. Each account has an equal share of the deliveries, and begins with its oldest status change. */

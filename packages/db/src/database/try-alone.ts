@@ -1,0 +1,48 @@
+import { sql } from 'drizzle-orm';
+import { isRefusal } from './errors.ts';
+import type { Database, Transaction } from './open.ts';
+
+/** How long each statement of a record may take, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 1_000;
+/** For how long the records of a refused batch are tried. The next call tries the rest. */
+const TRY_WITHIN_MS = 5_000;
+
+/** A record that Postgres refuses even alone. */
+export interface RefusedRecord {
+  readonly id: string;
+  readonly error: unknown;
+}
+
+/**
+ * Handles each record of a batch that Postgres refused in a transaction of its own, so that one that always fails does not stop the
+ * others. The order is random: otherwise records that time out could take all of the time in every call.
+ * @throws the first error that is not a refusal
+ */
+export async function tryAlone<Item extends { readonly id: string }, Result>(
+  db: Database,
+  records: readonly Item[],
+  work: (tx: Transaction, record: Item) => Promise<Result>,
+): Promise<{ results: Result[]; refused: RefusedRecord[] }> {
+  const until = performance.now() + TRY_WITHIN_MS;
+  const results: Result[] = [];
+  const refused: RefusedRecord[] = [];
+  for (const record of shuffled(records)) {
+    if (performance.now() >= until) break;
+    const working = db.transaction(async (tx) => {
+      await tx.execute(sql`select set_config('statement_timeout', ${String(STATEMENT_TIMEOUT_MS)}, true)`);
+      return work(tx, record);
+    });
+    try {
+      results.push(await working);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refused.push({ id: record.id, error });
+    }
+  }
+  return { results, refused };
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const keyed = items.map((item) => ({ item, key: Math.random() }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+}
