@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { Database } from '@tocsin/db/database/open';
+import { tryAlone } from '@tocsin/db/database/try-alone';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
@@ -65,29 +66,50 @@ test('locked monitors do not delay the others, and are handled by the next call'
   expect(await countIn('UP', fleet)).toBe(fleet.length);
 });
 
-test('a monitor and a window that Postgres refuses do not stop the others', async () => {
-  const ids = await makeFleet(3);
+test('monitors and windows for which Postgres reaches a time limit do not stop the others', async () => {
+  const ids = await makeFleet(4);
   const windows = [await makeWindow(context, ids), await makeWindow(context, [])];
   for (const window of windows) await moveWindow(context, window, 1);
   await db.execute(sql`
-    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
-  const refuse = (table: string, id: string | undefined) =>
+    create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'refused' using errcode = 'query_canceled'; end $$`);
+  const refuse = (table: string, refusedIds: readonly string[]) =>
     db.execute(
       sql.raw(
-        `create trigger refuse before update on ${table} for each row when (old.id = '${id}') execute function refuse()`,
+        `create trigger refuse before update on ${table} for each row when (old.id in ('${refusedIds.join("', '")}'))
+        execute function refuse()`,
       ),
     );
-  await refuse('monitors', ids[0]);
+  const bad = ids.slice(0, 2);
+  await refuse('monitors', bad);
   await advanceWindows(db);
-  expect(await settleMaintenance(db)).toMatchObject({ monitors: 2, refused: [{ id: ids[0] }] });
-  expect(await settleMaintenance(db, null, ids.slice(0, 1))).toMatchObject({ monitors: 0, refused: [] });
+  expect(await settleMaintenance(db)).toMatchObject({ monitors: 2, refused: { length: 2 } });
+  const { refused } = await settleMaintenance(db);
+  expect(refused.map(({ id }) => id).toSorted()).toEqual(bad.toSorted());
+  expect(await settleMaintenance(db, null, bad)).toMatchObject({ monitors: 0, refused: [] });
   await db.execute(sql`drop trigger refuse on monitors`);
   for (const window of windows) await moveWindow(context, window, HOUR_MS + 1);
-  await refuse('maintenance_windows', windows[0]);
-  expect((await advanceWindows(db)).refused).toMatchObject([{ id: windows[0] }]);
+  await refuse('maintenance_windows', windows.slice(0, 1));
+  expect(await advanceWindows(db)).toMatchObject({ ended: 1, refused: [{ id: windows[0] }] });
   expect(await getMaintenanceWindow(db, accountId, windows[1] ?? '')).toMatchObject({ state: 'ended' });
+  expect(await advanceWindows(db, { excludedIds: windows })).toMatchObject({ refused: [] });
+  expect(await advanceWindows(db, { among: windows.slice(1) })).toMatchObject({ refused: [] });
   await db.execute(sql`drop function refuse cascade`);
+  expect(await advanceWindows(db, { among: windows })).toMatchObject({ ended: 1 });
   await tick(context);
+});
+
+test('records of a refused batch are tried with a short time limit, in another order each time', async () => {
+  const records = Array.from({ length: 20 }, (_, index) => ({ id: String(index) }));
+  const readLimit = sql`select current_setting('statement_timeout') as limit`;
+  const attempt = async (): Promise<unknown[]> => {
+    const tried = await tryAlone(db, records, async (tx, { id }) => [id, (await tx.execute(readLimit)).rows]);
+    return tried.results;
+  };
+  const [first, second] = [await attempt(), await attempt()];
+  expect(first).toContainEqual(['0', [{ limit: '1s' }]]);
+  expect(first).not.toEqual(second);
+  expect(new Set(first.map(String))).toEqual(new Set(second.map(String)));
 });
 
 /** A database that does something else after the first statement of each transaction. */

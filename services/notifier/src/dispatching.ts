@@ -2,18 +2,16 @@ import { together } from '@tocsin/db/database/sql';
 import type {
   DispatchedStatusChanges,
   DispatchScope,
+  RefusedStatusChange,
 } from '@tocsin/db/status-changes/dispatch-status-changes';
 import type { Logger } from '@tocsin/runtime/logger';
 import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
+import { Refusals } from './refusals.ts';
 
 /** Status changes that one transaction looks at. */
 const DISPATCH_BATCH = 200;
 /** Transactions at a time while there is a backlog. A single one leaves the other cores of Postgres unused. */
 const PARTS_OF_BACKLOG = 2;
-/** A refused status change waits this long before it is tried again alone. The wait doubles each time. */
-const REFUSED_WAIT_MS = { first: 1_000, max: 30_000 } as const;
-/** If more are refused, the cause is not in them. The rest stays in the batches. */
-const MAX_REFUSED = 1_000;
 /** Transactions hold the locks of channels for some milliseconds. */
 const BLOCKED_WAIT_MS = 25;
 
@@ -43,52 +41,43 @@ export interface Dispatching {
  */
 export function createDispatching(options: DispatchingOptions): Dispatching {
   const { dispatch, logger, onRefused, onDispatched, now = () => performance.now() } = options;
-  const refused = new Map<
-    string,
-    { readonly times: number; readonly notBefore: number; readonly isTemporary: boolean }
-  >();
+  const refusals = new Refusals<RefusedStatusChange>(now);
 
   async function run(scope: DispatchScope): Promise<DispatchedStatusChanges> {
     const result = await traceDispatch(scope, dispatch);
-    for (const { id: statusChangeId, error, isTemporary } of result.refused) {
+    for (const { id: statusChangeId, error } of result.refused) {
       logger.error('Postgres refuses the deliveries of a status change; trying it again alone', {
         statusChangeId,
         error,
       });
       onRefused();
-      const times = refused.get(statusChangeId)?.times ?? 0;
-      const waitMs = Math.min(REFUSED_WAIT_MS.first * 2 ** times, REFUSED_WAIT_MS.max);
-      if (times > 0 || refused.size < MAX_REFUSED)
-        refused.set(statusChangeId, { times: times + 1, notBefore: now() + waitMs, isTemporary });
     }
+    refusals.add(result.refused);
     if (result.progressed) onDispatched();
     return result;
   }
 
-  /** Tries the status change again that has waited longest, if one is due. @returns whether it is dispatched, at least in part */
+  /** Tries a refused status change again, if one is due. @returns whether it is dispatched, at least in part */
   async function retryRefused(): Promise<boolean> {
-    const [id, state] = [...refused].find(([, { notBefore }]) => notBefore <= now()) ?? [];
-    if (id === undefined || state === undefined) return false;
-    // At the end of the map, so that the others have their turn.
-    refused.delete(id);
-    refused.set(id, state);
+    const id = refusals.next();
+    if (id === null) return false;
     const result = await run({ statusChangeIds: [id] });
     // The rest of its deliveries is made with the others, or another notifier makes them.
-    if (result.refused.length === 0) refused.delete(id);
+    if (result.refused.length === 0) refusals.forget(id);
     return result.progressed;
   }
 
   let parts = 1;
   return {
     round: async () => {
-      const scope = { limit: DISPATCH_BATCH, excludedIds: [...refused.keys()] };
+      const scope = { limit: DISPATCH_BATCH, excludedIds: refusals.ids() };
       const results = await together(...Array.from({ length: parts }, () => run(scope)));
       const progressed = results.some((result) => result.progressed);
       parts = progressed ? PARTS_OF_BACKLOG : 1;
       if ((await retryRefused()) || progressed) return 0;
       return results.some(({ blocked }) => blocked) ? BLOCKED_WAIT_MS : null;
     },
-    refusedIds: () => [...refused].flatMap(([id, { isTemporary }]) => (isTemporary ? [] : id)),
+    refusedIds: () => refusals.ids(({ isTemporary }) => !isTemporary),
   };
 }
 

@@ -83,8 +83,8 @@ async function start(logger: Logger): Promise<RunningService> {
   const sweeps = startChannelSweeps(db, metrics, logger);
   const probes = startChannelProbes(db, logger);
   const maintenance = startMaintenanceClock({
-    advance: () => advanceWindows(db),
-    settle: (excludedIds) => settleMaintenance(db, null, excludedIds),
+    advance: (scope) => advanceWindows(db, scope),
+    settle: ({ among, excludedIds }) => settleMaintenance(db, among, excludedIds),
     hint: (ids) => producers.addStatusChanges(ids),
     metrics,
     logger,

@@ -2,10 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import type { AdvancedWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { createMaintenanceClock, type MaintenanceClockOptions } from './maintenance-clock.ts';
+import {
+  createMaintenanceClock,
+  type MaintenanceClockOptions,
+  type MaintenanceScope,
+} from './maintenance-clock.ts';
 import { createNotifierMetrics } from './metrics.ts';
 
-const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [], refused: [] };
+const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], ended: 0, brokenIds: [], refused: [] };
 
 const SETTLED = { monitors: 0, statusChangeIds: [], refused: [] };
 
@@ -22,7 +26,7 @@ function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClock
 
 /** Runs a round of the clock. */
 const runClock = (options: MaintenanceClockOptions): Promise<void> =>
-  createMaintenanceClock(options)(new AbortController().signal);
+  createMaintenanceClock(options).run(new AbortController().signal);
 
 /** The measured values whose name ends so, each with its edge. */
 async function latenessOf({ metrics }: MaintenanceClockOptions, ending: string): Promise<unknown[]> {
@@ -67,28 +71,41 @@ describe('the maintenance clock', () => {
         return { ...SETTLED, monitors: 200 };
       },
     });
-    await createMaintenanceClock(options)(controller.signal);
+    await createMaintenanceClock(options).run(controller.signal);
     expect(batches).toBe(1);
   });
 
-  test('leaves out monitors that Postgres refuses, for longer each time', async () => {
-    let time = 0;
-    const excluded: (readonly string[])[] = [];
-    const refused = [{ id: 'a', error: new Error('refused') }];
-    const options = optionsOf({
-      now: () => time,
-      settle: async (ids) => {
-        excluded.push(ids);
-        return ids.length === 0 ? { ...SETTLED, refused } : SETTLED;
-      },
-    });
-    const run = createMaintenanceClock(options);
-    for (const at of [0, 999, 1_000, 2_999, 3_000]) {
-      time = at;
-      await run(new AbortController().signal);
-    }
-    expect(excluded).toEqual([[], ['a'], [], ['a'], []]);
-  });
+  test.each(['advance', 'settle'] as const)(
+    'leaves what Postgres refuses to %s out of its rounds, and retries it alone, less and less often',
+    async (step) => {
+      let time = 0;
+      let isRefused = true;
+      const scopes: MaintenanceScope[] = [];
+      const handle = async (scope: MaintenanceScope) => {
+        scopes.push(scope);
+        const isIncluded = scope.excludedIds?.includes('a') !== true;
+        const refused = isRefused && isIncluded ? [{ id: 'a', error: new Error('refused') }] : [];
+        const changed = !isRefused && scope.among !== undefined ? 1 : 0;
+        return { ...NOTHING, ...SETTLED, ended: changed, monitors: changed, refused };
+      };
+      const { run, retry } = createMaintenanceClock(optionsOf({ now: () => time, [step]: handle }));
+      const { signal } = new AbortController();
+      const scopesAt = async (at: number): Promise<unknown> => {
+        time = at;
+        await run(signal);
+        await retry(signal);
+        return scopes.splice(0);
+      };
+      const batch = { excludedIds: ['a'] };
+      expect(await scopesAt(0)).toEqual([{ excludedIds: [] }]);
+      expect(await scopesAt(999)).toEqual([batch]);
+      expect(await scopesAt(1_000)).toEqual([batch, { among: ['a'] }]);
+      expect(await scopesAt(2_999)).toEqual([batch]);
+      isRefused = false;
+      expect(await scopesAt(3_000)).toEqual([batch, { among: ['a'] }]);
+      expect(await scopesAt(9_000)).toEqual([{ excludedIds: [] }]);
+    },
+  );
 
   test('measures how late each occurrence has started and ended for its last monitor', async () => {
     let time = 0;
@@ -122,7 +139,7 @@ describe('the maintenance clock', () => {
         return SETTLED;
       },
     });
-    const run = createMaintenanceClock(options);
+    const { run } = createMaintenanceClock(options);
     const { signal } = new AbortController();
     await expect(run(signal)).rejects.toThrow('a deadlock');
     await run(signal);

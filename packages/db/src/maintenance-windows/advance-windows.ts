@@ -8,8 +8,9 @@ import {
 import { and, eq, gt, lte, ne, not, sql } from 'drizzle-orm';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
 import { isRefusal } from '../database/errors.ts';
-import type { Database } from '../database/open.ts';
-import { queryColumn, readClock, tableOf } from '../database/sql.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { arrayOf, queryColumn, readClock, tableOf } from '../database/sql.ts';
+import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { readOutcomes } from './read-outcomes.ts';
 import { storedOccurrence } from './read-windows.ts';
 import {
@@ -27,8 +28,6 @@ const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 const WRITE_EVERY_MS = 50;
 /** And at most this many in a transaction, which reads all of their monitors: it ends long before its timeout. */
 const WRITTEN_AT_ONCE = 20;
-/** For how long the windows of a refused batch are written alone. The next call tries the rest. */
-const ISOLATE_WITHIN_MS = 5_000;
 /** Occurrences that one statement begins. */
 const BEGUN_AT_ONCE = 500;
 /** Windows that one call reads. */
@@ -41,6 +40,10 @@ export interface AdvanceOptions {
   readonly plan?: typeof planWindow;
   /** Handles only what became due at least this many milliseconds ago, so that other processes go first. Default: 0. */
   readonly behindMs?: number;
+  /** Ends only these windows. Default: null, all that are over. */
+  readonly among?: readonly string[] | null;
+  /** Windows that are not ended. Default: none. */
+  readonly excludedIds?: readonly string[];
 }
 
 /** What a call has changed. */
@@ -48,10 +51,12 @@ export interface AdvancedWindows {
   /** How late each occurrence began or ended, in seconds, without the missed ones. */
   readonly startedLate: readonly number[];
   readonly endedLate: readonly number[];
+  /** Windows whose occurrence was over and that now have their next state. */
+  readonly ended: number;
   /** Windows that ended because their rule can no longer be evaluated. */
   readonly brokenIds: readonly string[];
-  /** Windows whose plan Postgres refuses even alone. The next call tries them again. */
-  readonly refused: readonly { readonly id: string; readonly error: unknown }[];
+  /** Windows whose plan Postgres refuses even alone. The next call tries them again, unless they are excluded. */
+  readonly refused: readonly RefusedRecord[];
 }
 
 /**
@@ -64,24 +69,24 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   const now = new Date((await readClock(db)) - behindMs);
   const started = await beginOccurrences(db, now);
   const written: WrittenPlan[] = [];
-  const refused: { id: string; error: unknown }[] = [];
+  const refused: RefusedRecord[] = [];
   // If Postgres refuses a batch, each plan is written alone, so that one that always fails does not stop the others.
   const write = async (plans: readonly WindowPlan[]): Promise<void> => {
     try {
       written.push(...(await writePlans(db, plans)));
     } catch (error) {
-      const [first] = plans;
-      if (!isRefusal(error) || first === undefined) throw error;
-      if (plans.length === 1) return void refused.push({ id: first.row.id, error });
-      const until = performance.now() + ISOLATE_WITHIN_MS;
-      for (const one of plans) if (performance.now() < until) await write([one]);
+      if (!isRefusal(error)) throw error;
+      const items = plans.map((one) => ({ id: one.row.id, plan: one }));
+      const alone = await tryAlone(db, items, (tx, item) => writeLocked(tx, [item.plan]));
+      written.push(...alone.results.flat());
+      refused.push(...alone.refused);
     }
   };
   for (const kind of ['cheap', 'costly'] as const) {
     const startedAt = performance.now();
     let plans: WindowPlan[] = [];
     let writtenAt = startedAt;
-    for (const row of await findOver(db, now, kind)) {
+    for (const row of await findOver(db, now, kind, options)) {
       plans.push(plan(row, now));
       await nextTurn();
       const time = performance.now();
@@ -100,6 +105,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   return {
     startedLate: [...started, ...next.map(({ startsAt }) => startsAt)].map(lateness),
     endedLate: completed.map(({ endsAt }) => lateness(endsAt)),
+    ended: written.length,
     brokenIds: written.filter(({ broken }) => broken).map(({ row }) => row.id),
     refused,
   };
@@ -133,59 +139,76 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
  * no account is always last, and concurrent processes begin with different windows.
  * @param kind whether their rule may be costly
  */
-async function findOver(db: Database, now: Date, kind: 'cheap' | 'costly'): Promise<MaintenanceWindowRow[]> {
+async function findOver(
+  db: Database,
+  now: Date,
+  kind: 'cheap' | 'costly',
+  { among = null, excludedIds = [] }: AdvanceOptions,
+): Promise<MaintenanceWindowRow[]> {
   const { accountId, id, occurrenceEndsAt, rrule, state } = maintenanceWindows;
   const isCostly = sql`coalesce(${rrule} ~ ${COSTLY_RULE}, false)`;
+  const scope =
+    among === null
+      ? sql`${id} <> all(${arrayOf('uuid', excludedIds)})`
+      : sql`${id} = any(${arrayOf('uuid', among)})`;
   const turn = sql`row_number() over (partition by ${accountId} order by ${occurrenceEndsAt}, ${id})`;
   return db
     .select()
     .from(maintenanceWindows)
-    .where(and(ne(state, 'ended'), lte(occurrenceEndsAt, now), kind === 'costly' ? isCostly : not(isCostly)))
+    .where(
+      and(
+        ne(state, 'ended'),
+        lte(occurrenceEndsAt, now),
+        kind === 'costly' ? isCostly : not(isCostly),
+        scope,
+      ),
+    )
     .orderBy(turn, sql`random()`)
     .limit(READ_AT_ONCE);
 }
 
 type WrittenPlan = WindowPlan & { readonly outcome: MaintenanceOutcome };
 
-/** Writes the plans of windows that have not changed since they were read. @returns the written ones, with their outcomes */
 async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<WrittenPlan[]> {
-  if (plans.length === 0) return [];
-  return db.transaction(async (tx) => {
-    const planned = tableOf('u', plans, {
-      id: ['uuid', ({ row }) => row.id],
-      old_state: ['text', ({ row }) => row.state],
-      old_ends_at: ['timestamptz', ({ row }) => row.occurrenceEndsAt],
-      state: ['text', ({ state }) => state],
-      starts_at: ['timestamptz', ({ next }) => next?.startsAt ?? null],
-      ends_at: ['timestamptz', ({ next }) => next?.endsAt ?? null],
-    });
-    const ids = await queryColumn(tx)`
-      with planned as (select * from ${planned}), unchanged as (
-        select w.id from maintenance_windows w
-        join planned u on u.id = w.id and u.old_state = w.state and u.old_ends_at = w.occurrence_ends_at
-        order by w.id for no key update of w skip locked
-      )
-      update maintenance_windows w set
-        state = u.state, occurrence_starts_at = u.starts_at, occurrence_ends_at = u.ends_at
-      from planned u join unchanged using (id)
-      where w.id = u.id
-      returning w.id`;
-    const outcomeOf = await readOutcomes(tx, ids);
-    const written = plans
-      .filter(({ row }) => ids.includes(row.id))
-      .map((plan) => Object.assign(plan, { outcome: outcomeOf(plan.row) }));
-    const past = written.flatMap(({ row: { id: windowId }, ended, missed, outcome }) => [
-      ...(ended ? [{ windowId, ...ended, outcome }] : []),
-      ...missed.map((occurrence) => Object.assign({ windowId, outcome: 'missed' as const }, occurrence)),
-    ]);
-    if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
-    const ended = written.filter(({ state }) => state === 'ended');
-    await deleteWindowMatches(
-      tx,
-      ended.map(({ row }) => row.id),
-    );
-    return written;
+  return plans.length === 0 ? [] : db.transaction((tx) => writeLocked(tx, plans));
+}
+
+/** Writes the plans of windows that have not changed since they were read. @returns the written ones, with their outcomes */
+async function writeLocked(tx: Transaction, plans: readonly WindowPlan[]): Promise<WrittenPlan[]> {
+  const planned = tableOf('u', plans, {
+    id: ['uuid', ({ row }) => row.id],
+    old_state: ['text', ({ row }) => row.state],
+    old_ends_at: ['timestamptz', ({ row }) => row.occurrenceEndsAt],
+    state: ['text', ({ state }) => state],
+    starts_at: ['timestamptz', ({ next }) => next?.startsAt ?? null],
+    ends_at: ['timestamptz', ({ next }) => next?.endsAt ?? null],
   });
+  const ids = await queryColumn(tx)`
+    with planned as (select * from ${planned}), unchanged as (
+      select w.id from maintenance_windows w
+      join planned u on u.id = w.id and u.old_state = w.state and u.old_ends_at = w.occurrence_ends_at
+      order by w.id for no key update of w skip locked
+    )
+    update maintenance_windows w set
+      state = u.state, occurrence_starts_at = u.starts_at, occurrence_ends_at = u.ends_at
+    from planned u join unchanged using (id)
+    where w.id = u.id
+    returning w.id`;
+  const outcomeOf = await readOutcomes(tx, ids);
+  const written = plans
+    .filter(({ row }) => ids.includes(row.id))
+    .map((plan) => Object.assign(plan, { outcome: outcomeOf(plan.row) }));
+  const past = written.flatMap(({ row: { id: windowId }, ended, missed, outcome }) => [
+    ...(ended ? [{ windowId, ...ended, outcome }] : []),
+    ...missed.map((occurrence) => Object.assign({ windowId, outcome: 'missed' as const }, occurrence)),
+  ]);
+  if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
+  const ended = written.filter(({ state }) => state === 'ended');
+  await deleteWindowMatches(
+    tx,
+    ended.map(({ row }) => row.id),
+  );
+  return written;
 }
 
 /** How many missed occurrences are recorded; after a longer outage, the rest are skipped. */
