@@ -11,7 +11,7 @@ import { Refusals } from './refusals.ts';
 /** Status changes that one transaction looks at. */
 const DISPATCH_BATCH = 200;
 /** Transactions at a time while there is a backlog. A single one leaves the other cores of Postgres unused. */
-const PARTS_OF_BACKLOG = 2;
+const PARTS_OF_BACKLOG = 4;
 /** Transactions hold the locks of channels for some milliseconds. */
 const BLOCKED_WAIT_MS = 25;
 

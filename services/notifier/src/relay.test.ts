@@ -133,9 +133,8 @@ test('a refused status change is tried again alone, less and less often', async 
   expect(await round()).toBeNull();
   expect(scopes.splice(0)).toEqual([
     { limit: 200, excludedIds: [] },
-    // After progress, there may be a backlog, and two parts of it are dispatched at a time.
-    { limit: 200, excludedIds: ['a'] },
-    { limit: 200, excludedIds: ['a'] },
+    // After progress, there may be a backlog, and several parts of it are dispatched at a time.
+    ...Array.from({ length: 4 }, () => ({ limit: 200, excludedIds: ['a'] })),
   ]);
   for (const waitMs of [1_000, 2_000, 4_000]) {
     time += waitMs - 1;
