@@ -42,9 +42,9 @@ export function startLateReading({ read, logger }: LateReadingOptions): LateRead
     }
   }
 
-  const { stop } = createLoop({ name: 'Reading late regions', work: readNow, everyMs: EVERY_MS, logger });
+  const loop = createLoop({ name: 'Reading late regions', work: readNow, everyMs: EVERY_MS, logger });
   return {
-    stop,
+    stop: () => loop.stop(),
     latest: async () =>
       last !== null && isCurrent(performance.now()) && last.at - availableSince >= SETTLE_MS
         ? last.late

@@ -152,7 +152,11 @@ test('late regions are unknown at first, and until checkers could record what wa
     expect([await askAfter(10_000), await askAfter(4_000)]).toEqual([null, late]);
     // A hanging Postgres responds when it goes on.
     read.mockImplementationOnce(() => new Promise((resolve) => setTimeout(() => resolve(late), 8_000)));
-    expect([await askAfter(8_000), await askAfter(10_000), await askAfter(4_000)]).toEqual([null, null, late]);
+    expect([await askAfter(8_000), await askAfter(10_000), await askAfter(4_000)]).toEqual([
+      null,
+      null,
+      late,
+    ]);
   } finally {
     await stop();
     jest.useRealTimers();
