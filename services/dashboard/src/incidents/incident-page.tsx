@@ -129,7 +129,7 @@ function Facts({ incident }: IncidentProps): ReactNode {
       {resolvedAt === null ? (
         <Group gap="xs">
           <OpenStatus monitorId={incident.monitorId} />
-          <span className="tabular">for {formatSpan(seconds)}</span>
+          <span className="tabular">incident open for {formatSpan(seconds)}</span>
           <span>
             since <Time value={openedAt} />
           </span>

@@ -161,7 +161,7 @@ function OpenIncident({ incident }: { readonly incident: Incident }): ReactNode 
       <MonitorAndCause incident={incident} />
       <div className={classes['when']}>
         <Text size="sm" fw={500} className="tabular">
-          for {formatSpan(seconds)}
+          open for {formatSpan(seconds)}
         </Text>
         <Quiet size="xs">
           since <Time value={incident.openedAt} />

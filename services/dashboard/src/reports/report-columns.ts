@@ -20,7 +20,7 @@ const COLUMNS = {
   monitors: { title: 'Monitors', hint: 'Monitors of the group' },
   uptime: {
     title: 'Uptime',
-    hint: 'Share of the measured time without an open incident',
+    hint: 'Share of counted time without an open incident. Counted time is measured time, without maintenance unless it is included',
     unit: '%',
     isGoodIfHigh: true,
   },

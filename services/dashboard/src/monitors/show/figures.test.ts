@@ -53,10 +53,10 @@ test('a period with only inconclusive or missed checks has checks', () => {
 test('a table has a column for inconclusive checks only if there are any', () => {
   const latency = { p50: 10, p95: 20, p99: 30 };
   const figures = { ...FIGURES, failures: 1, gaps: 4, latency };
-  expect(countColumns([null, figures])).toEqual(['Passed', 'Checks', 'Failed', 'Missed']);
+  expect(countColumns([null, figures])).toEqual(['Checks passed', 'Checks', 'Failed', 'Missed']);
   expect(formatCounts(figures, countColumns([figures]))).toEqual(['100%', '3', '1', '4']);
   const columns = countColumns([figures, { ...figures, inconclusive: 2 }]);
-  expect(columns).toEqual(['Passed', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
+  expect(columns).toEqual(['Checks passed', 'Checks', 'Failed', 'Inconclusive', 'Missed']);
   expect(formatCounts({ ...figures, inconclusive: 2 }, columns)).toEqual(['100%', '3', '1', '2', '4']);
   expect(formatCounts(null, columns)).toEqual(columns.map(() => '–'));
   expect(formatPercentiles(figures)).toEqual(['10 ms', '20 ms', '30 ms']);

@@ -18,7 +18,7 @@ export function formatShare(share: number): string {
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
 
 const COUNT_FORMATS: Readonly<Record<string, (figures: StatsFigures) => string>> = {
-  Passed: ({ passRate }) => (passRate === null ? '–' : formatShare(passRate)),
+  'Checks passed': ({ passRate }) => (passRate === null ? '–' : formatShare(passRate)),
   Checks: ({ checks }) => formatNumber(checks),
   Failed: ({ failures }) => formatNumber(failures),
   Inconclusive: ({ inconclusive }) => formatNumber(inconclusive),

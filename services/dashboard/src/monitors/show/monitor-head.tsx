@@ -193,7 +193,7 @@ function MaintenanceNotice({ monitor }: MonitorProps): ReactNode {
       <Text size="sm">
         Checks continue and are recorded. No alerts are sent until{' '}
         {until === null ? 'the maintenance ends' : <Time value={until} />}.
-        {isFailing && ' If the monitor still fails then, an alert is sent.'}
+        {isFailing && ' If its checks still fail then, an alert is sent.'}
       </Text>
     </Alert>
   );
