@@ -175,7 +175,7 @@ function addFileCommands(program: Command, toAction: ToAction): void {
     .action(toAction(exportMonitors));
   program
     .command('rename')
-    .description('give a monitor or a channel another externalId and keep the rest; then change the files')
+    .description('change the externalId of a monitor or channel and keep everything else')
     .argument('<old>', 'current externalId, or id')
     .argument('<new>', 'new externalId')
     .option('--channel', 'rename a channel')

@@ -215,7 +215,7 @@ describe('a sweep of the channels', () => {
       const onRefused = `create trigger refuse before update on channels for each row when (old.id = '${refused}')`;
       await db.execute(sql.raw(`${onRefused} execute function refuse()`));
       try {
-        await expect(disableExhausted(context)).rejects.toThrow('refuses the changes of channels: 1');
+        await expect(disableExhausted(context)).rejects.toThrow('rejected changes to a channel');
       } finally {
         await db.execute(sql`drop trigger refuse on channels`);
       }

@@ -9,8 +9,8 @@ const MAX_ATTEMPTS = 5;
 /**
  * Changes a monitor as it is now. It is read again if it has changed meanwhile, which also shows whether a change whose response was lost
  * was made.
- * @param toUpdate the change of the monitor that was read; null: it needs none
- * @returns the monitor after the change; null if it was deleted
+ * @param toUpdate the change of the monitor that was read, or null if there is none
+ * @returns the monitor after the change, or null if it was deleted
  */
 export async function changeMonitor(
   api: Pick<ApiClient, 'getMonitor' | 'updateMonitor'>,

@@ -104,7 +104,7 @@ function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
     if (old === undefined) return [];
     const effect = deletedIds.has(old.id)
       ? 'Applying deletes its secret and the webhooks that are due.'
-      : 'Applying keeps both, and the receiver gets webhooks from each.';
+      : 'Applying keeps both, so the receiver may get every webhook twice.';
     return { from: old.externalId ?? old.id, to, effect };
   });
 }

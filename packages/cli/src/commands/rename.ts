@@ -51,7 +51,8 @@ async function renameMonitor(api: MonitorApi, monitor: Monitor, next: string): P
   const renamed = await changeMonitor(api, monitor, ({ externalId }) => {
     if (externalId === next) return null;
     if (externalId === monitor.externalId) return { externalId: next };
-    throw new CliError(`The externalId of monitor ${monitor.id} has just changed to "${externalId ?? ''}".`);
+    const change = externalId === null ? 'been removed' : `changed to "${externalId}"`;
+    throw new CliError(`The externalId of monitor ${monitor.id} has just ${change}.`);
   });
   if (renamed === null) throw new CliError(`Monitor ${monitor.id} has just been deleted.`);
 }

@@ -39,5 +39,7 @@ export async function forEachChannel(
     }
     last = signal?.aborted === true ? undefined : ids.at(-1);
   }
-  if (refused > 0) throw new AggregateError(errors, `PostgreSQL refuses the changes of channels: ${refused}`);
+  if (refused === 0) return;
+  const channels = refused === 1 ? 'a channel' : `${refused} channels`;
+  throw new AggregateError(errors, `PostgreSQL rejected changes to ${channels}`);
 }

@@ -111,6 +111,6 @@ function startServer<Server extends StoreServer>(
   signal: AbortSignal,
   port?: number,
 ): Promise<Server> {
-  const onLoading = (): void => say(`${name} loads its data, which may take minutes`);
+  const onLoading = (): void => say(`${name} is loading its data, which may take minutes`);
   return start({ port, signal, onLoading });
 }
