@@ -12,7 +12,7 @@ export type Readiness = 'ready' | 'loading' | 'refused' | 'silent';
 export interface StartOptions {
   /** Ends the start: the server is stopped, and the start throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once if the server loads its data for several seconds. */
+  /** Called once if the server is loading its data for several seconds. */
   readonly onLoading?: (() => void) | undefined;
 }
 
@@ -30,9 +30,9 @@ const SILENT_TIMEOUT_MS = 60_000;
 const LOADING_NOTICE_MS = 5_000;
 
 /**
- * Waits until a server is ready. As long as the server responds that it loads its data, there is no limit: on a slow disk that takes
+ * Waits until a server is ready. As long as the server responds that it is loading its data, there is no limit: on a slow disk that takes
  * minutes, and a server that is killed meanwhile would have to begin again.
- * @returns null, or why the server is not ready; then its process has ended, as it has if this throws
+ * @returns null, or why the server is not ready. Unless it is ready, its process has ended
  * @throws the reason of the signal
  */
 export async function waitUntilReady(child: ChildProcess, options: ReadinessOptions): Promise<string | null> {

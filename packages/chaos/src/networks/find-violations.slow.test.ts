@@ -134,7 +134,7 @@ const VIOLATIONS: ViolationTable<Partial<NetworkRecord>> = {
   'a region that is cut off is isolated': {
     'r1 was not isolated from …:10.000Z to …:40.000Z': { isolations: [] },
   },
-  'results are inconclusive only when their region is isolated, or once in a row': {
+  'results are inconclusive only when their region is isolated, or in doubt and never twice in a row': {
     'shop in r1 at …:01:00.100Z': { events: [...GOOD.events, check('shop', 60, { inconclusive: true })] },
     'cold in r1 at …:01:40.100Z': {
       monitors: [...GOOD.monitors, COLD],

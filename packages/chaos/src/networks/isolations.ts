@@ -12,7 +12,10 @@ import {
 export const ISOLATION_CHECKS: readonly Check<NetworkRecord>[] = [
   ['a region is isolated only when it is cut off, or for a moment when it loses packets', wrongIsolations],
   ['a region that is cut off is isolated', missedCuts],
-  ['results are inconclusive only when their region is isolated, or once in a row', wrongInconclusives],
+  [
+    'results are inconclusive only when their region is isolated, or in doubt and never twice in a row',
+    wrongInconclusives,
+  ],
   ['each monitor of a reconnected region is checked', missingRechecks],
   ['checks of a reconnected region are spread', bursts],
   ['no result waits longer than 10 s', longWaits],

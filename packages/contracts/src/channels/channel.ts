@@ -67,7 +67,7 @@ const keys = {
     .describe('Your own stable key for it, unique among the channels of the account.'),
   source: label(LIMITS.externalIdCharacters)
     .nullable()
-    .describe('The owner that declares it, such as a repository; null: none.'),
+    .describe('The owner that declares it, such as a repository, or null if there is none.'),
 };
 
 export const createCliChannelSchema = component('CliChannelCreate', {
@@ -148,7 +148,9 @@ export const channelSchema = component(
     allMonitors: z
       .boolean()
       .describe('Whether every monitor of the account is assigned to it, including future ones.'),
-    selector: selectorSchema.nullable().describe('Selects further monitors by their labels; null: none.'),
+    selector: selectorSchema
+      .nullable()
+      .describe('Selects further monitors by their labels, or null if there is none.'),
     events: z
       .array(z.enum(WEBHOOK_EVENTS))
       .nullable()
@@ -157,7 +159,7 @@ export const channelSchema = component(
       .string()
       .nullable()
       .describe('Your own stable key, unique among the channels of the account.'),
-    source: z.string().nullable().describe('The set that declares it; null: none.'),
+    source: z.string().nullable().describe('The set that declares it, or null if there is none.'),
     enabled: z.boolean().describe('Whether webhooks are sent to it.'),
     disabledReason: z
       .string()

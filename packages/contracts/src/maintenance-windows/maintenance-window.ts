@@ -137,7 +137,9 @@ export const maintenanceWindowSchema = component(
     startsAt: timestamp.describe('Start of the first occurrence.'),
     endsAt: timestamp.describe('End of the first occurrence.'),
     monitorIds: z.array(z.uuid()).describe('The monitors that it names, ordered by id.'),
-    selector: selectorSchema.nullable().describe('Selects further monitors by their labels; null: none.'),
+    selector: selectorSchema
+      .nullable()
+      .describe('Selects further monitors by their labels, or null if there is none.'),
     allMonitors: z.boolean().describe('Whether it covers every monitor of the account.'),
     sources: z
       .array(z.string())

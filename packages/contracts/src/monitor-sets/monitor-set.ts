@@ -67,7 +67,7 @@ const updatedSchema = z.strictObject({
 
 const renamedFromSchema = memberSchema.extend({
   createdAt: timestamp,
-  hasOpenIncident: z.boolean().describe('Whether it is `DOWN`, or was before its maintenance.'),
+  hasOpenIncident: z.boolean().describe('Whether it has an open incident.'),
 });
 
 /** Null in a dry run. */
@@ -85,7 +85,7 @@ const channelResultSchema = z
         probablyRenamedFrom: memberSchema
           .optional()
           .describe(
-            'The channel in `deleted` or `unlisted` that this one probably replaces under a new `externalId`. It is the only one with the same URL, or otherwise with the same name. To keep its secret and the webhooks that are due, change its `externalId` before you apply the set. Absent: none.',
+            'The channel in `deleted` or `unlisted` that this one probably replaces under a new `externalId`. It has the same URL and name, otherwise the same URL, otherwise the same name. The match is unique among the created channels, and among the deleted and unlisted ones. To keep its secret and the webhooks that are due, change its `externalId` before you apply the set. Absent if there is none.',
           ),
       }),
     ),
@@ -111,7 +111,7 @@ export const monitorSetResultSchema = z
         probablyRenamedFrom: renamedFromSchema
           .optional()
           .describe(
-            'The monitor in `deleted` or `unlisted` that this one probably replaces under a new `externalId`. It is the only one with the same URL and method, or otherwise with the same name. To keep its history, change its `externalId` before you apply the set. Absent: none.',
+            'The monitor in `deleted` or `unlisted` that this one probably replaces under a new `externalId`. It has the same URL, method and name, otherwise the same URL and method, otherwise the same name. The match is unique among the created monitors, and among the deleted and unlisted ones. To keep its history, change its `externalId` before you apply the set. Absent if there is none.',
           ),
       }),
     ),

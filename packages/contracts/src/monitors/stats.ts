@@ -99,8 +99,10 @@ export type AverageTimings = z.infer<typeof averageTimingsSchema>;
 export const monitorStatsSchema = z
   .strictObject({
     window: windowSchema.nullable().describe('Null for a period from `from` to `to`.'),
-    from: timestamp.describe('Start of the first bucket.'),
-    to: timestamp.describe('End of the last bucket, or now.'),
+    from: timestamp.describe(
+      'Start of the first bucket, which may be before the requested `from`. Checks are counted by whole buckets.',
+    ),
+    to: timestamp.describe('End of the last bucket, or now if that is earlier.'),
     bucketSeconds: z
       .int()
       .min(60)
@@ -110,9 +112,11 @@ export const monitorStatsSchema = z
     uptime: share
       .nullable()
       .describe(
-        'The share of the measured time of the period, without maintenance, in which no incident was open, as in availability reports. Null if no time counts.',
+        'The share of counted time without an open incident, in exactly the requested period. Counted time is measured time without maintenance, as in availability reports by default. Null if no time counts.',
       ),
-    measured: share.describe('The share of the period in which the monitor existed and had results.'),
+    measured: share.describe(
+      'The share of the requested period in which the monitor existed and had results.',
+    ),
     ...figures,
     regions: z
       .array(z.strictObject({ region: z.string(), ...figures }).meta({ id: 'RegionStats' }))
@@ -171,6 +175,8 @@ export const monitorStatesSchema = component('MonitorStates', 'The statuses of a
   periods: z
     .array(statePeriodSchema)
     .max(MAX_STATE_PERIODS)
-    .describe('Oldest first. Each begins where the one before it ends.'),
+    .describe(
+      'Oldest first. Each begins where the one before it ends. Before `EVENT_RETENTION_DAYS`, outages include silences and maintenance and the rest is unknown, so their times may add up to other sums than `downSeconds` and `knownSeconds`.',
+    ),
 });
 export type MonitorStates = z.infer<typeof monitorStatesSchema>;

@@ -52,7 +52,9 @@ const availabilityFiguresSchema = component('AvailabilityFigures', {
   monitors: count.describe('How many monitors the figures are of.'),
   uptime: share
     .nullable()
-    .describe('The share of the measured time without an open incident; null if no time counts.'),
+    .describe(
+      'The share of counted time without an open incident. Counted time is measured time, without maintenance unless it is included. Null if no time counts.',
+    ),
   measured: share.describe('The share of the period in which the monitor existed and had results.'),
   downtimeSeconds: seconds.describe('How long incidents were open.'),
   maintenanceSeconds: seconds.describe('How long the monitor was in maintenance, excluded or not.'),

@@ -6,7 +6,7 @@ interface Recognizable {
   readonly url: string;
 }
 
-/** What one monitor or channel has under both externalIds, the strongest sign first. Neither a method nor a URL contains spaces. */
+/** What a renamed entry still shares with its old one, strongest match first. Neither a method nor a URL contains spaces. */
 const SIGNS: readonly ((entry: Recognizable) => string)[] = [
   ({ method = '', url, name }) => `${method} ${url} ${name}`,
   ({ method = '', url }) => `${method} ${url}`,
@@ -18,7 +18,7 @@ const SIGNS: readonly ((entry: Recognizable) => string)[] = [
  * and method, or with the same name. If several share a sign, it says nothing about any of them.
  * @param created the new ones
  * @param missing those that the set does not list
- * @returns the missing one by the new one
+ * @returns the old entry for each new one
  */
 export function findRenames<New extends Recognizable, Old extends Recognizable>(
   created: readonly New[],

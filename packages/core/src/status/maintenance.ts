@@ -62,7 +62,7 @@ export function maintenanceEntry(named: readonly string[], regions: readonly Reg
 }
 
 /**
- * The status that maintenance covers now: that of the monitor if maintenance ended. Without a verdict, it is that before maintenance.
+ * The status the monitor would have if maintenance ended now. Without a verdict, the status before maintenance.
  * @param now epoch milliseconds
  */
 export function coveredStatus(

@@ -132,7 +132,7 @@ function decide(check: CheckRecord, monitor: LockedMonitor): RecordedCheck | Dro
   return { kind: 'recorded', ...facts, regions };
 }
 
-/** Saves a statement for nearly all results. Postgres decides, because it knows which schedules the monitor had since its last result. */
+/** Avoids a statement for nearly all results. Postgres decides, because it knows which schedules the monitor had since its last result. */
 function mayEndSilence(monitor: LockedMonitor, timestamp: number): boolean {
   const { checkedBefore, changedSince, intervalSeconds, timeoutSeconds } = monitor;
   if (checkedBefore === null || changedSince || timestamp < checkedBefore) return true;

@@ -150,8 +150,8 @@ function waitingChannels(endedIds: readonly string[] | undefined): SQL {
 }
 
 /**
- * The first channels that may attempt something, each with what it may. Later ones are not searched: their first deliveries come after
- * the first one of each of these. The order of the inner query lets Postgres stop there.
+ * Channels that may attempt something, in order, with their deliveries. Postgres stops at the limit, because later channels cannot come
+ * first.
  */
 function firstChannels(condition: SQL, limit: number): SQL {
   return sql`

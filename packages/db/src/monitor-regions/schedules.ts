@@ -184,8 +184,8 @@ const failedMember = z.object({
 });
 
 /**
- * The monitors of a wave whose last result is of this slot, epoch milliseconds, and that fail without certainty. A retry follows, and has not
- * run.
+ * Lists the monitors of a wave whose last result is for this slot, in epoch milliseconds, and is an unconfirmed failure. Their retries have
+ * not run.
  */
 export async function listRetriedMembers(
   db: Database,

@@ -7,7 +7,7 @@ import { tableOf } from '../database/sql.ts';
 /** A conclusive result and the one before it, in epoch milliseconds. */
 export interface ResultPair {
   readonly monitorId: string;
-  /** Null: the monitor had none. */
+  /** Or null if there is none. */
   readonly lastAt: number | null;
   readonly at: number;
   /** For how long the result may have waited for proof of the network, in milliseconds. */
@@ -30,12 +30,12 @@ const TOLERANCE = sql.raw(
   `make_interval(secs => monitor.timeout_seconds + least(monitor.interval_seconds / 4.0, ${GRACE_MS / 1_000}))`,
 );
 
-/** A failure below HTTP may wait for proof of the network, and a result that is not recorded yet may be one. */
+/** A failure below HTTP may wait for proof of the network. A result not yet recorded may be such a failure. */
 const PROOF = sql.raw(`interval '${MAX_PROOF_WAIT_MS} milliseconds'`);
 
 /**
- * Records the silences that these results have ended. A result earlier than the one before it shows that PostgreSQL's clock was ahead: what
- * is recorded of later times is deleted, so that the silences of a monitor never overlap.
+ * Records the silences that these results have ended. A result earlier than the previous one means that PostgreSQL's clock was ahead.
+ * Silences after it are deleted, so that silences never overlap.
  */
 export async function recordSilences(tx: Transaction, results: readonly ResultPair[]): Promise<void> {
   if (results.length === 0) return;

@@ -35,7 +35,7 @@ const monitorState = z.object({
   revision: z.number(),
   probeRevision: z.number(),
   lastTimestamp: z.number().nullable(),
-  /** The last conclusive result, in any region; null: none. */
+  /** The last conclusive result, in any region, or null if there is none. */
   checkedBefore: z.number().nullable(),
   /** Whether its settings may have changed since then. */
   changedSince: z.boolean(),
@@ -64,7 +64,7 @@ export interface LockedMonitor extends Omit<
   readonly regions: readonly RegionState[];
   /** Whether a maintenance window covers the monitor now, whether or not it already has that status. */
   readonly covered: boolean;
-  /** Epoch milliseconds; null: unchanged. */
+  /** Epoch milliseconds, or null if it is unchanged. */
   lastCheckedAt: number | null;
   /** A transaction changes the status at most once. */
   change: PendingChange | null;

@@ -24,7 +24,7 @@ export interface CheckJobsOptions {
   /** The monitors that a wave checks now; see `listWaveMembers`. */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
   readonly membersWithinMs?: number;
-  /** Adds the retries of the members that have failed at this slot, epoch milliseconds, without certainty. */
+  /** Adds the retries of the members whose last result is for this slot, in epoch milliseconds, and is an unconfirmed failure. */
   readonly addRetries: (wave: Wave, slot: number) => Promise<void>;
   readonly now?: () => number;
   /** Called when all remaining checks of a job only wait. It returns a function to call when the job ends. Default: nothing. */
