@@ -188,7 +188,10 @@ test('an outage shows in the title, the icon and one notification of two hidden 
   await list.goto('/');
   await list.getByRole('table', { name: 'Monitors' }).getByText('Up', { exact: true }).nth(1).waitFor();
   await incidents.goto('/profile');
-  await incidents.getByRole('switch', { name: 'Notify me about outages and recoveries' }).check();
+  const notify = { name: 'Notify me about outages and recoveries' };
+  await incidents.getByRole('switch', notify).click();
+  // It is on once the browser has given its permission.
+  await incidents.getByRole('switch', { ...notify, checked: true }).waitFor();
   expect(await shownIn(incidents)).toEqual(['Notifications are on: Tocsin shows status changes here.']);
   await incidents.goto('/incidents');
   await settle(incidents);

@@ -180,7 +180,11 @@ describe('the page of a monitor', () => {
   /** Makes the monitor 100 days old, with one outage of 90 s. */
   async function insertOutage(): Promise<void> {
     const [down, up] = [outageAt, outageAt + OUTAGE_MS].map((time) => new Date(time).toISOString());
-    await query("update monitors set created_at = created_at - interval '100 days' where id = $1", [shop]);
+    await query(
+      `update monitors set created_at = created_at - interval '100 days',
+         last_checked_at = coalesce(last_checked_at, now()) where id = $1`,
+      [shop],
+    );
     await query(
       `insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, error_detail, region)
      select $2, account_id, id, $3, $4, 'TIMEOUT', 'no response within 4 s', 'default' from monitors where id = $1`,

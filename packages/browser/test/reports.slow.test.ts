@@ -25,7 +25,10 @@ beforeAll(async () => {
     '=Blog': { app: 'blog' },
     Plain: {},
   });
-  await query(`update monitors set created_at = now() - interval '1 year'`);
+  // Checked all the time, so that their history is known.
+  await query(
+    `update monitors set created_at = now() - interval '1 year', last_checked_at = coalesce(last_checked_at, now())`,
+  );
   // Hours after the last month began, and how many hours each lasted.
   for (const [name, hours, length] of [
     ['Shop', -5, 10],
