@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { compareAlerts, type Alert } from './find-alerts.ts';
 import { FLAP } from './flaps.ts';
-import { growthOf } from './growth.ts';
 
 describe('compareAlerts', () => {
   const FROM = 1_200_000_000;
@@ -44,16 +43,4 @@ describe('compareAlerts', () => {
   test('expects no alert that may be due after the span', () => {
     expect(compare([], { from: FROM, to: DOWN_AT + 60_000 })).toMatchObject({ expected: 0 });
   });
-});
-
-test.each([
-  ['a leak of 1 a minute', (minute: number) => 200 + minute, 75, 60],
-  ['a saw tooth', (minute: number) => 200 + (minute % 5), 0, 0],
-  ['a peak in the middle', (minute: number) => (minute === 50 ? 900 : 200), 0, 0],
-])('growthOf measures %s', (_, valueOf, growth, perHour) => {
-  const points = Array.from({ length: 101 }, (_, minute) => ({
-    at: minute * 60_000,
-    value: valueOf(minute),
-  }));
-  expect(growthOf(points)).toMatchObject({ growth, perHour: expect.closeTo(perHour) });
 });
