@@ -216,7 +216,10 @@ export async function writeChannelPlan(
   const rotations = rotated.map(({ before }) => auditSecret('secretRotated', before));
   const result = describeChannels(plan);
   return {
-    result: { ...result, created: created.map((one, index) => ({ ...result.created[index], ...one })) },
+    result: {
+      ...result,
+      created: created.map((one, index) => Object.assign({}, result.created[index], one)),
+    },
     records: [...auditChannels(before, after), ...rotations],
   };
 }
