@@ -253,6 +253,15 @@ describe('a check that the network may have failed until shortly before the proo
     expect(await settled(region.proof.prove(check))).toBeNull();
   });
 
+  test('does not count if this process cannot probe its target again', async () => {
+    await region.addCanary('canary');
+    const check = await timedOutCheck();
+    region.network.connections = 'work';
+    region.network.names = 'lack';
+    const again = { ...check, target: { ...check.target, url: 'http://site.test:1' } };
+    expect(await settled(region.proof.prove(again))).toBe('doubtful');
+  });
+
   test('does not count if the network is lost while its target is probed again', async () => {
     const canary = await region.addCanary('canary');
     const check = await timedOutCheck();

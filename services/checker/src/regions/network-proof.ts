@@ -134,20 +134,20 @@ export class NetworkProof {
     if (!wasIsolated && (hadNetwork || (await wasAccompanied(network, kind, check, until)))) return null;
     const secondAt = performance.now();
     const second = await this.#probeAgain(target, until - secondAt);
-    if (second === null) return wasIsolated ? 'isolated' : null;
-    if (second.transportFailure === null) {
-      if (wasIsolated) return 'isolated';
-      this.#doubted.set(
-        keyOf(target.monitorId, region),
-        ACCOMPANIED_CHECKS,
-        keepForInterval(target.intervalSeconds),
-      );
-      return 'doubtful';
-    }
+    if (wasIsolated && (second === null || second.transportFailure === null)) return 'isolated';
+    if (second?.transportFailure === null) return this.#doubt(check);
     // The network may have been lost again.
-    const lastProof = await network.seekProof(second.transportFailure, performance.now(), until);
-    const wasLost = lastProof === 'isolated' || network.wasIsolated(second.transportFailure, secondAt);
-    return wasLost ? 'isolated' : null;
+    const lastKind = second?.transportFailure ?? kind;
+    const lastProof = await network.seekProof(lastKind, performance.now(), until);
+    if (lastProof === 'isolated' || network.wasIsolated(lastKind, secondAt)) return 'isolated';
+    // When no name resolves, lookups that wait can keep the target from being probed again.
+    return second === null ? this.#doubt(check) : null;
+  }
+
+  #doubt({ target, region }: ProbedCheck): 'doubtful' {
+    const key = keyOf(target.monitorId, region);
+    this.#doubted.set(key, ACCOMPANIED_CHECKS, keepForInterval(target.intervalSeconds));
+    return 'doubtful';
   }
 
   async close(): Promise<void> {
