@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Ctrl-C reaches the command and this process, which may notice the end of the command first. */
+const LATE_SIGNAL_MS = 200;
 
 /**
  * Runs a command with the stdin, stdout and stderr of this process. Until it ends, signals go to the command and do not end this process.
@@ -33,6 +35,7 @@ export async function runCommand(
       });
     });
   } finally {
-    for (const signal of SIGNALS) process.off(signal, forward);
+    const stopListening = (): void => SIGNALS.forEach((signal) => process.off(signal, forward));
+    setTimeout(stopListening, LATE_SIGNAL_MS).unref();
   }
 }
