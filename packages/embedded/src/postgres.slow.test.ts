@@ -105,13 +105,14 @@ describe('startPostgres', () => {
     const path = join(folder.path, 'recovering');
     const { folder: own, stop } = await start(path);
     await stop();
+    const log = join(own, 'server.log');
+    await writeFile(log, '');
     // The recovery waits for this command.
     await writeFile(join(own, 'cluster', 'postgresql.auto.conf'), `restore_command = 'sleep 600'\n`);
     await writeFile(join(own, 'cluster', 'recovery.signal'), '');
     const starting = new AbortController();
     const attempt = startPostgres({ dataDir: path, durable: false, signal: starting.signal });
     const ended = expect(attempt).rejects.toBe('stopped');
-    const log = join(own, 'server.log');
     await until('it to recover', async () => (await readFile(log, 'utf8')).includes('is starting up'));
     const pid = Number.parseInt(await readFile(join(own, 'cluster', 'postmaster.pid'), 'utf8'), 10);
     starting.abort('stopped');
