@@ -51,10 +51,3 @@ test('reports a job that stalls, and reads every event of a busy queue', async (
   expect(silent).toHaveLength(3);
   await queue.close();
 });
-
-test('counts the events that were trimmed', async () => {
-  const writes = redis.multi();
-  for (let number = 0; number < 5; number += 1) writes.xadd(KEY, 'MAXLEN', 2, '*', 'event', 'added');
-  await writes.exec();
-  expect(await readStalls(redis)).toMatchObject({ stalled: [], seen: 2, unseen: 3 });
-});
