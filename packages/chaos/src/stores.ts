@@ -40,7 +40,7 @@ const OPTIONS = {
 const ABOUT =
   'Kills the stores of npm start in turn, and looks for lost and false alerts (docs/reliability.md).';
 const CHANNEL = 'receiver';
-/** How long a target keeps its state. */
+/** A target keeps its state for between these times, in milliseconds. */
 const TURN_MS = [10_000, 35_000] as const;
 const TURNS = 400;
 /** Before a kill. A store that runs for 5 s counts as stable. */

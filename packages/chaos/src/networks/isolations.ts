@@ -27,7 +27,7 @@ type Isolation = NetworkRecord['isolations'][number];
 const RARE_INTERVAL_SECONDS = 20;
 /** The share of the extra checks, and their number, that one second may have. They are spread over 20 s. */
 const MAX_PER_SECOND = { share: 0.35, checks: 10 } as const;
-/** How long packets are lost of every connection to a canary, at most. */
+/** Packet loss alone isolates a region for at most this long. */
 const MAX_LOSSY_ISOLATION_MS = 10_000;
 /** Before a kill, and after the start of the next checker, results may wait for the jobs of the killed one. */
 const KILLED_MS = { before: 15_000, after: 30_000 } as const;
@@ -77,7 +77,7 @@ function spanOf({ slot, timestamp, latencyMs }: CheckFacts): Span {
   return { from: slot ?? timestamp - latencyMs - PROVEN_WITHIN_MS, until: timestamp };
 }
 
-/** The inconclusive results that no isolation explains, so that a second probe must have shown them to be doubtful. */
+/** Returns the inconclusive results outside of isolations. Only a second probe can have made them doubtful. */
 export function doubtfulOf(record: NetworkRecord): CheckFacts[] {
   return record.events
     .filter(({ inconclusive }) => inconclusive)

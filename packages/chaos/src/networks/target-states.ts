@@ -2,7 +2,7 @@ import type { TargetState } from '../plan/world.ts';
 import type { NetworkPlan } from './plan.ts';
 import type { Outage } from './record.ts';
 
-/** How long a target of a `cold` outage is awake after the end of the check that it failed: long enough for a second probe. */
+/** A target of a `cold` outage stays awake for this long after a failed check, so that it responds to a second probe. */
 const AWAKE_FOR_SECOND_PROBE_MS = 2_500;
 /** How many checks a target that sleeps now and then passes in between. Canaries accompany fewer after a doubtful one. */
 const AWAKE_CHECKS = 15;

@@ -71,7 +71,7 @@ export interface NeighborPlan {
 
 const MONITORS = 22;
 const COVERED_MONITORS = 3;
-/** How long a target keeps its state. */
+/** A target keeps its state for between these times, in milliseconds. */
 const TURN_MS = [7_000, 22_000] as const;
 const FAILING = ['down', 'down', 'down', 'hang', 'reset'] as const;
 /** Far more slow checks at a time than the `CHECK_CONCURRENCY` of a campaign. */

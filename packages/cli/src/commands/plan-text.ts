@@ -97,7 +97,7 @@ function monitorRenames({ created, deleted }: MonitorSetResult): Rename[] {
   });
 }
 
-/** The channels that probably only get another externalId. */
+/** Describes channels that probably only get another externalId. */
 function channelRenames({ created, deleted }: ChannelSetResult): Rename[] {
   const deletedIds = new Set(deleted.map(({ id }) => id));
   return created.flatMap(({ externalId: to, probablyRenamedFrom: old }) => {

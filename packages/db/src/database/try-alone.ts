@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { isRefusal } from './errors.ts';
 import type { Database, Transaction } from './open.ts';
 
-/** How long each statement of a record may take, in milliseconds. */
+/** The time limit of each statement for a record, in milliseconds. It replaces the usual one. */
 const STATEMENT_TIMEOUT_MS = 1_000;
 /** For how long the records of a refused batch are tried. The next call tries the rest. */
 const TRY_WITHIN_MS = 5_000;

@@ -39,7 +39,7 @@ interface Measured<Monitor> {
   readonly times: AvailabilityTimes;
 }
 
-/** How long monitors were up and down in a period, in their order. The only source of these figures, so that they agree everywhere. */
+/** Measures how long monitors were up and down in a period, in their order. All figures come from here, so that they agree everywhere. */
 export async function measureMonitors<Monitor extends MeasurableMonitor>(
   tx: Transaction,
   monitors: readonly Monitor[],

@@ -52,7 +52,7 @@ export function columnsOf({
     .map(([key, column]) => Object.assign({ key }, column));
 }
 
-/** The key that an address names; uptime for an unknown one. */
+/** Returns the sort key in an address, or uptime if the key is unknown. */
 export function sortKeyOf(text: string | undefined): SortKey {
   return ['name', ...Object.keys(COLUMNS)].includes(text ?? '') ? (text as SortKey) : 'uptime';
 }
