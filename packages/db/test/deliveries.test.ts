@@ -11,6 +11,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { eq, sql } from 'drizzle-orm';
 import {
   addDeliveries,
+  alertOf,
   changeStatus,
   endLeases,
   makeAccount,
@@ -74,7 +75,7 @@ describe('dispatchStatusChanges', () => {
     await deleteMonitor(db, actor, monitorId);
     await setChannel({ allMonitors: false });
     // The third one is the end of the incident.
-    expect((await dispatch()).deliveryIds).toHaveLength(3);
+    expect(await dispatch()).toMatchObject({ dueDeliveries: 3 });
     expect(await claim()).toHaveLength(1);
   });
 
@@ -93,13 +94,13 @@ describe('dispatchStatusChanges', () => {
     const theirs = await makeChannel(other);
     await changeStatus(context, (await makeMonitor(other)).id, 'DOWN');
     const dispatchSome = () => dispatchStatusChanges(db, { limit: 100, maxDeliveries: 4 });
-    expect(await dispatchSome()).toMatchObject({ statusChanges: 1, deliveryIds: { length: 4 } });
+    expect(await dispatchSome()).toMatchObject({ statusChanges: 1, dueDeliveries: 4 });
     expect(await readDeliveryLog(db, theirs)).toHaveLength(2);
     // The channel that still misses both deliveries is deleted.
     await db.execute(sql`
       update channels set deleted_at = now() where id = (
         select id from channels where id not in (select channel_id from deliveries) limit 1)`);
-    expect(await dispatchSome()).toMatchObject({ statusChanges: 1, deliveryIds: { length: 4 } });
+    expect(await dispatchSome()).toMatchObject({ statusChanges: 1, dueDeliveries: 4 });
     expect(await dispatchSome()).toMatchObject({ statusChanges: 0, progressed: false, blocked: false });
     expect(await db.$count(deliveries)).toBe(8);
   });
@@ -112,7 +113,7 @@ describe('dispatchStatusChanges', () => {
     await change('UP');
     expect(await dispatch()).toMatchObject({
       statusChanges: 1,
-      deliveryIds: { length: 2 },
+      dueDeliveries: 2,
       refused: [{ id: refusedId }],
     });
     expect(await claim()).toEqual([]);
@@ -143,7 +144,7 @@ describe('dispatchStatusChanges', () => {
   test('deliveries to a disabled channel are held', async () => {
     await setChannel({ enabled: false });
     await change('DOWN');
-    expect(await dispatch()).toMatchObject({ deliveryIds: [] });
+    expect(await dispatch()).toMatchObject({ dueDeliveries: 0 });
     expect(await readDeliveryLog(db, channelId)).toMatchObject([{ state: 'held' }, { state: 'held' }]);
     expect(await claim()).toEqual([]);
   });
@@ -165,17 +166,16 @@ test('a process that freezes in a transaction loses its locks, and alerts are se
   await client.query('set idle_in_transaction_session_timeout = 0');
   await client.query('begin');
   await client.query('select from channels for no key update');
-  expect(await dispatch()).toMatchObject({ deliveryIds: [], progressed: false, blocked: true });
+  expect(await dispatch()).toMatchObject({ dueDeliveries: 0, progressed: false, blocked: true });
   await client.query(`set idle_in_transaction_session_timeout = '50ms'`);
-  await until('the end of the locks', async () => (await dispatch()).deliveryIds.length === 2);
+  await until('the end of the locks', async () => (await dispatch()).dueDeliveries === 2);
   client.release(true);
   await frozen.close();
 });
 
 describe('claimDeliveries', () => {
   test('gives a delivery to one of several concurrent claims', async () => {
-    await change('DOWN');
-    const { deliveryIds } = await dispatch();
+    const deliveryIds = await alertOf(context, monitorId, 'DOWN');
     const claims = await Promise.all([
       claim(),
       claim(),
@@ -202,8 +202,8 @@ describe('claimDeliveries', () => {
   test('waits for an earlier status change that is not dispatched yet', async () => {
     await change('DOWN');
     const recovery = await change('UP');
-    const { deliveryIds } = await dispatchStatusChanges(db, { statusChangeIds: [recovery] });
-    expect(deliveryIds).toHaveLength(2);
+    const early = await dispatchStatusChanges(db, { statusChangeIds: [recovery] });
+    expect(early).toMatchObject({ dueDeliveries: 2 });
     expect(await claim()).toEqual([]);
     await dispatch();
     expect((await claim()).map((delivery) => delivery.event)).toEqual(['monitor.down']);

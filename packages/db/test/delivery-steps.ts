@@ -6,7 +6,7 @@ import { type AttemptOutcome, type AttemptRecord, recordAttempt } from '@tocsin/
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { type AttemptRow, attempts, deliveries, type DeliveryRow } from '@tocsin/db/deliveries/table';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
-import { asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { checkOf, failureOf, type TestContext } from './harness.ts';
 
 /** A channel of the test's account, by default for all monitors. */
@@ -32,10 +32,13 @@ export async function changeStatus(
   return outcome.statusChangeId;
 }
 
-/** The same, and the deliveries are made. @returns those that are due */
+/** The same, and makes the deliveries. @returns the ids of those that are pending */
 export async function alertOf(context: TestContext, monitorId: string, to: 'UP' | 'DOWN'): Promise<string[]> {
-  await changeStatus(context, monitorId, to);
-  return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
+  const statusChangeId = await changeStatus(context, monitorId, to);
+  await dispatchStatusChanges(context.db, { limit: 100 });
+  const isMade = and(eq(deliveries.statusChangeId, statusChangeId), eq(deliveries.state, 'pending'));
+  const made = await context.db.select().from(deliveries).where(isMade).orderBy(deliveries.timestamp);
+  return made.map(({ id }) => id);
 }
 
 /** The one delivery that may be attempted now. */

@@ -12,6 +12,10 @@ const SMALL = new Set(['accounts', 'api_keys', 'channels', 'invitations', 'user_
 const UNNEEDED: ReadonlySet<string> = new Set([
   // A delivery is deleted with its channel, and the channel with its account.
   'deliveries_account_id_accounts_id_fk',
+  'deliveries_channel_id_channels_id_fk',
+  // `deliveries_channel_newest_idx` replaces them.
+  'deliveries_channel_idx',
+  'deliveries_channel_state_idx',
 ]);
 
 /** Statements that may stand beside each other in a migration that builds indices: each can be run again after a crash. */

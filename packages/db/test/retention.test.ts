@@ -112,7 +112,7 @@ describe('retention', () => {
     await expect(getDelivery(db, accountId, running.id)).rejects.toMatchObject(notFound);
     expect(await listChannels(db, accountId)).toEqual([]);
     await recordOutcome(context, running, { kind: 'retry', delayMs: 0 });
-    expect(await dispatchStatusChanges(db, { limit: 10 })).toMatchObject({ deliveryIds: [] });
+    expect(await dispatchStatusChanges(db, { limit: 10 })).toMatchObject({ dueDeliveries: 0 });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     expect(await deliveryBacklog(db)).toMatchObject({ count: 0 });
     await db.execute(sql`update deliveries set state = 'held'`);

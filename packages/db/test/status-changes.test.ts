@@ -133,8 +133,8 @@ describe('deleting a monitor', () => {
       timestamp: expect.any(String),
     });
     expect(last?.timestamp).not.toBe(before?.timestamp);
-    const { deliveryIds } = await dispatchStatusChanges(db, { statusChangeIds });
-    const isMade = sql`id = any(${arrayOf('uuid', deliveryIds)})`;
+    await dispatchStatusChanges(db, { statusChangeIds });
+    const isMade = sql`status_change_id = any(${arrayOf('uuid', statusChangeIds)})`;
     expect(await db.select().from(deliveries).where(isMade)).toMatchObject([
       { monitorId: id, event: 'incident.resolved', state: 'pending' },
     ]);

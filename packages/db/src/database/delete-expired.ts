@@ -33,7 +33,9 @@ export async function deleteFinished(
   db: Database,
   retentionDays: number,
   signal?: AbortSignal,
-): Promise<Record<'deliveries' | 'channels' | 'statusChanges' | 'incidents' | 'occurrences', number>> {
+): Promise<
+  Record<'deliveries' | 'channels' | 'statusChanges' | 'incidents' | 'silences' | 'occurrences', number>
+> {
   const cutoff = sql`now() - ${retentionDays} * interval '1 day'`;
   const remove = (table: string, condition: SQL): Promise<number> =>
     deleteInBatches(db, table, condition, signal);
@@ -53,6 +55,7 @@ export async function deleteFinished(
         sql`dispatched_at < now() - interval '13 months' and ${isOfMaintenance}`,
       )),
     incidents: await remove('incidents', sql`resolved_at < now() - interval '13 months'`),
+    silences: await remove('silences', sql`ends_at < now() - interval '13 months'`),
     occurrences: await remove('maintenance_occurrences', sql`ends_at < ${cutoff}`),
   };
 }

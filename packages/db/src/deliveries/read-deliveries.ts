@@ -4,7 +4,9 @@ import type {
   Delivery,
   DeliveryDetail,
 } from '@tocsin/contracts/deliveries/delivery';
-import { and, desc, eq, getTableColumns, isNull, not, sql } from 'drizzle-orm';
+import { DELIVERY_STATES } from '@tocsin/contracts/vocabulary';
+import { and, desc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import { channels } from '../channels/table.ts';
 import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
@@ -69,11 +71,23 @@ export async function listDeliveries(
   const scope = eq(deliveries.channelId, channelId);
   const message = 'is not a delivery of this channel';
   const list = { table: deliveries, time: deliveries.createdAt, id: deliveries.id, scope, message };
+  const isOlder = await pageAfter(db, list, before);
+  const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
+  // The newest of each state, because the index orders the deliveries of one state.
+  const newest = (state === undefined ? DELIVERY_STATES : [state]).map((one) => {
+    const isOfState = and(scope, eq(deliveries.state, one), isOlder);
+    return sql`(${db
+      .select({ id: deliveries.id })
+      .from(deliveries)
+      .where(isOfState)
+      .orderBy(...newestFirst)
+      .limit(limit)})`;
+  });
   const rows = await db
     .select(lineColumns)
     .from(deliveries)
-    .where(and(scope, state && eq(deliveries.state, state), await pageAfter(db, list, before)))
-    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+    .where(sql`${deliveries.id} = any(array(${sql.join(newest, sql` union all `)}))`)
+    .orderBy(...newestFirst)
     .limit(limit);
   return rows.map(toDelivery);
 }
@@ -86,8 +100,11 @@ export async function deliveryBacklog(db: Database): Promise<Backlog> {
       and channel_id not in (select id from channels where deleted_at is not null)`;
 }
 
-/** Deliveries that wait for a redelivery. Reads the whole log of deliveries: do not run it every second. */
+/** Counts the deliveries that wait for a redelivery. Reads each of them. */
 export async function countHeldDeliveries(db: Database): Promise<number> {
-  const isDeleted = sql`channel_id in (select id from channels where deleted_at is not null)`;
-  return db.$count(deliveries, and(eq(deliveries.state, 'held'), not(isDeleted)));
+  const { count } = await queryOne(db, z.object({ count: z.number() }))`
+    select coalesce(sum(held.count), 0)::int as count from channels c cross join lateral (
+      select count(*) from deliveries where channel_id = c.id and state = 'held') held
+    where c.deleted_at is null`;
+  return count;
 }

@@ -1,7 +1,6 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { type Name, sql, type SQL } from 'drizzle-orm';
 import { type AnyPgColumn, index, pgTable, primaryKey, unique, uniqueIndex } from 'drizzle-orm/pg-core';
-import { channels } from '../channels/table.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 
 /** What a claim looks for. Each condition has an index of its own. */
@@ -38,9 +37,10 @@ export const deliveries = pgTable(
   (t) => ({
     /** Also the `webhook-id` of every attempt. */
     id: primaryId(),
-    /** That of the channel, with which the delivery is deleted: checking a second reference takes a tenth of the time of a fan-out. */
+    // No foreign keys, because checking one takes a tenth of the time of a fan-out. `deleteFinished` deletes the deliveries of a
+    // deleted channel before the channel, and nothing makes deliveries of a deleted channel.
     accountId: t.uuid('account_id').notNull(),
-    channelId: ownerId('channel_id', () => channels.id),
+    channelId: t.uuid('channel_id').notNull(),
     statusChangeId: t.uuid('status_change_id').notNull(),
     monitorId: t.uuid('monitor_id').notNull(),
     event: t.text('event').$type<WebhookEvent>().notNull(),
@@ -72,8 +72,12 @@ export const deliveries = pgTable(
     claimIndex('deliveries_test_due_idx', 'test', table.nextAttemptAt, table.id),
     claimIndex('deliveries_unattempted_idx', 'unattempted', table.monitorId, table.timestamp),
     claimIndex('deliveries_lease_idx', 'leased'),
-    index('deliveries_channel_idx').on(table.channelId, table.createdAt.desc()),
-    index('deliveries_channel_state_idx').on(table.channelId, table.state, table.createdAt.desc()),
+    index('deliveries_channel_newest_idx').on(
+      table.channelId,
+      table.state,
+      table.createdAt.desc(),
+      table.id.desc(),
+    ),
     index('deliveries_finished_idx')
       .on(table.createdAt)
       .where(sql`${table.state} <> 'pending'`),

@@ -24,7 +24,8 @@ export async function createTestDelivery(
   const id = uuidv7();
   const event = 'monitor.up';
   await db.transaction(async (tx) => {
-    await findChannelRow(tx, accountId, channelId);
+    // The lock keeps the channel until its delivery can be deleted with it.
+    await findChannelRow(tx, accountId, channelId, 'no key update');
     const timestamp = new Date(await readClock(tx));
     const payload: WebhookPayload = {
       event,

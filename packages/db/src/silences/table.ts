@@ -1,4 +1,4 @@
-import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
+import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
 /**
@@ -14,5 +14,8 @@ export const silences = pgTable(
     /** The first result after it. */
     endsAt: instant('ends_at').notNull(),
   }),
-  (table) => [primaryKey({ columns: [table.monitorId, table.startsAt] })],
+  (table) => [
+    primaryKey({ columns: [table.monitorId, table.startsAt] }),
+    index('silences_ends_idx').using('brin', table.endsAt),
+  ],
 );

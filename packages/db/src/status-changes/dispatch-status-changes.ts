@@ -37,8 +37,8 @@ interface DueStatusChanges {
 export interface DispatchedStatusChanges {
   /** Status changes whose deliveries are now all made. */
   readonly statusChanges: number;
-  /** Deliveries that were made and are due now. */
-  readonly deliveryIds: string[];
+  /** How many deliveries were made and are due now. */
+  readonly dueDeliveries: number;
   /** Whether deliveries were made, or status changes completed: others may be due. */
   readonly progressed: boolean;
   /** Whether status changes are due whose channels are locked by other transactions. */
@@ -57,7 +57,7 @@ export interface RefusedStatusChange extends RefusedRecord {
 /** The result if nothing is due. */
 export const NOTHING_DISPATCHED: DispatchedStatusChanges = {
   statusChanges: 0,
-  deliveryIds: [],
+  dueDeliveries: 0,
   progressed: false,
   blocked: false,
   refused: [],
@@ -66,7 +66,7 @@ export const NOTHING_DISPATCHED: DispatchedStatusChanges = {
 
 const dueRow = z.object({ id: z.string(), accountId: z.string() });
 type Due = z.output<typeof dueRow>;
-const madeRow = z.object({ id: z.string(), state: z.string() });
+const madeRow = z.object({ count: z.number(), due: z.number() });
 const completedRow = z.object({ traceparent: z.string().nullable() });
 
 /**
@@ -102,7 +102,7 @@ async function dispatchAlone(db: Database, ids: readonly string[]): Promise<Disp
   });
   return {
     statusChanges: results.reduce((sum, result) => sum + result.statusChanges, 0),
-    deliveryIds: results.flatMap(({ deliveryIds }) => deliveryIds),
+    dueDeliveries: results.reduce((sum, result) => sum + result.dueDeliveries, 0),
     progressed: results.some(({ progressed }) => progressed),
     blocked: results.some(({ blocked }) => blocked),
     refused: refused.map((one) => Object.assign({ isTemporary: isTemporary(one.error) }, one)),
@@ -149,10 +149,10 @@ async function dispatchLocked(
       due.map(({ id }) => id),
     ),
   );
-  const progressed = made.length > 0 || completed.length > 0;
+  const progressed = made.count > 0 || completed.length > 0;
   return {
     statusChanges: completed.length,
-    deliveryIds: made.filter(({ state }) => state === 'pending').map(({ id }) => id),
+    dueDeliveries: made.due,
     progressed,
     blocked: !progressed,
     refused: [],
@@ -161,19 +161,20 @@ async function dispatchLocked(
 }
 
 /**
- * Makes deliveries that are missing. The share lock makes a channel that is being disabled hold these too. A channel that another
- * transaction has locked is left for the next call, so that no account waits for the locks of another.
+ * Makes deliveries that are missing. Only one transaction does this for a status change at a time, because it locks the status change.
+ * The share lock makes a channel that is being disabled hold these too. A channel that another transaction has locked is left for the
+ * next call, so that no account waits for the locks of another.
  */
 function makeDeliveries(tx: Transaction, due: readonly Due[], maxDeliveries: number) {
   const accountIds = [...new Set(due.map(({ accountId }) => accountId))];
   const share = Math.ceil(maxDeliveries / accountIds.length);
-  return query(tx, madeRow)`
+  return queryOne(tx, madeRow)`
     with due as materialized (select * from ${tableOf('d', [...due.entries()], {
       number: ['int', ([number]) => number],
       id: ['uuid', ([, { id }]) => id],
       account_id: ['uuid', ([, { accountId }]) => accountId],
-    })})
-    insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+    })}),
+    made as (insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
       next_attempt_at)
     select gen_random_uuid(), a.id, m.channel_id, m.status_change_id, m.monitor_id, m.event, m.timestamp, m.payload,
       case when m.enabled then 'pending' else 'held' end, case when m.enabled then now() end
@@ -187,8 +188,8 @@ function makeDeliveries(tx: Transaction, due: readonly Due[], maxDeliveries: num
         select c.id, c.enabled from ${MISSING} m cross join lateral (
           select id, enabled from channels where id = m.id and deleted_at is null for share skip locked) c) c
       limit ${share}) m
-    on conflict (status_change_id, event, channel_id) do nothing
-    returning id, state`;
+    returning state)
+    select count(*)::int as count, (count(*) filter (where state = 'pending'))::int as due from made`;
 }
 
 function markDispatched(tx: Transaction, ids: readonly string[]) {

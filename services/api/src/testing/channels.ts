@@ -1,5 +1,6 @@
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { deliveries } from '@tocsin/db/deliveries/table';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { checkOf } from '@tocsin/db/testing/check-record';
 import type TestAgent from 'supertest/lib/agent.js';
@@ -25,5 +26,7 @@ export async function newChannel(
 export async function goDown({ context }: TestApi, monitorId: string): Promise<string[]> {
   const failure = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
   await recordChecks(context.db, [checkOf(monitorId, failure)]);
-  return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
+  await dispatchStatusChanges(context.db, { limit: 100 });
+  const rows = await context.db.select().from(deliveries);
+  return rows.filter((row) => row.monitorId === monitorId).map(({ id }) => id);
 }
