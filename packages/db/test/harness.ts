@@ -29,6 +29,26 @@ export interface TestContext extends DbContext {
   close(): Promise<void>;
 }
 
+/** Makes Postgres refuse to write the rows of a table that meet a condition. @returns undoes it */
+export async function refuseRows(
+  { db }: Pick<TestContext, 'db'>,
+  table: string,
+  condition: string,
+  errcode = 'data_exception',
+): Promise<() => Promise<void>> {
+  const name = `refuse_${randomBytes(4).toString('hex')}`;
+  await db.execute(
+    sql.raw(`
+    create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'refused' using errcode = '${errcode}'; end $$;
+    create trigger ${name} before insert or update on ${table} for each row when (${condition})
+    execute function ${name}()`),
+  );
+  return async () => {
+    await db.execute(sql.raw(`drop function ${name} cascade`));
+  };
+}
+
 /** In place of the limits of a service: a test on a busy machine may hold a lock, or wait for one, for longer than those. */
 export const PATIENT = {
   options: ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']

@@ -6,7 +6,7 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { readClock, untilWaiting, useTestContext } from './harness.ts';
+import { readClock, refuseRows, untilWaiting, useTestContext } from './harness.ts';
 import {
   eventAt,
   expectedRollup,
@@ -242,6 +242,18 @@ describe('a roll-up in the middle of an hour', () => {
       ids.map((monitorId) => ({ monitorId, gaps: 60 })),
     );
     expect(await rolledUntil()).toBe(start + HOUR_MS);
+  });
+
+  test('a monitor whose events Postgres refuses to count does not stop the others', async () => {
+    await release();
+    const [bad = ''] = ids;
+    const accept = await refuseRows(context, 'check_rollups', `new.monitor_id = '${bad}'`);
+    const refused: string[] = [];
+    await rollUpNextHour(db, { onRefused: ({ id }) => refused.push(id) });
+    expect(refused).toEqual([bad]);
+    expect(await rollupsBefore(context, end)).toMatchObject(ids.slice(1).map((monitorId) => ({ monitorId })));
+    expect(await rolledUntil()).toBe(start + HOUR_MS);
+    await accept();
   });
 
   test('does not delay a deletion, and leaves no rollups of the deleted monitor', async () => {

@@ -16,7 +16,15 @@ import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { asc, eq, sql } from 'drizzle-orm';
-import { checkOf, copyMonitor, editMonitor, makeMonitor, untilWaiting, useTestContext } from './harness.ts';
+import {
+  checkOf,
+  copyMonitor,
+  editMonitor,
+  makeMonitor,
+  refuseRows,
+  untilWaiting,
+  useTestContext,
+} from './harness.ts';
 
 const context = await useTestContext();
 const { db, actor } = context;
@@ -316,6 +324,21 @@ describe('a new default region', () => {
     expect(await aligning).toBe(1);
     const [outcome] = await recordChecks(db, [checkOf(id, { region: 'ap' })]);
     expect(outcome).toMatchObject({ kind: 'recorded' });
+  });
+
+  test('moves the others if Postgres refuses one, and repairs the spans of the others', async () => {
+    const { id } = await makeMonitor(context);
+    await copyMonitor(context, id, 2);
+    const accept = await refuseRows(context, 'schedule_spans', `new.monitor_id = '${id}'`);
+    const refused: string[] = [];
+    const onRefused = (record: { id: string }) => refused.push(record.id);
+    expect(await alignDefaultRegion(db, 'ap', onRefused)).toBe(2);
+    expect(await countRegions()).toEqual({ ap: 2, default: 1 });
+    await db.execute(sql`update monitors set interval_seconds = 30`);
+    expect(await alignSpans(db, onRefused)).toBe(2);
+    expect(refused).toEqual([id, id]);
+    await accept();
+    expect(await alignDefaultRegion(db, 'ap', onRefused)).toBe(1);
   });
 
   test('skips a monitor that gets regions of its own meanwhile', async () => {

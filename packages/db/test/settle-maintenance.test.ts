@@ -9,7 +9,7 @@ import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windo
 import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
-import { checkOf, copyMonitor, makeMonitor, useTestContext } from './harness.ts';
+import { checkOf, copyMonitor, makeMonitor, refuseRows, useTestContext } from './harness.ts';
 import { end, makeWatched, makeWindow, moveWindow, outcomesOf, rowOf, tick } from './maintenance-harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -70,31 +70,29 @@ test('monitors and windows for which Postgres reaches a time limit do not stop t
   const ids = await makeFleet(4);
   const windows = [await makeWindow(context, ids), await makeWindow(context, [])];
   for (const window of windows) await moveWindow(context, window, 1);
-  await db.execute(sql`
-    create function refuse() returns trigger language plpgsql as $$
-    begin raise exception 'refused' using errcode = 'query_canceled'; end $$`);
   const refuse = (table: string, refusedIds: readonly string[]) =>
-    db.execute(
-      sql.raw(
-        `create trigger refuse before update on ${table} for each row when (old.id in ('${refusedIds.join("', '")}'))
-        execute function refuse()`,
-      ),
-    );
+    refuseRows(context, table, `new.id in ('${refusedIds.join("', '")}')`, 'query_canceled');
   const bad = ids.slice(0, 2);
-  await refuse('monitors', bad);
+  const acceptWindows = await refuse('maintenance_windows', windows.slice(0, 1));
+  expect(await advanceWindows(db)).toMatchObject({
+    startedLate: { length: 1 },
+    refused: [{ id: windows[0] }],
+  });
+  await acceptWindows();
+  const acceptMonitors = await refuse('monitors', bad);
   await advanceWindows(db);
   expect(await settleMaintenance(db)).toMatchObject({ monitors: 2, refused: { length: 2 } });
   const { refused } = await settleMaintenance(db);
   expect(refused.map(({ id }) => id).toSorted()).toEqual(bad.toSorted());
   expect(await settleMaintenance(db, null, bad)).toMatchObject({ monitors: 0, refused: [] });
-  await db.execute(sql`drop trigger refuse on monitors`);
+  await acceptMonitors();
   for (const window of windows) await moveWindow(context, window, HOUR_MS + 1);
-  await refuse('maintenance_windows', windows.slice(0, 1));
+  const acceptEnds = await refuse('maintenance_windows', windows.slice(0, 1));
   expect(await advanceWindows(db)).toMatchObject({ ended: 1, refused: [{ id: windows[0] }] });
   expect(await getMaintenanceWindow(db, accountId, windows[1] ?? '')).toMatchObject({ state: 'ended' });
   expect(await advanceWindows(db, { excludedIds: windows })).toMatchObject({ refused: [] });
   expect(await advanceWindows(db, { among: windows.slice(1) })).toMatchObject({ refused: [] });
-  await db.execute(sql`drop function refuse cascade`);
+  await acceptEnds();
   expect(await advanceWindows(db, { among: windows })).toMatchObject({ ended: 1 });
   await tick(context);
 });

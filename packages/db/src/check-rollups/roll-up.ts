@@ -1,7 +1,10 @@
 import { eq, sql } from 'drizzle-orm';
+import { NIL } from 'uuid';
 import { z } from 'zod';
+import { isRefusal, isTemporary } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, epochMs, query, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
+import type { RefusedRecord } from '../database/try-alone.ts';
 import { workForShare } from '../database/work-share.ts';
 import { hourlyCounts, type HoursRange, ROLLUP_COLUMNS } from './count-checks.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
@@ -12,7 +15,8 @@ const HOUR_MS = 3_600_000;
 const SETTLED_AFTER_MS = 16 * 60_000;
 /** Keeps each slice far below the statement timeout: checks every 5 s from several regions produce several hundred thousand events. */
 const MONITORS_AT_ONCE = 250;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+/** A slice that Postgres refuses is repeated with fewer monitors. */
+const SMALLER = 'smaller';
 
 /** How far the events are rolled up. */
 export type RollupState = Readonly<typeof checkRollupState.$inferSelect>;
@@ -47,6 +51,8 @@ export interface RollUpOptions {
   readonly monitorsAtOnce?: number | undefined;
   /** Slices take this share of the time, and pauses the rest, until half a period after the hour became due. Default: 1, no pauses. */
   readonly share?: number | undefined;
+  /** Called for each monitor whose events Postgres refuses to count even alone. Its hour stays without rollups. */
+  readonly onRefused?: ((monitor: RefusedRecord) => void) | undefined;
   /** Ends the roll-up after the current slice; the next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -58,7 +64,13 @@ export interface RollUpOptions {
  */
 export async function rollUpNextHour(
   db: Database,
-  { periodMinutes = 60, monitorsAtOnce = MONITORS_AT_ONCE, share = 1, signal }: RollUpOptions = {},
+  {
+    periodMinutes = 60,
+    monitorsAtOnce = MONITORS_AT_ONCE,
+    share = 1,
+    onRefused = () => undefined,
+    signal,
+  }: RollUpOptions = {},
 ): Promise<RolledHour | null> {
   const { hour: start, now } = (await readWatermark(db)) ?? (await begin(db));
   // After a change to a longer period, shorter ones remain until its first start.
@@ -70,12 +82,30 @@ export async function rollUpNextHour(
   const startedAt = performance.now();
   const isLate = (): boolean => now + performance.now() - startedAt >= end + SETTLED_AFTER_MS + periodMs / 2;
   const gaps: Record<string, number> = {};
-  let after = BEFORE_ALL;
+  let after: string = NIL;
+  let atOnce = monitorsAtOnce;
   for (;;) {
     if (signal?.aborted === true) return null;
+    const range = { from: start, to: end, periodMs, now };
     const slice = await workForShare(isLate() ? 1 : share, signal, () =>
-      db.transaction((tx) => rollUpSlice(tx, { from: start, to: end, periodMs, now }, after, monitorsAtOnce)),
+      db
+        .transaction((tx) => rollUpSlice(tx, range, after, atOnce))
+        .catch(async (error: unknown) => {
+          if (!isRefusal(error)) throw error;
+          if (atOnce > 1) return SMALLER;
+          if (isTemporary(error)) throw error;
+          const [id] = await listMonitorsAfter(db, after, 1);
+          if (id === undefined) return null;
+          onRefused({ id, error });
+          return { gaps: [], last: id };
+        }),
     );
+    // One monitor that Postgres refuses must not stop the roll-up of all others.
+    if (slice === SMALLER) {
+      atOnce = Math.ceil(atOnce / 10);
+      continue;
+    }
+    atOnce = monitorsAtOnce;
     if (slice === null) break;
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
     after = slice.last;
@@ -113,6 +143,10 @@ async function begin(db: Database): Promise<z.output<typeof watermark>> {
   return (await readWatermark(db)) ?? { hour: rolledUntil.getTime(), now };
 }
 
+function listMonitorsAfter(db: Queryable, after: string, limit: number): Promise<string[]> {
+  return queryColumn(db)`select id from monitors where id > ${after} order by id limit ${limit}`;
+}
+
 const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
 /**
@@ -124,8 +158,7 @@ async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, mon
   const locked = await tx.execute(sql`
     select from check_rollup_state where rolled_until = ${timestamptz(hour.from)} for update`);
   if (locked.rowCount === 0) return null;
-  const monitorIds = await queryColumn(tx)`
-    select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`;
+  const monitorIds = await listMonitorsAfter(tx, after, monitorsAtOnce);
   const last = monitorIds.at(-1);
   if (last === undefined) return null;
   const gaps = await query(tx, gapCount)`

@@ -42,6 +42,27 @@ export async function tryAlone<Item extends { readonly id: string }, Result>(
   return { results, refused };
 }
 
+/**
+ * Handles records in one transaction or, if Postgres refuses it, each alone (`tryAlone`).
+ * @param onRefused called for each record that Postgres refuses even alone
+ */
+export async function tryTogether<Item extends { readonly id: string }, Result>(
+  db: Database,
+  records: readonly Item[],
+  work: (tx: Transaction, records: readonly Item[]) => Promise<Result[]>,
+  onRefused: (record: RefusedRecord) => void,
+): Promise<Result[]> {
+  if (records.length === 0) return [];
+  try {
+    return await db.transaction((tx) => work(tx, records));
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+  const { results, refused } = await tryAlone(db, records, (tx, record) => work(tx, [record]));
+  for (const record of refused) onRefused(record);
+  return results.flat();
+}
+
 function shuffled<Item>(items: readonly Item[]): Item[] {
   const keyed = items.map((item) => ({ item, key: Math.random() }));
   return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);

@@ -5,12 +5,12 @@ import {
   type Occurrence,
   passedOccurrences,
 } from '@tocsin/core/maintenance/occurrences';
-import { and, eq, gt, lte, ne, not, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
+import { NIL } from 'uuid';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
-import { isRefusal } from '../database/errors.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn, readClock, tableOf } from '../database/sql.ts';
-import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
+import { type RefusedRecord, tryTogether } from '../database/try-alone.ts';
 import { readOutcomes } from './read-outcomes.ts';
 import { storedOccurrence } from './read-windows.ts';
 import {
@@ -55,7 +55,7 @@ export interface AdvancedWindows {
   readonly ended: number;
   /** Windows that ended because their rule can no longer be evaluated. */
   readonly brokenIds: readonly string[];
-  /** Windows whose plan Postgres refuses even alone. The next call tries them again, unless they are excluded. */
+  /** Windows whose next state Postgres refuses even alone. The next call tries them again; ends can be excluded. */
   readonly refused: readonly RefusedRecord[];
 }
 
@@ -67,20 +67,17 @@ export interface AdvancedWindows {
 export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
   const { budgetMs, plan = planWindow, behindMs = 0 } = options;
   const now = new Date((await readClock(db)) - behindMs);
-  const started = await beginOccurrences(db, now);
   const written: WrittenPlan[] = [];
   const refused: RefusedRecord[] = [];
-  // If Postgres refuses a batch, each plan is written alone, so that one that always fails does not stop the others.
+  const started = await beginOccurrences(db, now, (record) => refused.push(record));
   const write = async (plans: readonly WindowPlan[]): Promise<void> => {
-    try {
-      written.push(...(await writePlans(db, plans)));
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      const items = plans.map((one) => ({ id: one.row.id, plan: one }));
-      const alone = await tryAlone(db, items, (tx, item) => writeLocked(tx, [item.plan]));
-      written.push(...alone.results.flat());
-      refused.push(...alone.refused);
-    }
+    const items = plans.map((one) => ({ id: one.row.id, plan: one }));
+    const writeItems = (tx: Transaction, some: readonly (typeof items)[number][]): Promise<WrittenPlan[]> =>
+      writeLocked(
+        tx,
+        some.map((item) => item.plan),
+      );
+    written.push(...(await tryTogether(db, items, writeItems, (record) => refused.push(record))));
   };
   for (const kind of ['cheap', 'costly'] as const) {
     const startedAt = performance.now();
@@ -112,25 +109,44 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
 }
 
 /** @returns when each should have begun */
-async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
+async function beginOccurrences(
+  db: Database,
+  now: Date,
+  onRefused: (record: RefusedRecord) => void,
+): Promise<Date[]> {
   const { id, occurrenceStartsAt, occurrenceEndsAt, state } = maintenanceWindows;
   const isDue = and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now));
-  const started: Date[] = [];
-  let count: number;
-  do {
-    const due = db
+  const begin = async (tx: Transaction, windows: readonly { readonly id: string }[]): Promise<Date[]> => {
+    const among = and(
+      isDue,
+      inArray(
+        id,
+        windows.map((one) => one.id),
+      ),
+    );
+    const due = tx
       .select({ id })
       .from(maintenanceWindows)
-      .where(isDue)
-      .limit(BEGUN_AT_ONCE)
+      .where(among)
       .for('no key update', { skipLocked: true });
-    // An array, so that the limited search runs once.
+    // An array, so that the locking search runs once.
     const isFound = sql`${id} = any(array(${due}))`;
-    const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(isFound);
+    const begun = tx.update(maintenanceWindows).set({ state: 'running' }).where(isFound);
     const rows = await begun.returning({ startsAt: occurrenceStartsAt });
-    started.push(...rows.flatMap(({ startsAt }) => startsAt ?? []));
-    count = rows.length;
-  } while (count === BEGUN_AT_ONCE);
+    return rows.flatMap(({ startsAt }) => startsAt ?? []);
+  };
+  const started: Date[] = [];
+  for (let after: string | undefined = NIL; after !== undefined;) {
+    const isNext = and(isDue, gt(id, after));
+    const windows = await db
+      .select({ id })
+      .from(maintenanceWindows)
+      .where(isNext)
+      .orderBy(id)
+      .limit(BEGUN_AT_ONCE);
+    started.push(...(await tryTogether(db, windows, begin, onRefused)));
+    after = windows.length === BEGUN_AT_ONCE ? windows.at(-1)?.id : undefined;
+  }
   return started;
 }
 
@@ -168,10 +184,6 @@ async function findOver(
 }
 
 type WrittenPlan = WindowPlan & { readonly outcome: MaintenanceOutcome };
-
-async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<WrittenPlan[]> {
-  return plans.length === 0 ? [] : db.transaction((tx) => writeLocked(tx, plans));
-}
 
 /** Writes the plans of windows that have not changed since they were read. @returns the written ones, with their outcomes */
 async function writeLocked(tx: Transaction, plans: readonly WindowPlan[]): Promise<WrittenPlan[]> {

@@ -1,7 +1,8 @@
 import { phaseMs, PHASE_STEP_MS } from '@tocsin/core/schedule/slots';
 import { sql, type SQL } from 'drizzle-orm';
+import { NIL } from 'uuid';
 import { z } from 'zod';
-import type { Database, Queryable, Transaction } from '../database/open.ts';
+import type { Database, Transaction } from '../database/open.ts';
 import {
   arrayOf,
   clockNow,
@@ -12,6 +13,7 @@ import {
   tableOf,
   timestamptz,
 } from '../database/sql.ts';
+import { type RefusedRecord, tryTogether } from '../database/try-alone.ts';
 
 /** The interval at which a region checks a monitor. */
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
@@ -71,63 +73,59 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
 /** Monitors that one transaction aligns. */
 const ALIGNED_AT_ONCE = 1_000;
 
-/**
- * Repairs the running spans that do not match the monitors' regions, interval and phase. Locked monitors are left for the next call.
- * @returns how many monitors had such spans
- */
-export async function alignSpans(db: Queryable): Promise<number> {
-  let aligned = 0;
-  for (;;) {
-    const found = await db.transaction(alignSome);
-    aligned += found;
-    if (found < ALIGNED_AT_ONCE) return aligned;
-  }
-}
-
-async function alignSome(tx: Transaction): Promise<number> {
-  const ids = await queryColumn(tx)`
-    select m.id from monitors m
-    where exists (
+/** The condition for a monitor `m` whose running spans do not match its regions, interval and phase. */
+const IS_MISALIGNED = sql`(
+      exists (
         select from monitor_regions r where r.monitor_id = m.id and not exists (
           select from schedule_spans s where s.monitor_id = m.id and s.region = r.region
             and s.ends_at is null and s.interval_seconds = m.interval_seconds
             and s.phase_ms % ${PHASE_STEP_MS} = 1))
       or exists (
         select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
-          select from monitor_regions r where r.monitor_id = m.id and r.region = s.region))
-    order by m.id limit ${ALIGNED_AT_ONCE} for no key update of m skip locked`;
-  await replanSpans(tx, ids);
-  return ids.length;
+          select from monitor_regions r where r.monitor_id = m.id and r.region = s.region)))`;
+
+/**
+ * Repairs the running spans that do not match the monitors' regions, interval and phase. Locked monitors are left for the next call.
+ * @param onRefused called for each monitor whose spans Postgres refuses even alone; the others are repaired
+ * @returns how many monitors were repaired
+ */
+export async function alignSpans(db: Database, onRefused: OnRefused = () => undefined): Promise<number> {
+  return forMonitors(db, { isMeant: IS_MISALIGNED, atOnce: ALIGNED_AT_ONCE, onRefused }, async (tx, ids) => {
+    const locked = await queryColumn(tx)`
+      select m.id from monitors m where m.id = any(${arrayOf('uuid', ids)}) and ${IS_MISALIGNED}
+      order by m.id for no key update of m skip locked`;
+    await replanSpans(tx, locked);
+    return locked;
+  });
 }
 
 /** Monitors that one transaction moves: it delays the recording of their checks only briefly. */
 const MOVED_AT_ONCE = 500;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Moves the monitors without a list of regions to the default region, after that setting has changed. The reconciler then applies their
  * schedules there, and removes those in the former region. Each batch commits by itself.
+ * @param onRefused called for each monitor whose move Postgres refuses even alone; the others are moved
  * @returns how many monitors were moved
  */
-export async function alignDefaultRegion(db: Database, defaultRegion: string): Promise<number> {
-  let moved = 0;
-  for (let after: string | undefined = BEFORE_ALL; after !== undefined;) {
-    const from: string = after;
-    const ids = await db.transaction((tx) => moveSome(tx, defaultRegion, from));
-    moved += ids.length;
-    after = ids.at(-1);
-  }
-  return moved;
+export async function alignDefaultRegion(
+  db: Database,
+  defaultRegion: string,
+  onRefused: OnRefused = () => undefined,
+): Promise<number> {
+  const isElsewhere = sql`m.regions = '{}' and not (
+      exists (select from monitor_regions r where r.monitor_id = m.id and r.region = ${defaultRegion})
+      and not exists (select from monitor_regions r where r.monitor_id = m.id and r.region <> ${defaultRegion}))`;
+  return forMonitors(db, { isMeant: isElsewhere, atOnce: MOVED_AT_ONCE, onRefused }, async (tx, ids) => {
+    const locked = await queryColumn(tx)`
+      select m.id from monitors m where m.id = any(${arrayOf('uuid', ids)}) and ${isElsewhere}
+      order by m.id for no key update of m`;
+    await moveLocked(tx, defaultRegion, locked);
+    return locked;
+  });
 }
 
-/** @returns the moved monitors */
-async function moveSome(tx: Transaction, defaultRegion: string, after: string): Promise<string[]> {
-  const moved = await queryColumn(tx)`
-    select m.id from monitors m
-    where m.id > ${after} and m.regions = '{}' and not (
-      exists (select from monitor_regions r where r.monitor_id = m.id and r.region = ${defaultRegion})
-      and not exists (select from monitor_regions r where r.monitor_id = m.id and r.region <> ${defaultRegion}))
-    order by m.id limit ${MOVED_AT_ONCE} for no key update of m`;
+async function moveLocked(tx: Transaction, defaultRegion: string, moved: readonly string[]): Promise<void> {
   const ids = arrayOf('uuid', moved);
   await tx.execute(
     sql`delete from monitor_regions where monitor_id = any(${ids}) and region <> ${defaultRegion}`,
@@ -136,5 +134,28 @@ async function moveSome(tx: Transaction, defaultRegion: string, after: string): 
     insert into monitor_regions (monitor_id, region) select id, ${defaultRegion} from unnest(${ids}) as u (id)
     on conflict do nothing`);
   await replanSpans(tx, moved);
-  return moved;
+}
+
+type OnRefused = (monitor: RefusedRecord) => void;
+
+/** Handles all monitors `m` that meet a condition in batches of a transaction each. @returns how many `work` handled */
+async function forMonitors(
+  db: Database,
+  { isMeant, atOnce, onRefused }: { isMeant: SQL; atOnce: number; onRefused: OnRefused },
+  work: (tx: Transaction, ids: readonly string[]) => Promise<string[]>,
+): Promise<number> {
+  let handled = 0;
+  for (let after: string | undefined = NIL; after !== undefined;) {
+    const ids: string[] = await queryColumn(db)`
+      select m.id from monitors m where m.id > ${after} and ${isMeant} order by m.id limit ${atOnce}`;
+    const monitors = ids.map((id) => ({ id }));
+    const handle = (tx: Transaction, some: readonly { readonly id: string }[]): Promise<string[]> =>
+      work(
+        tx,
+        some.map(({ id }) => id),
+      );
+    handled += (await tryTogether(db, monitors, handle, onRefused)).length;
+    after = ids.at(-1);
+  }
+  return handled;
 }

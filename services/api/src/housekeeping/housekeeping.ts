@@ -96,7 +96,9 @@ function tasks(
   return [
     always('create event partitions', (now) => ensureEventPartitions(db, { minutes: partitionMinutes, now })),
     always('align schedule spans', async () => {
-      const monitors = await alignSpans(db);
+      const monitors = await alignSpans(db, ({ id: monitorId, error }) =>
+        logger.error('PostgreSQL refuses the schedule spans of a monitor', { monitorId, error }),
+      );
       if (monitors > 0) logger.info('Repaired the schedule spans of monitors', { monitors });
     }),
     always('repair matches', async () => {

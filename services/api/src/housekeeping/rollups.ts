@@ -1,4 +1,5 @@
 import { rollUpNextHour, type RollupState } from '@tocsin/db/check-rollups/roll-up';
+import type { RefusedRecord } from '@tocsin/db/database/try-alone';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { createReading, type Metrics, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
@@ -27,7 +28,15 @@ export function startRollUps({
     work: async (signal) => {
       while (isLeader() && !signal.aborted) {
         if (!(await databaseClock.read()).agrees) return;
-        const rolled = await rollUpNextHour(db, { periodMinutes, share: BACKGROUND_SHARE, signal });
+        const onRefused = ({ id: monitorId, error }: RefusedRecord): void => {
+          logger.error('PostgreSQL refuses to count the checks of a monitor', { monitorId, error });
+        };
+        const rolled = await rollUpNextHour(db, {
+          periodMinutes,
+          share: BACKGROUND_SHARE,
+          onRefused,
+          signal,
+        });
         if (rolled === null) return;
         logger.debug('Rolled up an hour of checks', rolled);
       }

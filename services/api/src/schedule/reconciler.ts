@@ -79,14 +79,10 @@ export class Reconciler {
 
   /** One run; called every few seconds. */
   async run(signal: AbortSignal): Promise<void> {
-    const { db, defaultRegion, logger } = this.#options;
-    if (!this.#aligned) {
-      const moved = await alignDefaultRegion(db, defaultRegion);
-      if (moved > 0) logger.info('Moved monitors to the default region', { defaultRegion, moved });
-      this.#aligned = true;
-    }
+    const { db } = this.#options;
     const now = performance.now();
     if (now - this.#soughtAt >= SEEK_EVERY_MS) {
+      await this.#alignDefaultRegion();
       this.#soughtAt = now;
       await unapplyOutdatedSchedules(db);
       // A store that hangs must not delay the other regions; what it lists later is handled later.
@@ -97,6 +93,19 @@ export class Reconciler {
     if (signal.aborted || now - this.#auditedAt < (this.#options.auditEveryMs ?? AUDIT_EVERY_MS)) return;
     this.#auditedAt = now;
     await this.#auditAll(signal);
+  }
+
+  /** Once as the leader, and again as long as monitors are refused. */
+  async #alignDefaultRegion(): Promise<void> {
+    if (this.#aligned) return;
+    const { db, defaultRegion, logger } = this.#options;
+    let isComplete = true;
+    const moved = await alignDefaultRegion(db, defaultRegion, ({ id: monitorId, error }) => {
+      isComplete = false;
+      logger.error('PostgreSQL refuses to move a monitor to the default region', { monitorId, error });
+    });
+    if (moved > 0) logger.info('Moved monitors to the default region', { defaultRegion, moved });
+    this.#aligned = isComplete;
   }
 
   /** Waits for regions in progress. */
