@@ -90,20 +90,23 @@ describe('an inconclusive result', () => {
     expect(await findMonitorRow(db, accountId, id)).toMatchObject({ statusBeforeMaintenance: 'UP' });
   });
 
-  test('is not recorded while its network is unproven, if it would make its region fail', async () => {
-    const { id } = await makeMonitor(context, { failureThreshold: 3 });
-    expect(await record(unproven(id), unproven(id), failureOf(id))).toEqual(['recorded', 'busy', 'busy']);
-    expect(await record(unproven(id))).toEqual(['recorded']);
+  test('is not recorded while its network is unproven, unless its region fails already', async () => {
+    const { id } = await makeMonitor(context, { failureThreshold: 2 });
+    expect(await record(unproven(id), failureOf(id), failureOf(id))).toEqual([
+      'unproven',
+      'recorded',
+      'busy',
+    ]);
     const before = await stateOf(id);
-    expect(before).toMatchObject({ regions: [{ consecutiveFailures: 2 }], monitor: { status: 'UP' } });
+    expect(before).toMatchObject({ regions: [{ consecutiveFailures: 1 }], monitor: { status: 'UP' } });
     const waiting = unproven(id);
     expect(await record(waiting)).toEqual(['unproven']);
     expect(await stateOf(id)).toEqual(before);
-    expect(await eventsOf(id)).toHaveLength(2);
+    expect(await eventsOf(id)).toHaveLength(1);
     // The next result of the same monitor in the batch need not wait.
     expect(await record(waiting, isolated(id))).toEqual(['unproven', 'recorded']);
     expect(await record({ ...waiting, network: null })).toEqual(['recorded']);
-    const after = { monitor: { status: 'DOWN' }, regions: [{ consecutiveFailures: 3 }] };
+    const after = { monitor: { status: 'DOWN' }, regions: [{ consecutiveFailures: 2 }] };
     expect(await stateOf(id)).toMatchObject(after);
     // A region that fails already had its proof.
     expect(await record(unproven(id))).toEqual(['recorded']);

@@ -129,7 +129,7 @@ describe('the network of a region', () => {
     urlOverride: fc.option(fc.constant('https://preview.example'), { freq: 9 }),
   });
 
-  test('is awaited exactly by a result that turns its region failing; if it is doubtful once, or no canary responded, only the slot counts', () => {
+  test('is awaited by each result that counts, unless its region fails; if it is doubtful once, or no canary responded, only the slot counts', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(monitors, states, checks, (rules, regions, fields) => {
@@ -142,7 +142,7 @@ describe('the network of a region', () => {
         const counts = after?.lastResultAt === NOW && after.lastErrorReason === down.errorReason;
         const isProven =
           before !== undefined && isFailing(rules, before) && hasFreshResult(rules, before, NOW);
-        const waits = counts && isFailing(rules, after) && !isProven;
+        const waits = counts && !isProven;
         const unproven: CheckEffect = waits ? { kind: 'unproven' } : conclusive;
         expect(apply('unproven')).toEqual(unproven);
         seen.add(unproven.kind);

@@ -52,8 +52,8 @@ export interface CheckVerdict {
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped. An `unproven` one would make its region fail, and must not be recorded before the
- * network of the region is known. Otherwise: whether it is inconclusive, the new state of its region (null: unchanged), of other regions that
+ * The effect of one result. A `duplicate` is dropped. An `unproven` one counts towards the failure threshold of its region, and must not be
+ * recorded before the network of the region is known. Otherwise: whether it is inconclusive, the new state of its region (null: unchanged), of other regions that
  * it changes, and the new status of the monitor (null: unchanged).
  */
 export type CheckEffect =
@@ -117,7 +117,7 @@ export function applyCheck(
   };
   // A region that fails already had its proof.
   const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
-  if (check.network === 'unproven' && isFailing(monitor, after) && !failsAlready) return { kind: 'unproven' };
+  if (check.network === 'unproven' && !failsAlready) return { kind: 'unproven' };
   const awaited = awaitOthers(monitor, regions, before, timestamp);
   if (monitor.status === 'MAINTENANCE')
     return { kind: 'recorded', inconclusive, region: after, awaited, status: null };

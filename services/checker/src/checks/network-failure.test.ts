@@ -119,15 +119,15 @@ async function checksByStatus(): Promise<Record<string, number>> {
   return Object.fromEntries(values.map(({ labels, value }) => [labels.status, value]));
 }
 
-test('a failure below the threshold is recorded without proof, and the next one alerts, as a canary responds', async () => {
+test('each failure is proven before it counts, and the second one alerts, as a canary responds', async () => {
   const id = await addMonitor(`http://127.0.0.1:${await servers.closedPort()}`, 2);
   await run(0, id);
-  expect([await eventsOf(id), canary.connections()]).toEqual([['DOWN'], 0]);
+  expect([await eventsOf(id), canary.connections()]).toEqual([['DOWN'], 1]);
   await run(1, id);
   expect([await eventsOf(id), await statusOf(id), canary.connections()]).toEqual([
     ['DOWN', 'DOWN'],
     'DOWN',
-    1,
+    2,
   ]);
   expect(await checksByStatus()).toEqual({ DOWN: 2 });
 });

@@ -105,13 +105,8 @@ describe('rounds', () => {
     // The list of canaries is read.
     expect(await region.proof.networkOf(await region.brokenCheck('earlier'))).toBe('unproven');
     const check = await region.brokenCheck();
-    const passed = { ...check, target: monitor('canary', canary.origin), startedAt: check.startedAt + 0.5 };
-    const result = await region.prober.probe({
-      ...passed.target,
-      timeoutMs: 10_000,
-      owner: { account: 'shop', resource: 'canary' },
-    });
-    region.proof.noteResult({ ...passed, endedAt: passed.startedAt + 1, result });
+    const passed = await region.noteCanary(canary, check.startedAt + 0.5);
+    const { result } = passed;
     expect(await region.proof.prove(check)).toBeNull();
     expect([canary.connections(), await region.rounds()]).toEqual([1, {}]);
     // A response to another monitor, or to another URL, proves nothing.
@@ -220,7 +215,14 @@ describe('a check that the network may have failed until shortly before the proo
     );
   });
 
-  test('counts if a doubtful one came before, and canaries responded before, during and after it', async () => {
+  test.each([
+    [
+      'counts if one before it was doubtful, and canaries responded before, during and after it',
+      'cold',
+      null,
+    ],
+    ['does not count if only a check of another monitor was doubtful', 'other', 'doubtful'],
+  ] as const)('%s', async (_, monitorId, expected) => {
     await region.addCanary('canary');
     let probes = 0;
     const cold = await region.servers.http((_request, response) => {
@@ -232,7 +234,7 @@ describe('a check that the network may have failed until shortly before the proo
     expect(await settled(region.proof.prove(doubtful), 1)).toBe('doubtful');
     jest.advanceTimersByTime(2_000);
     const end = await settled(region.proof.accompany(target, doubtful), 1);
-    const failing = region.failedCheck(target);
+    const failing = region.failedCheck({ ...target, monitorId });
     await advanceUntil('the target is probed', () => probes === 3, 0);
     for (const count of [3, 4]) {
       jest.advanceTimersByTime(2_000);
@@ -241,8 +243,19 @@ describe('a check that the network may have failed until shortly before the proo
     jest.advanceTimersByTime(1_000);
     const check = await failing;
     end();
-    expect(await settled(region.proof.prove(check), 10)).toBeNull();
-    expect([probes, await region.rounds()]).toEqual([3, { connected: 5 }]);
+    expect(await settled(region.proof.prove(check), 10)).toBe(expected);
+    expect(probes).toBe(expected === null ? 3 : 4);
+  });
+
+  test('does not count if the network was lost after a canary had responded during the check', async () => {
+    const canary = await region.addCanary('canary');
+    // The list of canaries is read.
+    await region.proof.networkOf(await region.brokenCheck('earlier'));
+    const check = await region.brokenCheck();
+    await region.noteCanary(canary, check.startedAt + 0.5);
+    jest.advanceTimersByTime(100);
+    region.network.connections = 'break';
+    expect(await settled(region.proof.prove({ ...check, endedAt: performance.now() }))).toBe('isolated');
   });
 
   test('counts if its target fails again', async () => {

@@ -119,7 +119,7 @@ export class NetworkProof {
    * @throws ProbeAbortedError at shutdown
    */
   async prove(check: ProbedCheck): Promise<'isolated' | 'doubtful' | null> {
-    const { target, region, startedAt, endedAt, result } = check;
+    const { target, region, startedAt, result } = check;
     const until = performance.now() + MAX_PROOF_WAIT_MS;
     const network = this.#networkOf(target.accountId, region);
     // Canaries count always: the alert of a canary tells that the region is isolated.
@@ -128,10 +128,7 @@ export class NetworkProof {
     const proof = await network.seekProof(kind, startedAt, until);
     if (typeof proof !== 'number') return proof;
     const wasIsolated = network.wasIsolated(kind, startedAt);
-    // A refusal is an answer: the network was there. Otherwise, a canary that responded after the check shows nothing about it.
-    const hadNetwork =
-      result.errorReason === 'CONNECTION_REFUSED' || (proof <= endedAt && endedAt <= startedAt + PROMPT_MS);
-    if (!wasIsolated && (hadNetwork || (await wasAccompanied(network, kind, check, until)))) return null;
+    if (!wasIsolated && (await this.#hadNetwork(network, kind, check, { proof, until }))) return null;
     const secondAt = performance.now();
     const second = await this.#probeAgain(target, until - secondAt);
     if (wasIsolated && (second === null || second.transportFailure === null)) return 'isolated';
@@ -142,6 +139,29 @@ export class NetworkProof {
     if (lastProof === 'isolated' || network.wasIsolated(lastKind, secondAt)) return 'isolated';
     // When no name resolves, lookups that wait can keep the target from being probed again.
     return second === null ? this.#doubt(check) : null;
+  }
+
+  /**
+   * Whether canaries show that the network was there from the start of a failed check to its end, so that the failure counts. A long check
+   * may fail because packets are lost now and then, so canaries decide over it only if a check of the monitor was doubtful before.
+   */
+  async #hadNetwork(
+    network: RegionNetwork,
+    kind: TransportFailure,
+    { target, region, startedAt, endedAt, result }: ProbedCheck,
+    { proof, until }: { readonly proof: number; readonly until: number },
+  ): Promise<boolean> {
+    // A refusal is a response of the target.
+    if (result.errorReason === 'CONNECTION_REFUSED') return true;
+    const isPrompt = endedAt <= startedAt + PROMPT_MS;
+    const isDoubted = this.#doubted.get(keyOf(target.monitorId, region)) !== undefined;
+    // Between two responses, the network may be lost for a moment, for which only a short check fails: packets are repeated.
+    const isLong = isDoubted && endedAt >= startedAt + MAX_PAUSE_MS;
+    const isProven = (): boolean =>
+      isPrompt ? proof <= endedAt : isLong && network.wasProvenSince(kind, startedAt);
+    if (!isProven()) return false;
+    const later = await network.seekProof(kind, endedAt, until);
+    return typeof later === 'number' && isProven() && !network.wasIsolated(kind, startedAt);
   }
 
   #doubt({ target, region }: ProbedCheck): 'doubtful' {
@@ -217,21 +237,6 @@ export class NetworkProof {
       release();
     }
   }
-}
-
-/**
- * Whether canaries responded before a long check, during it and after it. Between two responses the network may be lost for a moment,
- * which only a shorter check fails for: packets are repeated.
- */
-async function wasAccompanied(
-  network: RegionNetwork,
-  kind: TransportFailure,
-  { startedAt, endedAt }: ProbedCheck,
-  until: number,
-): Promise<boolean> {
-  if (endedAt < startedAt + MAX_PAUSE_MS || !network.wasProvenSince(kind, startedAt)) return false;
-  const proof = await network.seekProof(kind, endedAt, until);
-  return typeof proof === 'number' && network.wasProvenSince(kind, startedAt);
 }
 
 function keyOf(id: string, region: string): string {
