@@ -3,8 +3,9 @@ import type { NameServers } from './name-server.ts';
 import type { RecentNames } from './recent-names.ts';
 import type { Family } from './system-config.ts';
 
-/** Between the second query and the third, and so on. */
-const REPEAT_AFTER_MS = 3_000;
+/** The first queries follow each other after a second, because packets are lost now and then, and the later ones after three seconds. */
+const QUICK_QUERIES = 5;
+const REPEAT_AFTER_MS = { quick: 1_000, slow: 3_000 } as const;
 /** The pauses before a lookup starts over because every server refused, failed or was unreachable. The last pause repeats. */
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
 /** How many times a failed query for IPv4 addresses is repeated if the name has IPv6 addresses. */
@@ -202,8 +203,9 @@ function startQuery(
     const all = servers();
     const server = all.inOrder()[sent % all.count];
     cancelTimer?.();
-    cancelTimer = afterReading(() => send(true), sent === 0 ? all.respondWithinMs : REPEAT_AFTER_MS);
     sent += 1;
+    const repeatAfterMs = sent < QUICK_QUERIES ? REPEAT_AFTER_MS.quick : REPEAT_AFTER_MS.slow;
+    cancelTimer = afterReading(() => send(true), sent === 1 ? all.respondWithinMs : repeatAfterMs);
     pending += 1;
     server?.query(name, family, patiently, (error, addresses) => {
       pending -= 1;

@@ -20,7 +20,7 @@ import {
 } from './system-config.ts';
 
 /** After this time without a response, the next server (or the same one again) is queried, too. */
-const RESPOND_WITHIN_MS = 1_500;
+const RESPOND_WITHIN_MS = 1_000;
 /** The minimum time between two reads of the files and the interfaces. */
 const REREAD_AFTER_MS = 5_000;
 
@@ -33,7 +33,7 @@ type Options = LookupOptions & { all: true };
 export interface NameResolverOptions extends NameFiles {
   /** Replaces the system's name servers, each as `127.0.0.1:5353`, for tests. */
   readonly servers?: readonly string[];
-  /** How long a server has to respond before the next one is queried, too. Default 1.5 s. */
+  /** How long a server has to respond before the next one is queried, too. Default 1 s. */
   readonly respondWithinMs?: number;
   readonly interfaces?: typeof os.networkInterfaces;
   readonly now?: () => number;
