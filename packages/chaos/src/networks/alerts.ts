@@ -79,18 +79,38 @@ export function outagesOf(record: NetworkRecord): OutageFacts[] {
     monitor.outages.map((outage, index) => {
       const by = downBy(record, monitor, outage);
       const next = monitor.outages[index + 1]?.from ?? Infinity;
+      const [first, ...more] = downs.filter(({ timestamp }) =>
+        isWithin(timestamp, mayAlert(monitor, outage)),
+      );
+      const repeated = more.filter((down) => !beganBefore(record, down, outage.until));
+      const ownUps = ups.filter(({ timestamp }) =>
+        isWithin(timestamp, { from: outage.kind === 'cold' ? outage.until : outage.from, until: next }),
+      );
       return {
         monitor,
         outage,
         dueAt: by <= outage.until ? by : Infinity,
-        downs: downs.filter(({ timestamp }) => isWithin(timestamp, mayAlert(monitor, outage))),
+        downs: first === undefined ? [] : [first, ...repeated],
         upDueAt: upBy(record, monitor, outage.until),
-        ups: ups.filter(({ timestamp }) =>
-          isWithin(timestamp, { from: outage.kind === 'cold' ? outage.until : outage.from, until: next }),
-        ),
+        // A recovery follows each alert that does not count.
+        ups: ownUps.slice(0, Math.max(1, ownUps.length - (more.length - repeated.length))),
       };
     }),
   );
+}
+
+/**
+ * Whether the check that led to a change after the end of an outage began in the outage. Another region may have found the target up
+ * meanwhile.
+ */
+function beganBefore({ events }: NetworkRecord, change: Change, end: number): boolean {
+  const check = events.find(
+    (event) =>
+      event.monitorId === change.monitorId &&
+      event.region === change.region &&
+      event.timestamp === change.timestamp,
+  );
+  return change.timestamp > end && check?.slot != null && check.slot < end;
 }
 
 function describe({ monitor, outage: { kind, from, until } }: OutageFacts): string {
