@@ -11,6 +11,9 @@ export const ALERT_CHECKS: readonly Check<NetworkRecord>[] = [
   ['canaries alert for their region', silentCanaries],
 ];
 
+/** A status change may be this much later than its check, because each change of a monitor is later than the one before. */
+const STATUS_CLOCK_MS = 10;
+
 type WatchedMonitor = NetworkRecord['monitors'][number];
 type Change = NetworkRecord['changes'][number];
 
@@ -108,7 +111,8 @@ function beganBefore({ events }: NetworkRecord, change: Change, end: number): bo
     (event) =>
       event.monitorId === change.monitorId &&
       event.region === change.region &&
-      event.timestamp === change.timestamp,
+      event.timestamp <= change.timestamp &&
+      event.timestamp > change.timestamp - STATUS_CLOCK_MS,
   );
   return change.timestamp > end && check?.slot != null && check.slot < end;
 }

@@ -91,11 +91,13 @@ export function doubtfulOf(record: NetworkRecord): CheckFacts[] {
 /** Whether a target that did not respond to a check may have responded to a second probe. */
 function mayRespondAgain({ losses, monitors }: NetworkRecord, event: CheckFacts): boolean {
   const span = spanOf(event);
-  const { outages = [] } = monitors.find(({ id }) => id === event.monitorId) ?? {};
+  const { outages = [], sleeps = false } = monitors.find(({ id }) => id === event.monitorId) ?? {};
   return (
+    sleeps ||
     outages.some(
       (outage) => overlaps(outage, span) && (outage.kind === 'cold' || outage.until <= span.until),
-    ) || losses.some((loss) => loss.region === event.region && overlaps(loss, span))
+    ) ||
+    losses.some((loss) => loss.region === event.region && overlaps(loss, span))
   );
 }
 
