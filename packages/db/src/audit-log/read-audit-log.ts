@@ -4,7 +4,7 @@ import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
 import { auditLog } from './table.ts';
 
-/** The columns of an entry's wire record, in its order. */
+/** Columns of a wire record, in order. */
 const wireColumns = {
   id: auditLog.id,
   timestamp: sql<string>`to_char(${auditLog.timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
@@ -16,7 +16,7 @@ const wireColumns = {
 };
 
 /**
- * The account's entries in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
+ * Lists the account's entries in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
  * @throws AppError validation_failed if `before` is not an entry of the account
  */
 export async function listAuditEntries(
@@ -41,7 +41,7 @@ export async function listAuditEntries(
 
 type EntryRow = Omit<typeof auditLog.$inferSelect, 'accountId'>;
 
-/** Postgres does not keep the order of keys in JSON. */
+/** PostgreSQL does not keep the order of keys in JSON. */
 function toEntry({ id, timestamp, actor, requestId, action, target, changes }: EntryRow): AuditEntry {
   return {
     id,

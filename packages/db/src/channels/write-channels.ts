@@ -24,12 +24,11 @@ import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
 /** The unique index of `externalId`. */
 export const CHANNEL_EXTERNAL_ID_KEY = 'channels_external_id_key';
-/** How long a request that enables a channel may spend holding its backlog while the client waits. */
+/** A request that enables a channel may spend this long holding its backlog. */
 const HOLD_WITHIN_MS = 5_000;
-/** The longest pause of the retry schedule, rounded up: 8 h plus 20 % jitter. After it, another attempt should have followed. */
+/** Longest pause of the retry schedule, 8 h plus 20 % jitter, rounded up. After it, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
-/** A validated channel. */
 export interface NewChannel extends Readonly<
   Pick<ChannelInput, 'name' | 'url'> & Partial<Pick<ChannelInput, 'allMonitors' | 'selector' | 'events'>>
 > {
@@ -37,7 +36,7 @@ export interface NewChannel extends Readonly<
   readonly externalId?: string | null;
   readonly source?: string | null;
   readonly enabled?: boolean | undefined;
-  /** Absent: it is generated. */
+  /** Generated if absent. */
   readonly secret?: string | undefined;
 }
 
@@ -48,8 +47,7 @@ interface CreatedChannel {
 
 /**
  * Creates a webhook channel.
- * @throws AppError source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if the account already
- * has the externalId
+ * @throws AppError source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if it has the externalId
  */
 export async function createChannel(
   { db, secrets }: DbContext,
@@ -77,7 +75,7 @@ export async function createChannel(
     });
 }
 
-/** Creates a channel, without the monitors that its selector matches. Requires the exclusive lock. @throws AppError as `createChannel` */
+/** Creates a channel without the monitors that its selector matches. Requires the exclusive lock. @throws AppError as `createChannel` */
 export async function insertChannel(
   tx: Transaction,
   secrets: SecretBox,
@@ -90,7 +88,7 @@ export async function insertChannel(
   return { id: row.id, secret };
 }
 
-/** The conflict if another channel has the externalId, or null for any other error. */
+/** Returns the conflict if another channel has the externalId, or null for any other error. */
 async function externalIdTaken(
   db: Database,
   accountId: string,
@@ -110,8 +108,7 @@ async function externalIdTaken(
 /**
  * Changes the given fields of a channel. Disabling it holds its pending deliveries. Enabling it, or a new URL, resets its failures.
  * @param holding limits how long the backlog is held before the channel is enabled
- * @throws AppError not_found; source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if the
- * account already has the externalId; unavailable if the backlog of a channel to enable could not be held in time: the next request continues
+ * @throws AppError as `createChannel`; not_found; unavailable if the backlog could not be held in time (the next request continues)
  */
 export async function updateChannel(
   db: Database,
@@ -151,11 +148,7 @@ export async function updateChannel(
     });
 }
 
-/**
- * Adds monitors to those that a channel lists. Ids of unknown monitors are ignored.
- * @returns how many it did not list before
- * @throws AppError not_found, source_not_allowed
- */
+/** Adds monitors to the list of a channel and returns how many were new. Ignores unknown ids. @throws AppError not_found, source_not_allowed */
 export async function addMonitorsToChannel(
   db: Database,
   actor: Actor,
@@ -180,7 +173,7 @@ export async function addMonitorsToChannel(
   });
 }
 
-/** Holds what is due to disabled channels, in transactions of its own: it stays held if the channels are not enabled. */
+/** Holds what is due to disabled channels in transactions of its own, so that it stays held if the channels are not enabled. */
 export async function holdBeforeEnabling(
   db: Database,
   rows: readonly ChannelRow[],
@@ -190,10 +183,8 @@ export async function holdBeforeEnabling(
 }
 
 /**
- * Changes the given fields of a channel whose row is locked, except which monitors its selector matches. Other monitors require the
- * exclusive lock of the assignments.
- * @param rotation see `rotateTo`
- * @throws AppError validation_failed, unavailable, as `updateChannel`
+ * Changes the given fields of a locked channel, without matching its selector. A new list of monitors requires the exclusive lock of the
+ * assignments. @throws AppError validation_failed, unavailable, as `updateChannel`
  */
 export async function writeChannel(
   tx: Transaction,
@@ -236,7 +227,7 @@ async function assignMonitors(
   await listMonitorsOf(tx, accountId, 'channel', channelId, ids);
 }
 
-/** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found, source_not_allowed */
+/** Deletes a channel at once. `deleteFinished` later deletes its deliveries, then the row. @throws AppError not_found, source_not_allowed */
 export async function deleteChannel(db: Database, actor: Actor, id: string): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
@@ -249,7 +240,7 @@ export async function deleteChannel(db: Database, actor: Actor, id: string): Pro
   });
 }
 
-/** Deletes channels whose rows are locked, under the exclusive lock of the assignments. */
+/** Deletes locked channels. Requires the exclusive lock of the assignments. */
 export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id);
   const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
@@ -258,10 +249,8 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 }
 
 /**
- * Disables the channels that have failed for 72 hours without one success. A lone delivery's last attempt comes before the end of the
- * 72 hours. Outages do not count. Without attempts in the last ten hours, every notifier may have been down.
- * @param onDisabled called after each has been disabled
- * @param signal ends it after the current channel
+ * Disables the channels that have failed for 72 hours without a success, not counting outages. A lone delivery's last attempt comes before
+ * the end of the 72 hours. Without attempts in the last ten hours, every notifier may have been down, so the channel stays enabled.
  * @throws as `forEachChannel`
  */
 export async function disableExhaustedChannels(

@@ -15,14 +15,13 @@ import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What a request for figures of a period depends on. */
 export interface PeriodRequest {
   readonly query: PeriodQuery;
-  /** How long events and status changes are kept. */
+  /** Retention of events and status changes. */
   readonly retentionDays: number;
 }
 
-/** A monitor's statistics, from one snapshot, in which rollups and events do not overlap. @throws AppError not_found, validation_failed */
+/** Reads a monitor's statistics from one snapshot, in which rollups and events do not overlap. @throws AppError not_found, validation_failed */
 export async function getMonitorStats(
   db: Database,
   accountId: string,
@@ -68,7 +67,7 @@ export async function getMonitorStats(
 
 const clockRow = z.object({ now: z.number(), rolledUntil: z.number().nullable() });
 
-/** The requested period. @param now Postgres' clock, epoch milliseconds. @throws AppError validation_failed */
+/** Resolves the requested period. @param now PostgreSQL's clock, epoch milliseconds. @throws AppError validation_failed */
 export function requirePeriod({ query, retentionDays }: PeriodRequest, now: number): Period {
   const period = resolvePeriod(query, now, now - retentionDays * 24 * HOUR_MS);
   if (period !== null) return period;

@@ -5,8 +5,8 @@ import type { Queryable } from './open.ts';
 import { epochMs, timestamptz } from './sql.ts';
 
 /**
- * The condition for the next page of a list that is ordered by time, then id, descending.
- * @param before the id of the last row of the previous page; undefined: the first page
+ * Condition for the next page of a list that is ordered by time, then id, descending.
+ * @param before id of the previous page's last row; undefined for the first page
  * @throws AppError validation_failed if `before` is not a row of the list
  */
 export async function pageAfter(

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Runs a slice of long work and then pauses, so that slices keep Postgres busy for only a share of the time. Call it outside of a
+ * Runs a slice of long work and then pauses, so that slices keep PostgreSQL busy for only a share of the time. Call it outside a
  * transaction, which would hold its locks during the pause.
  * @param share above 0; 1 means no pause
  * @param signal ends the pause early

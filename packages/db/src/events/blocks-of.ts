@@ -9,7 +9,7 @@ const array = (value: SQL): SQL => sql`array_agg(${value} order by "timestamp")`
 const sparse = (value: SQL): SQL => sql`case when count(${value}) > 0 then ${array(value)} end`;
 const ms = (duration: SQL): SQL => sql`(extract(epoch from ${duration}) * 1000)::bigint`;
 
-/** The statement that packs events into blocks; `packed_events` is its inverse. */
+/** Selects blocks of packed events. `packed_events` is the inverse. */
 export function blocksOf(stored: Subquery): SQL {
   const packed: Readonly<Record<string, SQL>> = {
     monitor_id: sql`monitor_id`,

@@ -20,16 +20,16 @@ import { endOfDay, type StoredEvents, storedEvents } from './stored-events.ts';
 import { events } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** A monitor at five minutes has 288 checks a day in each region. */
+/** A monitor with an interval of five minutes has 288 checks a day in each region. */
 const NEAREST_DAYS = [1, 8];
 /**
- * How much older than its monitor an event may be, because Postgres' clock was set back in between. If it was set back further, a page of
+ * An event may be this much older than its monitor, because PostgreSQL's clock was set back in between. If it was set back further, a page of
  * the latest events that is not full lacks the oldest ones while the monitor is young.
  */
 const CLOCK_STEP_MS = 3_600_000;
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
-/** An SQL expression for each field of an event's wire record, over the rows of the event and its monitor. */
+/** SQL expression for each field of an event's wire record, over the rows of the event and its monitor. */
 const WIRE_FIELDS: Readonly<Record<keyof Event, string>> = {
   id: 'events.id',
   monitorId: 'events.monitor_id',
@@ -56,14 +56,14 @@ const wireColumns = sql.raw(
 );
 
 /**
- * The wire records of a `from` clause with `events` and `monitors`, in its order, as one JSON array: reading rows of so many columns takes
- * this process several times as long.
+ * Selects the wire records of a `from` clause with `events` and `monitors`, in its order, as one JSON array. Reading rows of so many columns
+ * takes this process several times as long.
  */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
 
-/** A monitor with some of its events, of one snapshot. */
+/** A monitor with some of its events, from one snapshot. */
 interface Page {
   readonly monitor: MonitorRow;
   readonly found: Event[];
@@ -83,7 +83,7 @@ function pageQuery(order: 'asc' | 'desc') {
     eq(monitors.id, sql.placeholder('monitorId')),
     eq(monitors.accountId, sql.placeholder('accountId')),
   );
-  // Not prepared: it would lock `event_blocks` before `events`, and could deadlock with the replacement of a partition.
+  // Not prepared, because it would lock `event_blocks` before `events` and could deadlock with the replacement of a partition.
   return buildOnce<Page[]>((db) =>
     db
       .select({ monitor: monitors, found: wireEvents(sql`${page}`) })
@@ -93,9 +93,9 @@ function pageQuery(order: 'asc' | 'desc') {
 }
 
 /**
- * A monitor with its first `count` events after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest days first:
- * Postgres plans a statement for each partition of its range, which takes longer than to read a page. A page is used only if it is full or
- * has all events, so a result always comes from one statement.
+ * Reads a monitor with its first `count` events after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest
+ * days first, because PostgreSQL plans a statement for each partition in its range, which takes longer than reading a page. A page is used
+ * only if it is full or has all events, so the result always comes from one statement.
  * @throws AppError not_found
  */
 async function readPage(
@@ -120,12 +120,12 @@ async function readPage(
   return read(since ?? -Infinity, Infinity);
 }
 
-/** The event with a timestamp. Timestamps have whole milliseconds. */
+/** Bounds for the event with a timestamp, in whole milliseconds. */
 function at(timestamp: Date): Pick<StoredEvents, 'after' | 'upTo'> {
   return { after: timestamp.getTime() - 1, upTo: timestamp.getTime() };
 }
 
-/** The event with this timestamp; null if it is no longer kept. @throws AppError not_found if there is no such monitor */
+/** Finds the event with this timestamp. Null if it is no longer kept. @throws AppError not_found without such a monitor */
 export async function findEvent(
   db: Database,
   accountId: string,
@@ -142,8 +142,8 @@ export async function findEvent(
 }
 
 /**
- * The response that the event with this timestamp has kept. One that no key decrypts has the body `(unreadable)`, and no headers.
- * @throws AppError not_found if there is none
+ * Returns the response that the event with this timestamp has kept. Without a key for it, the body is `(unreadable)`, and there are no headers.
+ * @throws AppError not_found without one
  */
 export async function getEventResponse(
   { db, secrets }: DbContext,
@@ -168,7 +168,7 @@ export async function getEventResponse(
 }
 
 /**
- * A monitor's events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
+ * Lists a monitor's events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
  * @throws AppError not_found
  */
 export async function listEvents(
@@ -181,7 +181,7 @@ export async function listEvents(
   return since === undefined ? found.toReversed() : found;
 }
 
-/** A monitor and its latest events, newest first. @throws AppError not_found */
+/** Reads a monitor and its latest events, newest first. @throws AppError not_found */
 export function readWithLatestEvents(
   db: Database,
   accountId: string,
@@ -191,10 +191,7 @@ export function readWithLatestEvents(
   return readPage(db, { accountId, monitorId }, limit, null);
 }
 
-/**
- * The first events in these ranges of the account's monitors, by timestamp, then monitor. A monitor of another account, or one that was
- * deleted, has none.
- */
+/** Lists the first events in these ranges of the account's monitors, by timestamp, then monitor. Other monitors have none. */
 export async function tailEvents(
   db: Database,
   accountId: string,
@@ -217,7 +214,7 @@ export async function tailEvents(
   );
 }
 
-/** The wire records of a `from` clause with `events` and `monitors`, in its order. */
+/** Reads the wire records of a `from` clause with `events` and `monitors`, in its order. */
 export async function selectWireEvents(db: Database, from: SQL): Promise<Event[]> {
   const { found } = await queryOne(db, wireRow)`select ${wireEvents(from)} as found`;
   return found;
@@ -238,10 +235,7 @@ const recentChecks = z.object({
   ),
 });
 
-/**
- * The latest checks of these monitors, oldest first, in the order of the ids, without triggered checks of another URL. Monitors that do
- * not exist, or belong to another account, are left out.
- */
+/** Lists the latest checks of the account's monitors among these, oldest first, in the order of the ids, without triggered checks of another URL. */
 export async function listRecentChecks(
   db: Database,
   accountId: string,

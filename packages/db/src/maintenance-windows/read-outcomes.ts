@@ -7,8 +7,8 @@ import type { MaintenanceOutcome, MaintenanceWindowRow } from './table.ts';
 const enteredRow = z.object({ windowId: z.string(), allEntered: z.boolean() });
 
 /**
- * The outcomes of these windows' occurrences: `completed` only if all of its listed monitors, and one that it matches, entered maintenance:
- * others may have matched a moment ago. They are still in it: monitors leave maintenance only after the window has ended.
+ * Reads the outcomes of these windows' occurrences. One is `completed` only if all listed monitors and at least one matching monitor entered
+ * maintenance, because others may have matched a moment ago. They are still in it, because they leave only after the window has ended.
  */
 export async function readOutcomes(
   tx: Transaction,

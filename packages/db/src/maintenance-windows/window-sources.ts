@@ -21,9 +21,8 @@ export async function requireOwnMonitors(
 }
 
 /**
- * Requires that everything a window may ever cover belongs to sources of the actor: the monitors that it lists, and what it selects, which
- * the window itself limits to sources. A window without monitors, such as one whose monitors were deleted, must be limited too.
- * @throws AppError source_not_allowed
+ * Requires that everything a window may ever cover belongs to sources of the actor: the listed monitors, and what it selects, which the
+ * window itself limits to sources. A window without monitors must be limited too. @throws AppError source_not_allowed
  */
 export async function requireOwnWindow(
   tx: Transaction,

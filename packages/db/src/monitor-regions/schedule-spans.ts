@@ -13,11 +13,11 @@ import {
   timestamptz,
 } from '../database/sql.ts';
 
-/** The interval at which a region checks a monitor. */
+/** Interval at which a region checks a monitor. */
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
 type Schedule = z.output<typeof schedule>;
 
-/** Schedules as a table `p`. */
+/** Passes schedules as a table `p`. */
 function planOf(schedules: readonly Schedule[]): SQL {
   return tableOf('p', schedules, {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
@@ -39,8 +39,8 @@ export async function addSchedules(tx: Transaction, schedules: readonly Schedule
 }
 
 /**
- * Makes the running spans of the monitors match their regions and intervals: other spans end, and missing ones start, at the same
- * millisecond of Postgres' clock. The caller holds the monitors' row locks.
+ * Makes the running spans of monitors match their regions and intervals. Other spans end, and missing ones start, at the same millisecond of
+ * PostgreSQL's clock. The caller holds the monitors' row locks.
  */
 export async function replanSpans(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;
@@ -48,7 +48,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
   const planned = await query(tx, schedule)`
     select r.monitor_id, r.region, m.interval_seconds from monitor_regions r join monitors m on m.id = r.monitor_id
     where r.monitor_id = any(${ids})`;
-  // Now, but after every start of these monitors' spans and no earlier than any end: a clock may step back.
+  // Now, but after every start of these monitors' spans and no earlier than any end, because a clock may step back.
   const { boundary } = await queryOne(tx, z.object({ boundary: z.number() }))`
     select ${epochMs(sql`greatest(${clockNow}, max(starts_at) + interval '1 millisecond', max(ends_at))`)} as boundary
     from schedule_spans where monitor_id = any(${ids})`;
@@ -68,7 +68,6 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
       where s.monitor_id = p.monitor_id and s.region = p.region and s.ends_at is null)`);
 }
 
-/** Monitors that one transaction aligns. */
 const ALIGNED_AT_ONCE = 1_000;
 
 /**
@@ -100,7 +99,7 @@ async function alignSome(tx: Transaction): Promise<number> {
   return ids.length;
 }
 
-/** Monitors that one transaction moves: it delays the recording of their checks only briefly. */
+/** Few enough to delay the recording of their checks only briefly. */
 const MOVED_AT_ONCE = 500;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 

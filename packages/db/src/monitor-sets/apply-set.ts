@@ -28,7 +28,7 @@ import {
   writeChannelPlan,
 } from './set-channels.ts';
 
-/** How many times the set is compared while other requests keep changing its monitors. */
+/** Maximum comparisons of the set while other requests keep changing its monitors. */
 const MAX_PLANS = 5;
 const LOCK_TIMEOUT = '10s';
 
@@ -43,9 +43,9 @@ export interface AppliedSet {
 }
 
 /**
- * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run
- * only reads, so any key may compare any source.
- * @param versions the current plan must have one of these, see `planVersion`; null: any
+ * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run only reads, so any
+ * key may compare any source.
+ * @param versions the current plan must have one of these, see `planVersion`; null for any
  * @throws AppError source_not_allowed, owner_required (a channel gets another secret), quota_exceeded, conflict (another monitor or channel
  * has an externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
  */
@@ -101,7 +101,7 @@ export async function applySet(
     });
   try {
     const assigns = channelPlan !== null && changesAssignments(channelPlan);
-    // Channels that have changed since then may have to be assigned anew after all.
+    // Channels that have changed since may have to be assigned anew after all.
     const applied = (await write(assigns)) ?? (await write(true));
     if (applied === null) throw busy();
     return applied;
@@ -110,7 +110,7 @@ export async function applySet(
   }
 }
 
-/** The error of the API for one of Postgres; any other error as it is. */
+/** Translates an error of PostgreSQL. Returns any other error unchanged. */
 function setError(error: unknown): unknown {
   if (isLockTimeout(error)) return busy(error);
   const constraint = violatedUniqueConstraint(error);
@@ -125,10 +125,7 @@ const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {
   [CHANNEL_EXTERNAL_ID_KEY]: 'channel',
 };
 
-/**
- * @param written the monitors that were updated, then those that were created
- * @param channels the records of the channels
- */
+/** @param written the updated monitors, then the created ones */
 function* auditSet(
   { source }: MonitorSet,
   plan: SetPlan,

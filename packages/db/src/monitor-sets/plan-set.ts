@@ -19,10 +19,10 @@ import type { MonitorWrite } from '../monitors/write-monitors.ts';
 
 type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 
-/** Errors that one response lists. */
+/** Maximum errors in a response. */
 export const MAX_ERRORS = 100;
 
-/** Monitors that are compared before the event loop gets its turn. */
+/** Monitors to compare in one turn of the event loop. */
 const COMPARED_AT_ONCE = 250;
 
 /** The changes that make the monitors of a source match a set. */
@@ -37,8 +37,7 @@ export interface SetPlan {
 
 /**
  * Compares a set with the current monitors, without locking any.
- * @throws AppError conflict if monitors of another source, or of none, have an externalId of the set; validation_failed if it contains
- * "(unreadable)"
+ * @throws AppError conflict if monitors of another source, or of none, have an externalId of the set; validation_failed for "(unreadable)"
  */
 export async function planSet(
   db: Queryable,
@@ -85,7 +84,7 @@ export async function planSet(
   const wanted = new Set<string | null>(set.monitors.map(({ externalId }) => externalId));
   const others = rows.filter((row) => !wanted.has(row.externalId));
   return {
-    // Sorted, so that two sets of different sources with the same new monitors do not deadlock.
+    // Sorted, so that sets of different sources with the same new monitors do not deadlock.
     create: create.toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1)),
     update,
     unchanged,
@@ -94,11 +93,7 @@ export async function planSet(
   };
 }
 
-/**
- * Refuses a set that names monitors or channels of other sources, or of none.
- * @param known by externalId
- * @throws AppError conflict
- */
+/** Refuses a set that names monitors or channels of other sources, or of none. @param known by externalId @throws AppError conflict */
 export function requireOwn(
   noun: 'monitor' | 'channel',
   source: string,
@@ -130,8 +125,8 @@ export function requireOwn(
 }
 
 /**
- * Identifies a plan: the monitors it creates, changes and deletes, and the revisions of those that exist.
- * @param channels the same of the channels; null: the set has no `channels`
+ * Identifies a plan by the monitors that it creates, changes and deletes, and the revisions of those that exist.
+ * @param channels the same for channels, or null if the set has no `channels`
  */
 export function planVersion(plan: SetPlan, channels: unknown): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
@@ -145,9 +140,9 @@ export function planVersion(plan: SetPlan, channels: unknown): string {
 }
 
 /**
- * The result of a plan.
- * @param createdIds of the monitors it has created, in its order; empty before that
- * @param channels the result of the channels; null: the set has no `channels`
+ * Returns the result of a plan.
+ * @param createdIds ids of the created monitors, in the plan's order; empty before that
+ * @param channels null if the set has no `channels`
  */
 export function describePlan(
   plan: SetPlan,

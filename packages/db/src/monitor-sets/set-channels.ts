@@ -19,7 +19,7 @@ import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query } from '../database/sql.ts';
 import { MAX_ERRORS, requireOwn, type SetPlan } from './plan-set.ts';
 
-/** A channel with the externalIds of the monitors that it lists; null for a monitor without one. */
+/** A channel with the externalIds of its listed monitors; null for a monitor without one. */
 type FoundChannel = ChannelRow & { readonly listed: readonly (string | null)[] };
 
 interface ChannelChange {
@@ -39,8 +39,7 @@ export interface ChannelPlan {
 }
 
 /**
- * Compares the channels of a set with the current ones, without locking any.
- * @returns null if the set has no `channels`
+ * Compares the channels of a set with the current ones, without locking any. Null if the set has no `channels`.
  * @throws AppError conflict if channels of another source, or of none, have an externalId of the set
  */
 export async function planChannels(
@@ -77,7 +76,7 @@ export async function planChannels(
   };
 }
 
-/** The fields that an entry changes. It keeps the secret and the state if it omits them. */
+/** Lists the fields that an entry changes. Without a secret or `enabled`, it keeps the present ones. */
 function changedFields(
   before: FoundChannel,
   { secret, enabled, monitorExternalIds, ...fields }: ChannelSetEntry,
@@ -104,12 +103,10 @@ function isSecret({ sealedSecret }: ChannelRow, secret: string, secrets: SecretB
   }
 }
 
-/** The channels that exist and change. */
 export function channelsToChange(plan: ChannelPlan): FoundChannel[] {
   return [...plan.update.map(({ before }) => before), ...plan.delete];
 }
 
-/** The channels that a plan enables. */
 export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
   return (plan?.update ?? []).flatMap(({ before, entry }) => (entry.enabled === true ? before : []));
 }
@@ -117,7 +114,7 @@ export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
 /** The fields that decide which monitors a channel has. */
 const ASSIGNING: ReadonlySet<string> = new Set(['selector', 'allMonitors', 'monitorExternalIds']);
 
-/** Whether a plan changes which monitors channels have, which requires the exclusive lock of the assignments. */
+/** A plan that changes which monitors channels have requires the exclusive lock of the assignments. */
 export function changesAssignments({ create, update, delete: deleted }: ChannelPlan): boolean {
   return (
     create.length + deleted.length > 0 ||
@@ -125,7 +122,7 @@ export function changesAssignments({ create, update, delete: deleted }: ChannelP
   );
 }
 
-/** What a version of a plan depends on, see `planVersion`. */
+/** Returns what the version of a plan depends on, see `planVersion`. */
 export function channelVersion(plan: ChannelPlan): unknown {
   const found = channelsToChange(plan).map(
     ({ id, name, url, selector, events, allMonitors, enabled, sealedSecret, listed }) => [
@@ -139,9 +136,8 @@ export function channelVersion(plan: ChannelPlan): unknown {
 const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
 
 /**
- * Finds the monitors that the channels of a set list.
- * @param plan the changes of monitors that are still to be written; null: they are
- * @returns ids by externalId; a monitor that the plan creates has none yet
+ * Finds the monitors that the channels of a set list, as ids by externalId. A monitor that the plan creates has none yet.
+ * @param plan the changes of monitors that are still to be written, or null
  * @throws AppError validation_failed if the account does not have all of them after these changes
  */
 export async function findListedMonitors(
@@ -174,7 +170,7 @@ export async function findListedMonitors(
 /**
  * Writes the changes of a plan, after those of the monitors. Requires the exclusive lock of the assignments if it `changesAssignments`.
  * @param monitorIds by externalId, see `findListedMonitors`
- * @returns the result, with the ids and the generated secrets of new channels, and what is to be recorded
+ * @returns the result with the ids and the generated secrets of new channels, and the audit records
  */
 export async function writeChannelPlan(
   tx: Transaction,
@@ -224,7 +220,7 @@ export async function writeChannelPlan(
   };
 }
 
-/** The result of a plan that is not applied. */
+/** Returns the result of a plan that is not applied. */
 export function describeChannels(plan: ChannelPlan): ChannelSetResult {
   const renames = findRenames(plan.create, [...plan.delete, ...plan.unlisted]);
   return {

@@ -1,5 +1,5 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { type Monitor, type MonitorInput, MONITOR_DEFAULTS } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { violatedUniqueConstraint } from '../database/errors.ts';
@@ -17,7 +17,7 @@ export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
   readonly version: string;
 }
 
-/** What a repeated request gets besides its own input. */
+/** The part of a repeated request's result that is not in its input. */
 interface StoredMonitor {
   readonly given: Omit<Monitor, keyof MonitorInput | 'errorDetail'>;
   readonly version: string;
@@ -25,8 +25,7 @@ interface StoredMonitor {
 
 /**
  * Creates a monitor with status PENDING and its regions, in one transaction.
- * @param key an Idempotency-Key: a repeated request gets the monitor as it was when it was created
- * @returns `regions` is null if an earlier request with the same key created the monitor
+ * @param key an Idempotency-Key; a repeated request gets the monitor as it was when it was created, and `regions` is null
  * @throws AppError source_not_allowed, conflict if the account already has the externalId, quota_exceeded, request_in_flight,
  * idempotency_key_reused
  */
@@ -40,7 +39,7 @@ export async function createMonitor(
   const { accountId } = actor;
   const { db, secrets } = context;
   requireSource(actor, input.source);
-  const request = key === undefined ? null : { accountId, key, request: fingerprinted(input), secrets };
+  const request = key === undefined ? null : { accountId, key, request: input, secrets };
   return db
     .transaction(async (tx) => {
       const stored = request && (await findResult<StoredMonitor>(tx, request));
@@ -69,24 +68,13 @@ export async function createMonitor(
     });
 }
 
-/** Without the defaults that earlier releases did not know: a request that one of them stored is still the same. */
-function fingerprinted(given: MonitorInput): Partial<MonitorInput> {
-  const { labels, retryInterval, recoveryThreshold, ...input } = given;
-  return {
-    ...input,
-    ...(Object.keys(labels).length > 0 && { labels }),
-    ...(retryInterval !== MONITOR_DEFAULTS.retryInterval && { retryInterval }),
-    ...(recoveryThreshold !== MONITOR_DEFAULTS.recoveryThreshold && { recoveryThreshold }),
-  };
-}
-
 /** Writes new monitors with status PENDING, see `writeMonitors`. */
 export function insertMonitors(scope: WriteScope, inputs: readonly MonitorInput[]): Promise<WrittenRow[]> {
   const writes = inputs.map((input) => ({ before: null, input, changed: [] }));
   return writeMonitors(scope, writes);
 }
 
-/** Who writes a monitor may see its secrets, too. */
+/** Whoever writes a monitor may also see its secrets. */
 export function toWritten(
   { secrets }: Pick<DbContext, 'secrets'>,
   { row, regions }: Pick<WrittenRow, 'row' | 'regions'>,
@@ -94,7 +82,7 @@ export function toWritten(
   return { monitor: toMonitor(row, secrets, { canWrite: true }), version: versionOf(row), regions };
 }
 
-/** The conflict if the unique constraint on externalId was violated, or null for any other error. Call it after the transaction. */
+/** Returns the conflict if another monitor has the externalId, or null for any other error. Call it after the transaction. */
 export async function externalIdTaken(
   db: Database,
   accountId: string,

@@ -1,3 +1,4 @@
+import { changeStatus } from '@tocsin/core/status/monitor-draft';
 import { and, isNull, sql } from 'drizzle-orm';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
@@ -5,7 +6,7 @@ import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
-import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
+import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
@@ -14,9 +15,8 @@ import { findMonitorRow, requireVersion } from './monitor-row.ts';
 const INCIDENTS_AT_ONCE = 500;
 
 /**
- * Deletes a monitor, however long its history is: see `removeMonitors`.
- * @param versions the monitor must have one of these, see `versionOf`; null: any
- * @returns status changes whose deliveries are due
+ * Deletes a monitor, however long its history is, see `removeMonitors`. Returns status changes whose deliveries are due.
+ * @param versions the monitor must have one of these, see `versionOf`; null for any
  * @throws AppError not_found, source_not_allowed, precondition_failed
  */
 export async function deleteMonitor(
@@ -38,8 +38,8 @@ export async function deleteMonitor(
 }
 
 /**
- * Deletes monitors whose rows the transaction has locked, after the assignments (`lockAssignments`); the only place that does. `purgeDeletedMonitors` later deletes their events,
- * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an alert that was due is still sent.
+ * Deletes locked monitors. The only place that does. Requires the lock of the assignments. `purgeDeletedMonitors` later deletes their events,
+ * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay, because an alert that was due is still sent.
  * @returns status changes whose deliveries are due
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
@@ -51,7 +51,7 @@ export async function removeMonitors(tx: Transaction, monitorIds: readonly strin
   return statusChangeIds;
 }
 
-/** Announces that the open incidents of these monitors end. Without it, receivers would keep an alert that nothing ever closes. */
+/** Announces the end of these monitors' open incidents. Otherwise receivers would keep an alert that nothing ever closes. */
 async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
   const { monitorId, region, cause } = incidents;
   const isOpen = and(sql`${monitorId} = any(${arrayOf('uuid', monitorIds)})`, isNull(incidents.resolvedAt));

@@ -9,7 +9,7 @@ import { toMonitor, type Viewer } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
 import { monitors } from './table.ts';
 
-/** A monitor with its 10 most recent events, newest first. @throws AppError not_found */
+/** Reads a monitor with its 10 most recent events, newest first. @throws AppError not_found */
 export async function getMonitor(
   context: DbContext,
   viewer: Viewer,
@@ -24,7 +24,7 @@ export async function getMonitor(
   return { monitor: toMonitor(row, context.secrets, viewer), events, version: versionOf(row) };
 }
 
-/** A monitor without its events. @throws AppError not_found */
+/** Reads a monitor without its events. @throws AppError not_found */
 export async function getMonitorByExternalId(
   context: DbContext,
   viewer: Viewer,

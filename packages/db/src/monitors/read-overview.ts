@@ -1,7 +1,7 @@
 import { type Digest, digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview, Overview } from '@tocsin/contracts/monitors/overview';
 import { MONITOR_STATUSES, type MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { coveredStatus } from '@tocsin/core/status/maintenance';
+import { hiddenStatus } from '@tocsin/core/status/maintenance';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
@@ -10,7 +10,7 @@ import { beforeSnapshot, type MonitorTimestamps, stampRow, toTimestamps } from '
 
 const instant = z.number().transform((time) => new Date(time).toISOString());
 
-/** What decides the status of a monitor in maintenance. Times are epoch milliseconds. */
+/** State that decides the hidden status of a monitor in maintenance. Times are epoch milliseconds. */
 const coveredState = z.object({
   before: z.enum(['PENDING', 'UP', 'DOWN']),
   failureThreshold: z.number(),
@@ -35,7 +35,7 @@ const coveredColumn = sql`case m.status when 'MAINTENANCE' then (
       'lastResultAt', ${epochMs(sql`r.last_result_at`)}, 'since', ${epochMs(sql`r.since`)})), '[]'))
   from monitor_regions r where r.monitor_id = m.id) end`;
 
-/** What a digest covers. */
+/** Columns that a digest covers. */
 const digestedRow = z.object({
   id: z.string(),
   status: z.enum(MONITOR_STATUSES),
@@ -68,7 +68,7 @@ const monitorRow = digestedRow.extend({
 /** An account without monitors has one row, with nothing but the position. */
 const overviewRow = z.union([monitorRow, z.object({ position: z.number(), id: z.null() })]);
 
-/** Every monitor of the account, newest first, as lists show it. */
+/** Reads every monitor of the account as lists show it, newest first. */
 export async function readOverview(db: Database, accountId: string): Promise<Overview> {
   // A statement with parameters has its `statement_timestamp` just after its snapshot.
   const rows = await query(db, overviewRow)`
@@ -96,11 +96,11 @@ function toOverview(row: FoundRow): MonitorOverview {
   };
 }
 
-/** Maintenance covers only the status. Its checks continue, so their results tell whether the monitor fails. */
+/** Maintenance hides only the status. Checks continue, so their results tell whether the monitor fails. */
 function isFailing(status: MonitorStatus, covered: z.output<typeof coveredState> | null): boolean {
   if (covered === null) return status === 'DOWN';
   const { before, regions, now, ...rules } = covered;
-  return coveredStatus(rules, before, regions, now) === 'DOWN';
+  return hiddenStatus(rules, before, regions, now) === 'DOWN';
 }
 
 const digestRow = z.union([
@@ -108,7 +108,7 @@ const digestRow = z.union([
   stampRow.extend({ id: z.null() }),
 ]);
 
-/** `listMonitorTimestamps` of all monitors, with a digest of the same snapshot: what all records up to these stamps lead to. */
+/** Reads `listMonitorTimestamps` of all monitors, with a digest from the same snapshot: the state after all records up to these timestamps. */
 export async function digestMonitors(
   db: Database,
   accountId: string,

@@ -24,15 +24,14 @@ const DAY_MS = 24 * HOUR_MS;
 const MONITORS_AT_ONCE = 250;
 
 export interface ReportOptions {
-  /** Checked before each slice of monitors: whether the report is still wanted. */
+  /** Checked before each slice of monitors. Default: always. */
   readonly isWanted?: () => boolean;
   readonly monitorsAtOnce?: number;
   readonly maxMonitorDays?: number;
 }
 
 /**
- * How available the monitors of an account were, from one snapshot (docs/reference/availability.md).
- * @returns null if it is no longer wanted
+ * Reports how available the monitors of an account were, from one snapshot (docs/reference/availability.md). Null if it is no longer wanted.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(
@@ -96,7 +95,7 @@ interface SelectedMonitor {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
-  /** Its row in the report: its own id, or the value of the label. */
+  /** Report row: the monitor's id, or the value of the grouping label. */
   readonly group: string | null;
 }
 
@@ -110,7 +109,7 @@ async function selectMonitors(
     .select({ id, name, createdAt, labels })
     .from(monitors)
     .where(eq(monitors.accountId, accountId))
-    // By id, as roll-ups are written: the rows of a slice lie side by side.
+    // By id, as roll-ups are written, so that the rows of a slice lie side by side.
     .orderBy(asc(id));
   return rows
     .filter((row) => matchesSelector(selector, row.labels))

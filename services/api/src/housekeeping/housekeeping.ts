@@ -1,4 +1,3 @@
-import { repairMatches } from '@tocsin/db/assignments/match-selectors';
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
   deleteExpiredSignIns,
@@ -98,10 +97,6 @@ function tasks(
     always('align schedule spans', async () => {
       const monitors = await alignSpans(db);
       if (monitors > 0) logger.info('Repaired the schedule spans of monitors', { monitors });
-    }),
-    always('repair matches', async () => {
-      const assignments = await repairMatches(db);
-      if (assignments > 0) logger.info('Repaired what selectors match', { assignments });
     }),
     byAge('delete old triggers', () => deleteOldTriggers(db, signal)),
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
