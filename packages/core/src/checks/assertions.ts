@@ -7,7 +7,6 @@ import { sanitiseDetail } from './error-reason.ts';
 const DAY_MS = 86_400_000;
 const QUOTED_CHARACTERS = 80;
 
-/** A complete response to evaluate. */
 export interface CheckedResponse {
   readonly statusCode: number;
   /** Null if there was none or it was not read. Assertions then see empty text. */

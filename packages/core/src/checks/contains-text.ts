@@ -29,7 +29,6 @@ function bordersOf(text: string): Int32Array {
   return borders;
 }
 
-/** Returns the length of the match after one more character. */
 function extend(wanted: string, borders: Int32Array, matched: number, character: number): number {
   let length = matched;
   while (length > 0 && wanted.charCodeAt(length) !== character) length = borders[length - 1] ?? 0;

@@ -10,7 +10,6 @@ const HANGING_MS = 4_500;
 /** Too many requests, or an overloaded or unresponsive server or gateway. */
 export const OVERLOADED_STATUS_CODES: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
-/** An attempt that has ended. */
 export interface EndedAttempt {
   /** The channel's limit when the attempt started. */
   readonly attemptLimit: number;

@@ -52,7 +52,6 @@ export function clockChanges(window: WindowSchedule, from: Date, until: Date): C
     );
 }
 
-/** Reports whether a local time has a time of day within a span. */
 function isAtTimeOfDay(local: number, { from, until }: { from: number; until: number }): boolean {
   return (((local - from) % DAY_MS) + DAY_MS) % DAY_MS < until - from;
 }

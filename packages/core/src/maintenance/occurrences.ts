@@ -20,7 +20,6 @@ export interface Occurrence {
   readonly endsAt: Date;
 }
 
-/** Search limits of the library, for rules that never match. */
 const MAX_PERIODS: Readonly<Record<string, number>> = {
   YEARLY: 60,
   MONTHLY: 400,

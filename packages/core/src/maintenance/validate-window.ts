@@ -13,7 +13,6 @@ const YEAR_MS = 366 * DAY_MS;
 const MAX_LENGTH_MS = LIMITS.maintenanceDays * DAY_MS;
 /** Maximum distance of a window's start from now, in either direction. */
 const MAX_YEARS_FROM_NOW = 10;
-/** A rule without an end must repeat within this time. */
 const MUST_REPEAT_WITHIN_YEARS = 5;
 /** Occurrences to compare if the rule has no COUNT. */
 const COMPARED = 60;
@@ -91,7 +90,6 @@ function validateRecurrence(window: WindowSchedule, rrule: string): string | nul
   return `must let each occurrence end before the next one starts: endsAt must be at most ${formatSpan(gapMs)} after startsAt`;
 }
 
-/** Formats as `6 d 23 h`. */
 function formatSpan(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   const counts = { d: Math.floor(minutes / 1_440), h: Math.floor(minutes / 60) % 24, min: minutes % 60 };

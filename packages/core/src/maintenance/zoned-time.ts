@@ -68,10 +68,8 @@ function firstWith(offset: number, zone: string, low: number, high: number): num
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
-/** Maximum cached formats. */
 const MAX_CLOCKS = 600;
 
-/** Returns the UTC offset in milliseconds. */
 function offsetMs(epochMs: number, zone: string): number {
   if (zone === 'UTC') return 0;
   let clock = clocks.get(zone);

@@ -85,7 +85,6 @@ export function nextSlot(monitorId: string, intervalSeconds: number, after: numb
   return after - sinceSlot + intervalMs;
 }
 
-/** Schedule of a monitor's checks. */
 export interface CheckPlan {
   readonly monitorId: string;
   readonly intervalSeconds: number;

@@ -25,9 +25,7 @@ export interface AvailabilityTimes {
   readonly countedMs: number;
   /** The part of `countedMs` with an open incident. */
   readonly downtimeMs: number;
-  /** Number of incidents with downtime in the period. */
   readonly incidents: number;
-  /** Downtime of the worst incident. */
   readonly longestIncidentMs: number;
 }
 
@@ -63,7 +61,6 @@ export function measureAvailability(
   };
 }
 
-/** Returns the union of two lists of periods. */
 function joined(some: readonly Period[], others: readonly Period[]): readonly Period[] {
   if (others.length === 0) return some;
   const all: Period[] = [];
@@ -79,7 +76,6 @@ function overlapMs(one: Period, other: Period): number {
   return Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
 }
 
-/** Adds up the times of several monitors. */
 export function addTimes(times: readonly AvailabilityTimes[]): AvailabilityTimes {
   const sum = (pick: (one: AvailabilityTimes) => number): number =>
     times.reduce((total, one) => total + pick(one), 0);

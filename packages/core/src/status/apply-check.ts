@@ -8,13 +8,11 @@ import {
   type StatusRules,
 } from './evaluate-status.ts';
 
-/** Slots that a region remembers, so that a repeated result is dropped. */
 const REMEMBERED_SLOTS = 8;
 
 /** A result waits at most this long for proof that its region had a network. */
 export const MAX_PROOF_WAIT_MS = 10_000;
 
-/** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
   /** The revision that last changed url, method, headers, body, assertions or timeout. */

@@ -15,7 +15,7 @@ export interface CheckResult extends CheckVerdict {
 }
 
 /** A change of one region of the monitor. */
-export interface RegionChange {
+interface RegionChange {
   readonly state: RegionState;
   readonly certificateExpiresAt: Date | null;
   /** Epoch milliseconds. Null if another region was checked. */

@@ -1,7 +1,6 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { MAX_AHEAD_MS } from './monitor-clock.ts';
 
-/** The settings of a monitor that decide its status. */
 export interface StatusRules {
   readonly failureThreshold: number;
   /** Consecutive passes after which a failing region has recovered. */
@@ -78,7 +77,6 @@ export function isEligible(rules: StatusRules, region: RegionVerdict, now: numbe
   return ageMs < freshForMs(rules) && ageMs >= -MAX_AHEAD_MS;
 }
 
-/** Returns how long a result counts, in milliseconds. */
 function freshForMs({ intervalSeconds, timeoutSeconds }: StatusRules): number {
   return (3 * intervalSeconds + timeoutSeconds) * 1_000;
 }

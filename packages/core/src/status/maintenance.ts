@@ -8,10 +8,8 @@ import {
   type StatusRules,
 } from './evaluate-status.ts';
 
-/** A status that maintenance can hide. */
 export type HiddenStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
 
-/** The check that a webhook names as the cause of a status. */
 export interface DecidingCheck {
   readonly region: string;
   readonly latencyMs: number;
@@ -43,7 +41,6 @@ export function decidingCheck(
   };
 }
 
-/** Status of a monitor after maintenance. */
 export interface MaintenanceExit {
   readonly to: HiddenStatus;
   /** False if the status changes silently. */

@@ -126,7 +126,7 @@ export async function ensureApiKey(
 }
 
 /** Writes `lastUsedAt` of many keys in one statement. Never moves it back. */
-export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, Date>): Promise<void> {
+export async function writeLastUsed(db: Queryable, lastUsed: ReadonlyMap<string, Date>): Promise<void> {
   if (lastUsed.size === 0) return;
   await db.execute(sql`
     update ${apiKeys} k set last_used_at = greatest(k.last_used_at, u.used_at)

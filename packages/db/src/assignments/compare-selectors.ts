@@ -11,7 +11,6 @@ const MAX_COMPARISONS = 20_000;
 const MAX_OWNERS = 200;
 const MAX_PAIRS = 20_000;
 
-/** A channel or a maintenance window. */
 export interface Owner {
   readonly id: string;
   /** Null if it selects nothing or everything, so that it has no matches. */
@@ -20,7 +19,6 @@ export interface Owner {
   readonly sources: readonly string[] | null;
 }
 
-/** The fields that selectors match. */
 export type Labeled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
 
 interface Pair {
@@ -30,7 +28,6 @@ interface Pair {
 
 export type Compared = readonly [owners: readonly Owner[], monitors: readonly Labeled[]];
 
-/** Some owners with all of their matches. */
 interface Batch {
   readonly ownerIds: readonly string[];
   readonly pairs: readonly Pair[];

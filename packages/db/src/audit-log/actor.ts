@@ -2,7 +2,6 @@ import type { AuditActor } from '@tocsin/contracts/audit-log/audit-log';
 import { AppError } from '@tocsin/contracts/errors';
 import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 
-/** Author of a configuration change. */
 export interface Actor extends Readonly<AuditActor> {
   readonly accountId: string;
   /** Null if no request caused the change. */

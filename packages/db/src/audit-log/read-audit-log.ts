@@ -4,7 +4,6 @@ import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
 import { auditLog } from './table.ts';
 
-/** Columns of a wire record, in order. */
 const wireColumns = {
   id: auditLog.id,
   timestamp: sql<string>`to_char(${auditLog.timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,

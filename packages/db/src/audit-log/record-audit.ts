@@ -56,7 +56,6 @@ export function changesOf(
   });
 }
 
-/** Returns the fields as JSON, without the id. */
 function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from']> {
   const { id: _, ...fields } = { id: null, ...target };
   return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));

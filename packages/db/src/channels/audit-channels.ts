@@ -13,7 +13,6 @@ import { arrayOf } from '../database/sql.ts';
 import { wireColumns } from './read-channels.ts';
 import { type ChannelRow, channels } from './table.ts';
 
-/** Channels as audited, by id. */
 type AuditedChannels = ReadonlyMap<string, Audited>;
 
 /**

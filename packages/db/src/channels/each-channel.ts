@@ -4,7 +4,6 @@ import type { Database } from '../database/open.ts';
 import { queryColumn } from '../database/sql.ts';
 
 const PAGE_SIZE = 500;
-/** Errors to keep if many channels fail. */
 const MAX_ERRORS = 10;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 

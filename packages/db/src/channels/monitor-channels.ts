@@ -48,7 +48,6 @@ function lockChannels(tx: Transaction, accountId: string, ids: readonly string[]
   return tx.select().from(channels).where(isOne).orderBy(channels.id).for('no key update');
 }
 
-/** @throws AppError validation_failed */
 function refuseUnknown(change: MonitorChannels, rows: readonly ChannelRow[]): void {
   const known = new Set(rows.map(({ id }) => id));
   const errors = (['add', 'remove'] as const).flatMap((field) =>

@@ -7,13 +7,13 @@ import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 import { storedEvents } from '../events/stored-events.ts';
 
-/** Phases of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
-const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
-const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map(toText).join(', '));
+/** Timings of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
+const TIMINGS = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
+const forTimings = (toText: (timing: string) => string): SQL => sql.raw(TIMINGS.map(toText).join(', '));
 
 /** Columns of `check_rollups` in the order of `hourlyCounts`. */
 export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, inconclusive, gaps, latency_buckets, latency_counts, timed_checks,
-  ${forPhases((phase) => `${phase}_sum_ms`)}`;
+  ${forTimings((timing) => `${timing}_sum_ms`)}`;
 
 const HOUR_MS = 3_600_000;
 
@@ -52,7 +52,7 @@ export function hourlyCounts(
         count(*) filter (where status = 'DOWN' and not inconclusive) as failures,
         count(*) filter (where inconclusive) as inconclusive,
         count(first_byte_ms) filter (where not inconclusive) as timed_checks,
-        ${forPhases((phase) => `sum(${phase}_ms) filter (where first_byte_ms is not null and not inconclusive) as ${phase}_ms`)}
+        ${forTimings((timing) => `sum(${timing}_ms) filter (where first_byte_ms is not null and not inconclusive) as ${timing}_ms`)}
       from ${counted} group by 1, 2, 3),
     responded as (
       select monitor_id, region, ${hourOf(sql`timestamp`)} as hour,
@@ -74,7 +74,7 @@ export function hourlyCounts(
     planned as (
       select monitor_id, region, hour, sum(${slotsBefore(sql`until_at`)} - ${slotsBefore(sql`first_at`)}) as slots
       from due where until_at > first_at group by 1, 2, 3),
-    covered as (
+    checked_slots as (
       select d.monitor_id, d.region, d.hour, count(distinct e.slot) as slots
       from due d join (select * from ${stored(from - MAX_LATENESS_MS, to + MAX_LATENESS_MS)}) e
         on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
@@ -88,9 +88,9 @@ export function hourlyCounts(
       (coalesce(p.slots, 0) - coalesce(v.slots, 0))::int as gaps,
       coalesce(l.latency_buckets, '{}') as latency_buckets, coalesce(l.latency_counts, '{}') as latency_counts,
       coalesce(c.timed_checks, 0)::int as timed_checks,
-      ${forPhases((phase) => `coalesce(c.${phase}_ms, 0)::bigint as ${phase}_sum_ms`)}
+      ${forTimings((timing) => `coalesce(c.${timing}_ms, 0)::bigint as ${timing}_sum_ms`)}
     from checked c full join planned p using (monitor_id, region, hour)
-    left join covered v using (monitor_id, region, hour)
+    left join checked_slots v using (monitor_id, region, hour)
     left join latencies l using (monitor_id, region, hour)
     where c.checks > 0 or c.inconclusive > 0 or p.slots > coalesce(v.slots, 0)`;
 }
@@ -164,12 +164,12 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
       sum(checks)::float8 as checks, sum(failures)::float8 as failures,
       sum(inconclusive)::float8 as inconclusive, sum(gaps)::float8 as gaps,
       sum(timed_checks)::float8 as timed_checks,
-      ${forPhases((phase) => `sum(${phase}_sum_ms)::float8 as ${phase}`)}
+      ${forTimings((timing) => `sum(${timing}_sum_ms)::float8 as ${timing}`)}
     from hourly left join latencies l using (region, start)
     group by region, start, l.buckets, l.counts order by start, region`;
   return rows.map(({ buckets, counts, dns, tcp, tls, firstByte, download, ...row }) => {
     const latencies = new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0]));
-    return Object.assign(row, { latencies, phaseSumsMs: { dns, tcp, tls, firstByte, download } });
+    return Object.assign(row, { latencies, timingSumsMs: { dns, tcp, tls, firstByte, download } });
   });
 }
 

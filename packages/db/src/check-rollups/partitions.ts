@@ -4,7 +4,6 @@ import type { Database } from '../database/open.ts';
 import { timestamptz } from '../database/sql.ts';
 import { dropPartitionsBefore, ensurePartitions } from '../database/partitions.ts';
 
-/** Rollups are kept this many months. */
 const ROLLUP_RETENTION_MONTHS = 13;
 
 /** Returns the start of an instant's month in UTC, or of the month `later` months after it. */

@@ -41,7 +41,6 @@ export interface RolledHour {
 export interface RollUpOptions {
   /** Length of a rolled-up period, a divisor of an hour. Default: an hour. */
   readonly periodMinutes?: number | undefined;
-  /** Monitors per slice. */
   readonly monitorsAtOnce?: number | undefined;
   /** Share of the time that slices take, until half a period after the hour became due. Pauses take the rest. Default: 1, no pauses. */
   readonly share?: number | undefined;

@@ -21,7 +21,7 @@ export const checkRollups = pgTable(
     /** Latencies of checks with a response: buckets of `LATENCY_BOUNDS`, and the number of checks in each. */
     latencyBuckets: t.smallint('latency_buckets').array().notNull(),
     latencyCounts: t.integer('latency_counts').array().notNull(),
-    /** Checks with a response, whose phases are summed. A skipped phase counts as 0. */
+    /** Checks with a response, whose timings are summed. A skipped one counts as 0. */
     timedChecks: t.integer('timed_checks').notNull(),
     dnsSumMs: t.bigint('dns_sum_ms', { mode: 'number' }).notNull(),
     tcpSumMs: t.bigint('tcp_sum_ms', { mode: 'number' }).notNull(),

@@ -25,16 +25,10 @@ export interface RecordedCheck {
   readonly decided: DecidedCheck;
 }
 
-/** A result that was recorded as an event. */
 interface RecordedOutcome extends Omit<DecidedCheck, 'silence' | 'isFirstFailure' | 'regions'> {
   /** A status change whose deliveries are due, or null. */
   readonly statusChangeId: string | null;
 }
 
-/**
- * A result that was not recorded. `gone`: its monitor was deleted. `busy`: another session or an earlier result of the batch holds the
- * monitor, so try again.
- */
-export type DroppedCheck = RefusedCheck | { readonly kind: 'gone' | 'busy' };
-
-export type CheckOutcome = RecordedOutcome | DroppedCheck;
+/** `gone`: the monitor was deleted. `busy`: another session or an earlier result of the batch holds the monitor, so try again. */
+export type CheckOutcome = RecordedOutcome | RefusedCheck | { readonly kind: 'gone' | 'busy' };

@@ -20,7 +20,6 @@ const POLL_MS = 100;
 /** Minimum share of `lockTimeoutMs` for each lock, so that the watcher sees which session holds it. */
 const MIN_LOCK_SHARE = 0.2;
 
-/** A migration that waits for locks of other sessions. */
 export interface MigrationWait {
   readonly migration: string;
   readonly blockedBy: readonly BlockingSession[];
@@ -36,11 +35,8 @@ export interface MigrationReport {
 
 export interface ApplyOptions {
   readonly patience: Readonly<typeof PATIENCE>;
-  /** Called whenever a migration has to wait. */
   readonly onWait: (wait: MigrationWait) => void;
-  /** Called after the commit of a migration that returned rows. */
   readonly onReport: (report: MigrationReport) => void;
-  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
   /** Cancels the running statement and ends the run. The next run continues. */
   readonly signal: AbortSignal;
@@ -50,9 +46,7 @@ export interface MigrationRun extends ApplyOptions {
   readonly client: Client;
   /** A second connection, to see what `client` waits for. */
   readonly watcher: Client;
-  /** Backend of `client`. */
   readonly pid: number;
-  /** Time that the run has waited so far. */
   waitedMs: number;
 }
 

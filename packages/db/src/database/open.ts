@@ -32,7 +32,6 @@ export interface OpenDatabaseOptions {
   /** One server or several, see `parsePostgresUrl`. */
   readonly url: string;
   readonly poolSize: number;
-  /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Errors of idle connections, as after a restart of PostgreSQL. The pool replaces these connections by itself. */
   readonly onIdleError: (error: Error) => void;

@@ -25,7 +25,6 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 export interface PackOptions {
   /** PostgreSQL's clock, which stamped the events; epoch milliseconds. */
   readonly now: number;
-  /** Monitors per slice. */
   readonly monitorsAtOnce?: number | undefined;
   /** Share of the time that slices take, unless several partitions are due. Pauses take the rest. Default: 1, no pauses. */
   readonly share?: number | undefined;

@@ -159,7 +159,6 @@ function formatCursor({ timestamp, monitorId }: Position): string {
   return Buffer.from(`${timestamp} ${monitorId ?? ''}`).toString('base64url');
 }
 
-/** @throws AppError validation_failed */
 function parseCursor(text: string): Position {
   const match = /^(\d{1,15}) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/.exec(
     Buffer.from(text, 'base64url').toString(),

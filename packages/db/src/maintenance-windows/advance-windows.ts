@@ -24,15 +24,12 @@ const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 const WRITE_EVERY_MS = 50;
 /** Windows per transaction, which reads all of their monitors, so that it ends long before its timeout. */
 const WRITTEN_AT_ONCE = 20;
-/** Occurrences that one statement begins. */
 const BEGUN_AT_ONCE = 500;
-/** Windows that one call reads. */
 const READ_AT_ONCE = 500;
 
 export interface AdvanceOptions {
   /** Time limit for cheap rules, and again for costly ones. At least one window of each kind is planned. Default: 500 and 100 ms. */
   readonly budgetMs?: number;
-  /** Evaluates the rule of a window. */
   readonly plan?: typeof planWindow;
   /** Handles only what became due at least this long ago, so that other processes go first. Default: 0. */
   readonly behindMs?: number;

@@ -183,7 +183,6 @@ async function findCovered(
   return [...new Set([...monitorIds, ...matching])];
 }
 
-/** Windows with monitors in common to compare. */
 const MAX_COMPARED = 50;
 
 /**

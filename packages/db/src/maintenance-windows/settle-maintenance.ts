@@ -13,7 +13,6 @@ export const SETTLED_AT_ONCE = 200;
 
 export interface SettledMaintenance {
   readonly monitors: number;
-  /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
   /** Monitors whose change PostgreSQL refuses even alone. */
   readonly refused: readonly RefusedRecord[];

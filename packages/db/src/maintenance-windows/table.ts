@@ -22,7 +22,6 @@ export const maintenanceWindows = pgTable(
     selector: t.jsonb('selector').$type<Selector>(),
     /** Selects only monitors of these sources, which the API key that created it may change. Null for any. */
     sources: t.text('sources').array(),
-    /** First occurrence. */
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
     /** RFC 5545 without DTSTART. Null for a single occurrence. */
@@ -52,7 +51,6 @@ export const maintenanceWindows = pgTable(
 );
 export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
 
-/** The monitors that a window silences. */
 export const maintenanceWindowMonitors = pgTable(
   'maintenance_window_monitors',
   {

@@ -48,7 +48,6 @@ export type NewWindow = Omit<MaintenanceWindowInput, keyof WindowScope> &
     readonly sources?: string[] | null;
   };
 
-/** The fields that decide which monitors a window covers. */
 type WindowScope = Readonly<Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>>;
 
 /** Returns errors beyond the form of the fields: in the schedule, and monitors of other accounts. @param mayBePast allows a window that is over */
@@ -263,7 +262,6 @@ async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: W
   return toPlan(occurrence, continues ? 'running' : 'scheduled');
 }
 
-/** Writes the columns of a locked window. @returns the new row */
 async function writeWindow(
   tx: Transaction,
   id: string,

@@ -105,7 +105,6 @@ const NUMBERS = sql`concat('[', concat_ws(',', ${wholeMs('m.created_at')}, m.inc
   ${wholeMs('coalesce(r.last_checked_at, r.last_result_at)')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
   array_to_string(r.duration_counts, ',')), ']')`;
 
-/** Formats a time as epoch milliseconds in JSON. */
 function wholeMs(time: string): SQL {
   return sql.raw(`coalesce((extract(epoch from ${time}) * 1000)::bigint::text, 'null')`);
 }

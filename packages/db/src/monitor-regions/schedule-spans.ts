@@ -17,7 +17,6 @@ import {
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
 type Schedule = z.output<typeof schedule>;
 
-/** Passes schedules as a table `p`. */
 function planOf(schedules: readonly Schedule[]): SQL {
   return tableOf('p', schedules, {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
@@ -119,7 +118,6 @@ export async function alignDefaultRegion(db: Database, defaultRegion: string): P
   return moved;
 }
 
-/** @returns the moved monitors */
 async function moveSome(tx: Transaction, defaultRegion: string, after: string): Promise<string[]> {
   const moved = await queryColumn(tx)`
     select m.id from monitors m

@@ -38,7 +38,6 @@ export interface AppliedSet {
   readonly version: string;
   /** The monitors that were created or changed, with the regions that check them. */
   readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
-  /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
 }
 

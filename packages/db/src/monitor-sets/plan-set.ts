@@ -22,7 +22,6 @@ type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 /** Maximum errors in a response. */
 export const MAX_ERRORS = 100;
 
-/** Monitors to compare in one turn of the event loop. */
 const COMPARED_AT_ONCE = 250;
 
 /** The changes that make the monitors of a source match a set. */

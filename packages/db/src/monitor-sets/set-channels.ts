@@ -111,7 +111,6 @@ export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
   return (plan?.update ?? []).flatMap(({ before, entry }) => (entry.enabled === true ? before : []));
 }
 
-/** The fields that decide which monitors a channel has. */
 const ASSIGNING: ReadonlySet<string> = new Set(['selector', 'allMonitors', 'monitorExternalIds']);
 
 /** A plan that changes which monitors channels have requires the exclusive lock of the assignments. */

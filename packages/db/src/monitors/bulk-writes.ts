@@ -103,7 +103,6 @@ const TOO_MANY_LABELS = `It would have more than ${LIMITS.labelCount} labels. Re
 const UNREADABLE_MESSAGE =
   'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or edit the monitor.';
 
-/** Idempotent. */
 function editLabels(labels: MonitorRow['labels'], { set, remove }: LabelsEdit): Record<string, string> {
   const kept = Object.entries(labels).filter(([key]) => !remove.includes(key));
   return { ...Object.fromEntries(kept), ...set };

@@ -11,7 +11,6 @@ import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 
-/** Incidents that one batch of statements closes. */
 const INCIDENTS_AT_ONCE = 500;
 
 /**

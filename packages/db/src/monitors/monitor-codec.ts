@@ -164,10 +164,8 @@ export function toMonitor(
   };
 }
 
-/** Fields of a wire record, in order. */
 export const WIRE_FIELDS = monitorSchema.keyof().options;
 
-/** Columns of the fields that have another name. */
 const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
   interval: 'intervalSeconds',
   timeout: 'timeoutSeconds',

@@ -35,7 +35,6 @@ const coveredColumn = sql`case m.status when 'MAINTENANCE' then (
       'lastResultAt', ${epochMs(sql`r.last_result_at`)}, 'since', ${epochMs(sql`r.since`)})), '[]'))
   from monitor_regions r where r.monitor_id = m.id) end`;
 
-/** Columns that a digest covers. */
 const digestedRow = z.object({
   id: z.string(),
   status: z.enum(MONITOR_STATUSES),

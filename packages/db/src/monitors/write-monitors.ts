@@ -18,7 +18,6 @@ import { upsertMonitors } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 const MAX_BATCH_SIZE = 500;
-/** A change of these fields changes the probe. */
 const PROBE_FIELDS = ['url', 'method', 'headers', 'body', 'assertions', 'timeout'] as const;
 /** A change of these fields may change the status at once. */
 const STATUS_FIELDS = ['regions', 'failureThreshold', 'recoveryThreshold'] as const;

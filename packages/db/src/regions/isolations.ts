@@ -15,7 +15,6 @@ export const IS_LIVE: SQL = sql`(ended_at is null and ${expiresAt} > now())`;
 export interface Isolation {
   readonly accountId: string;
   readonly region: string;
-  /** Random id of the checker process. */
   readonly checkerId: string;
   /** Milliseconds since it began. */
   readonly ageMs: number;
@@ -78,7 +77,6 @@ const recheckedMonitor = z.object({
   intervalSeconds: z.number(),
 });
 
-/** Lists the monitors of an account in a region. */
 export async function listMonitorsOfRegion(
   db: Queryable,
   { accountId, region }: Pick<Isolation, 'accountId' | 'region'>,

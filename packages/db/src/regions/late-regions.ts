@@ -22,7 +22,6 @@ export interface LateRegion {
   readonly lateMs: number;
 }
 
-/** By code. */
 export type LateRegions = ReadonlyMap<string, LateRegion>;
 
 /**

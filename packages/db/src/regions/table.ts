@@ -26,7 +26,6 @@ export const regionIsolations = pgTable(
   (t) => ({
     accountId: accountId(),
     region: t.text('region').notNull(),
-    /** Random id of the checker process. */
     checkerId: t.uuid('checker_id').notNull(),
     since: instant('since').notNull().default(clockNow),
     renewedAt: instant('renewed_at').notNull().default(clockNow),

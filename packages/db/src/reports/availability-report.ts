@@ -69,7 +69,6 @@ function readReportClock(tx: Transaction): Promise<ReportClock> {
       (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
 }
 
-/** @throws AppError validation_failed */
 function boundedPeriod({ from, to }: AvailabilityQuery, { now, oldest }: ReportClock): Period {
   if (from.getTime() >= now) throw invalid('from', 'must be in the past');
   if (from.getTime() < oldest)
@@ -77,7 +76,6 @@ function boundedPeriod({ from, to }: AvailabilityQuery, { now, oldest }: ReportC
   return { from: from.getTime(), to: Math.min(to.getTime(), now) };
 }
 
-/** @throws AppError validation_failed */
 function refuseTooLarge(count: number, { from, to }: Period, max: number = LIMITS.reportMonitorDays): void {
   const days = Math.ceil((to - from) / DAY_MS);
   if (count * days <= max) return;

@@ -73,7 +73,6 @@ export async function resealSecrets(
 
 interface ResealedBatch {
   readonly resealed: number;
-  /** Rows with secrets that no key decrypts. */
   readonly unreadable: readonly string[];
   /** Last row, or null without rows. */
   readonly lastId: string | null;

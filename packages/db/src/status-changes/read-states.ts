@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 interface Bounds {
   readonly from: number;
   readonly to: number;
-  /** Postgres' clock. */
+  /** PostgreSQL's clock. */
   readonly now: number;
   /** When the monitor was created. */
   readonly createdAt: number;

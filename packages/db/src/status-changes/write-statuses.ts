@@ -79,7 +79,6 @@ interface Change {
   readonly change: PendingChange;
 }
 
-/** A status change with its effect on the monitor's incident. */
 interface PlannedChange {
   readonly row: ReturnType<typeof toRow>;
   readonly cause: PendingChange['errorReason'];

@@ -6,7 +6,6 @@ import type { Database, DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { testChecks } from './table.ts';
 
-/** The settings that decide the result of a check. */
 const requestSchema = createMonitorSchema.pick({
   url: true,
   method: true,
