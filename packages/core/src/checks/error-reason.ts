@@ -41,8 +41,7 @@ export function classifyError(error: unknown, now: Date = new Date()): Failure {
 }
 
 /**
- * Returns this process's own failure, which says nothing about the target, or null. One of several connection attempts is enough, because
- * that address might have responded.
+ * Returns this process's own failure in any of several attempts, which says nothing about the target, or null.
  * @param hasSourceFor reports whether this machine has a source address for a destination. Without one, it has not run out of ports.
  */
 export function ownFailureOf(error: unknown, hasSourceFor: (address: string) => boolean): OwnFailure | null {

@@ -2,10 +2,7 @@ import { RRuleTemporal } from 'rrule-temporal';
 import { frequencyOf, isCounted, MAX_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
 import { firstMomentAt, toLocal } from './zoned-time.ts';
 
-/**
- * Schedule of a window that takes place once or by `rrule`. Its first occurrence is `startsAt` to `endsAt`. Later ones keep the same local
- * times, so their length changes with the clocks.
- */
+/** Schedule of a window, once or by `rrule`. Later occurrences keep the local times of the first one, so their length changes with the clocks. */
 export interface WindowSchedule {
   readonly startsAt: Date;
   readonly endsAt: Date;
@@ -37,10 +34,7 @@ const DAY_MS = 24 * 3_600_000;
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
-/**
- * Returns the earliest occurrence that ends after `after`, running or next; null if none is left (docs/reference/maintenance.md).
- * @throws the library's error for a rule that `validateSchedule` rejects
- */
+/** Returns the running or next occurrence, or null if none is left (docs/reference/maintenance.md). @throws for an invalid rule */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
   return nextOf(window, ruleOf(window), after.getTime());
 }
@@ -212,10 +206,7 @@ function ruleOf(window: WindowSchedule): RRuleTemporal | null {
   });
 }
 
-/**
- * Returns the schedule of a window whose current occurrence ends at `now`. It begins with the next occurrence, or ends now if none is left.
- * Moving only the end would shorten all later occurrences.
- */
+/** Ends the current occurrence at `now`. The schedule begins with the next one, because moving the end would shorten all later ones. */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);
   if (next !== null) return { ...window, ...next, rrule: withRemainingCount(window, next) };

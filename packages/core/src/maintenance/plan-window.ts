@@ -21,10 +21,7 @@ export interface WindowPlan {
   readonly broken: boolean;
 }
 
-/**
- * Plans what follows an occurrence. Takes tens of milliseconds for a costly rule.
- * @param ended the occurrence that just ended, or null
- */
+/** Plans what follows an occurrence. Takes tens of milliseconds for a costly rule. @param ended the occurrence that just ended, or null */
 export function planWindow(window: WindowSchedule, ended: Occurrence | null, now: Date): WindowPlan {
   const over = { state: 'ended', next: null, missed: [], broken: false } as const;
   if (ended === null) return over;

@@ -14,10 +14,8 @@ const SIGNS: readonly ((entry: Recognizable) => string)[] = [
 ];
 
 /**
- * Finds the monitors or channels of a set that probably only got another externalId, because an entry that the set no longer lists has the
- * same URL and method, or the same name. A sign that several entries share is ignored.
- * @param missing entries that the set no longer lists
- * @returns the old entry of each renamed one
+ * Finds entries of a set that probably only got another externalId, because an unlisted entry has the same URL and method, or name. A sign that
+ * several entries share is ignored. @param missing unlisted entries @returns the old entry of each renamed one
  */
 export function findRenames<New extends Recognizable, Old extends Recognizable>(
   created: readonly New[],

@@ -10,10 +10,7 @@ export const MAX_LATENESS_MS = 15 * 60_000;
 /** Maximum difference between the clocks of a process and the stores. Less than the grace period, which absorbs smaller differences. */
 export const MAX_CLOCK_OFFSET_MS = 10_000;
 
-/**
- * Returns the offset of a monitor's checks in its interval, in milliseconds. It is derived from the id, so that checks spread evenly and a
- * rebuilt schedule keeps its phases. Never 0, which the job store reads as none.
- */
+/** Returns the offset (ms) of a monitor's checks, derived from its id to spread evenly and survive a rebuild. Never 0: the job store reads it as none. */
 export function phaseMs(monitorId: string, intervalMs: number): number {
   const phases = Math.floor(intervalMs / PHASE_STEP_MS);
   // A fraction of the interval, because remainders of an hour and a minute coincide and would hide a change of the interval.
@@ -93,9 +90,8 @@ export interface CheckPlan {
 }
 
 /**
- * Returns when to retry a failed check, or null if the next planned slot is as early. Retries are whole retry intervals after a planned
- * slot, so that several failures, or repetitions of one, agree on the same retry. A retry whose time has passed is due at once.
- * @param startedAt start of the check, epoch milliseconds like `now`
+ * Returns when to retry a failed check (epoch ms), or null if the next planned slot is as early. Retries are whole retry intervals after a
+ * planned slot, so that repeated failures agree on one. A retry whose time has passed is due at once.
  */
 export function retrySlot(plan: CheckPlan, startedAt: number, now: number): number | null {
   const { monitorId, intervalSeconds, retryIntervalSeconds } = plan;
@@ -133,10 +129,7 @@ export interface SlotGap {
   readonly slots: number;
 }
 
-/**
- * Returns the gap between this slot and the newest one that the region remembers, not counting retries. Null if there is none, or if
- * either is not a slot of the current interval.
- */
+/** Returns the gap since the newest planned slot that the region remembers. Null without a gap, or if either slot is not of this interval. */
 export function gapBefore(plan: CheckPlan, recentSlots: readonly number[], slot: number): SlotGap | null {
   const intervalMs = plan.intervalSeconds * 1_000;
   const phase = phaseMs(plan.monitorId, intervalMs);

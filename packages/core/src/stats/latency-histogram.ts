@@ -1,9 +1,6 @@
 const MAX_LATENCY_MS = 2 ** 31 - 1;
 
-/**
- * Lower bounds of the histogram's buckets in milliseconds: 1 to 19, then each 1.1 times the previous one, rounded down. This list must
- * never change, because stored histograms identify a bucket by its position, counted from 1 like `width_bucket` in PostgreSQL.
- */
+/** Lower bounds of the buckets (ms): 1 to 19, then steps of 10 %. Stored histograms refer to positions, counted from 1, so this must never change. */
 export const LATENCY_BOUNDS: readonly number[] = makeBounds();
 
 function makeBounds(): number[] {
@@ -40,10 +37,7 @@ export function mergeHistograms(histograms: Iterable<LatencyHistogram>): Latency
   return merged;
 }
 
-/**
- * Returns the latency that a fraction of the checks did not exceed (nearest rank), accurate to 5 %; null without checks.
- * @param part above 0, at most 1: 0.95 for the 95th percentile
- */
+/** Returns the latency (ms, accurate to 5 %) of the nearest rank, or null without checks. @param part 0.95 for the 95th percentile */
 export function latencyQuantile(histogram: LatencyHistogram, part: number): number | null {
   const buckets = [...histogram].toSorted(([one], [other]) => one - other);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);

@@ -27,7 +27,7 @@ export interface Period {
 }
 
 /**
- * Resolves the period of a request. A window begins with its first bucket. Null if the period has not begun yet.
+ * Resolves the period of a request, or null if it has not begun yet. A window begins with its first bucket.
  * @param eventsSince every event since then is kept, which buckets shorter than an hour need; epoch milliseconds like `now`
  */
 export function resolvePeriod(

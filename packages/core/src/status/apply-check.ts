@@ -43,16 +43,14 @@ export interface CheckVerdict {
   readonly errorDetail: string | null;
   /**
    * Network of the region during a check that failed below HTTP. `unproven`: unknown so far. `isolated`: no canary responded. `doubtful`:
-   * canaries respond again, and so does the target. `unavailable`: the checker had no free port, file descriptor or memory. Null if a canary
-   * responded, the region has no canaries, or the check reached its target.
+   * canaries respond again, and so does the target. `unavailable`: the checker lacked a port, file or memory. Null if none of these applies.
    */
   readonly network: 'unproven' | 'isolated' | 'doubtful' | 'unavailable' | null;
 }
 
 /**
- * Effect of one result. A `duplicate` is dropped. An `unproven` result would make its region fail, so it is not recorded until the network
- * of the region is known. `region` is null if unchanged, `restarted` has other regions that count as just assigned, and `status` is null if
- * unchanged.
+ * Effect of one result. `unproven`: the region would fail, so first prove its network. `region` and `status` are null if unchanged.
+ * `restarted` has other regions that count as just assigned.
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
@@ -65,10 +63,7 @@ export type CheckEffect =
       readonly status: 'UP' | 'DOWN' | null;
     };
 
-/**
- * Decides what a result changes. A result from a region that no longer checks the monitor changes nothing.
- * @param timestamp of the result by the monitor's clock, epoch milliseconds
- */
+/** Decides what a result changes: nothing if its region is no longer assigned. @param timestamp by the monitor's clock, epoch milliseconds */
 export function applyCheck(
   monitor: MonitorState,
   regions: readonly RegionState[],

@@ -47,10 +47,7 @@ export interface DecidedCheck {
   readonly regions: readonly RegionChange[];
 }
 
-/**
- * `duplicate`: the slot is already recorded. A checker that died after recording a failure may not have retried it, so a duplicate tells
- * whether a retry is needed. `unproven`: record it once the network of its region is known.
- */
+/** `duplicate`: the slot is recorded, but its retry may be missing. `unproven`: record it once the network of its region is known. */
 export type RefusedCheck =
   { readonly kind: 'duplicate'; readonly needsRetry: boolean } | { readonly kind: 'unproven' };
 

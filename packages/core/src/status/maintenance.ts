@@ -17,10 +17,7 @@ export interface DecidingCheck {
   readonly errorDetail: string | null;
 }
 
-/**
- * Returns the cause of a status that no check has just caused: the last check of a region with that status. Eligible regions come first,
- * then for UP those whose last check passed. Without such a region, it is the first region with a latency of 0.
- */
+/** Returns the last check that explains a status: of an eligible region if possible, for UP a passed one. Otherwise the first region, latency 0. */
 export function decidingCheck(
   rules: StatusRules,
   regions: readonly RegionState[],
@@ -48,10 +45,7 @@ export interface MaintenanceExit {
   readonly check: DecidingCheck;
 }
 
-/**
- * Returns the cause for entering maintenance. No check caused it, so it has the first region, latency 0 and no reason.
- * @param named the monitor's own list of regions, empty for the default region
- */
+/** Returns a cause without a check: the first region, latency 0 and no reason. @param named empty for the default region */
 export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
   return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null, errorDetail: null };
 }
@@ -66,10 +60,7 @@ export function hiddenStatus(
   return evaluateStatus(rules, before, regions, now) ?? before;
 }
 
-/**
- * Returns the status after maintenance. DOWN is announced, and UP only after DOWN. Without a result, the hidden status returns silently.
- * @param now epoch milliseconds
- */
+/** Returns the status after maintenance. DOWN is announced, and UP only after DOWN. Without a result, the hidden status returns silently. */
 export function maintenanceExit(
   monitor: Omit<MonitorState, 'status'>,
   before: HiddenStatus,
@@ -85,10 +76,7 @@ export function maintenanceExit(
   };
 }
 
-/**
- * Returns the hidden status after a check during maintenance. The first completed check turns PENDING into UP, because a failure is
- * announced only at the end.
- */
+/** The first completed check in maintenance turns a hidden PENDING into UP, because a failure is announced only at the end. */
 export function hiddenAfterCheck(
   before: HiddenStatus | null,
   effect: CheckEffect,

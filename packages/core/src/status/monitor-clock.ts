@@ -1,10 +1,7 @@
 /** Timestamps may be this far in the future, because PostgreSQL's clock may have been ahead, or another server's before a failover. */
 export const MAX_AHEAD_MS = 3_600_000;
 
-/**
- * Clock of one monitor, used under its row lock. Timestamps strictly increase. A clock that is too far ahead restarts at PostgreSQL's clock,
- * because no partition accepts its timestamps and no report contains them.
- */
+/** Strictly increasing clock of a locked monitor. One that is too far ahead restarts, because no partition accepts its timestamps. */
 export class MonitorClock {
   #last: number;
   /** PostgreSQL's clock when the monitor was locked, epoch milliseconds. */

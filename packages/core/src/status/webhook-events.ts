@@ -1,9 +1,6 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 
-/**
- * Returns the webhook events of a status change in order. DOWN opens an incident unless one is open; UP resolves it.
- * @param announced false for a silent change, such as `PENDING` to `UP`
- */
+/** Returns the webhook events of a status change in order. DOWN opens an incident unless one is open, UP resolves it. */
 export function webhookEventsOf(
   to: MonitorStatus,
   announced: boolean,

@@ -87,10 +87,7 @@ export async function createApiKey(
   return { apiKey: toApiKey(row, false), key };
 }
 
-/**
- * Keeps the user from being removed until the transaction ends, because a removal also deletes what the user creates.
- * @throws AppError not_signed_in if the user was just removed
- */
+/** Keeps the user from being removed until the transaction ends. @throws AppError not_signed_in if the user was just removed */
 export async function lockCreator(
   tx: Transaction,
   { accountId, type, id }: Actor,

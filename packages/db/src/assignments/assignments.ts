@@ -18,10 +18,7 @@ export type Kind = keyof typeof TABLES;
 /** Rows of ended windows that the maintenance clock deletes. `deleteFinished` deletes the rest. */
 const MAX_DELETED = 5_000;
 
-/**
- * Condition for a channel or a window that has every monitor of its account, so that no rows list them. False or null for others.
- * A selector without conditions selects everything.
- */
+/** Condition for a channel or window with every monitor of its account, which no rows list. False or null for others. */
 export function selectsAll(kind: Kind, alias: string): SQL {
   const isEmpty = `${alias}.selector <@ '{"matchLabels": {}, "matchExpressions": []}'::jsonb`;
   const isAll = `(${alias}.all_monitors or ${isEmpty})`;
@@ -29,9 +26,8 @@ export function selectsAll(kind: Kind, alias: string): SQL {
 }
 
 /**
- * Locks the assignments of an account until the transaction ends. Transactions that change them take this lock before any row lock, so that
- * none misses what another writes, and no two deadlock. `shared`: to create, relabel or delete monitors, whose rows are then locked.
- * `exclusive`: to change what a channel or a window is assigned to.
+ * Locks the assignments of an account. Whoever changes them does so before any row lock, so that none misses what another writes, and no two
+ * deadlock. `shared`: to create, relabel or delete monitors. `exclusive`: to change what a channel or a window is assigned to.
  */
 export async function lockAssignments(
   tx: Transaction,
@@ -45,10 +41,8 @@ export async function lockAssignments(
 const countRow = z.object({ used: z.number(), added: z.boolean() });
 
 /**
- * Requires that a transaction does not give an account too many assignments, so that requests that read or replace all of them stay short.
- * An account above the limit may still remove some. Ended windows do not count. Call it after the assignments are written.
- * @param isPlannedAgain true if the assignments of an ended window count again
- * @throws AppError quota_exceeded
+ * Limits the assignments of an account, so that reading or replacing all of them stays fast. An account above the limit may still remove
+ * some. Ended windows do not count. Call it after the assignments are written. @throws AppError quota_exceeded
  */
 export async function requireAssignmentQuota(
   tx: Transaction,
@@ -77,10 +71,7 @@ export function tooManyAssignments(used: number): AppError {
   );
 }
 
-/**
- * Deletes the matches of windows that have just ended, so that rows of many short windows do not pile up. A window that is planned again is
- * matched again. Needs no lock of the assignments, because it skips rows that another transaction is changing.
- */
+/** Deletes the matches of windows that have just ended. Needs no lock of the assignments, because it skips rows that others are changing. */
 export async function deleteWindowMatches(tx: Transaction, windowIds: readonly string[]): Promise<void> {
   if (windowIds.length === 0) return;
   await tx.execute(sql`

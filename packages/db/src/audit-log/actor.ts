@@ -35,11 +35,7 @@ export function systemActor(accountId: string): Actor {
   };
 }
 
-/**
- * Call it in the transaction of the change, with the source of the locked row, and also with the new source if it changes.
- * @param source of the monitor, channel or window to create, change or delete
- * @throws AppError source_not_allowed
- */
+/** Call it with the source of the locked row in the transaction of the change, and with a new source too. @throws AppError source_not_allowed */
 export function requireSource({ sources }: Actor, source: string | null): void {
   if (sources === null || isSourceAllowed(sources, source)) return;
   const what = source === null ? 'resources without a source' : `resources of the source "${source}"`;

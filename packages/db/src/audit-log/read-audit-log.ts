@@ -14,10 +14,7 @@ const wireColumns = {
   changes: auditLog.changes,
 };
 
-/**
- * Lists the account's entries in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
- * @throws AppError validation_failed if `before` is not an entry of the account
- */
+/** Lists entries in chronological order: the first `limit` after `since`, or the latest. @throws AppError validation_failed for an unknown `before` */
 export async function listAuditEntries(
   db: Database,
   accountId: string,

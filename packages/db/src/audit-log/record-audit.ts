@@ -24,12 +24,7 @@ export interface Audited {
   readonly name: string;
 }
 
-/**
- * Records a change of a target. Empty if no field changed.
- * @param before null if the target was created
- * @param after null if it was deleted
- * @param secrets fields that changed although they look the same
- */
+/** Audits a change, if any. @param before null if created @param after null if deleted @param secrets fields that changed invisibly */
 export function recordOf(
   type: 'monitor' | 'channel' | 'maintenanceWindow' | 'user',
   before: Audited | null,
@@ -61,10 +56,7 @@ function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from'
   return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));
 }
 
-/**
- * Records what the actor did. Call it last in the transaction: until the commit, other transactions of the account wait here, so that
- * timestamps follow the order of commits. Nothing after it may wait for a lock.
- */
+/** Records what the actor did. Call it last: other transactions of the account wait for the commit, so that timestamps follow its order. */
 export async function recordAudit(
   tx: Transaction,
   { accountId, type, id, name, requestId }: Actor,

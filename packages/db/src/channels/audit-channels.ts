@@ -15,11 +15,7 @@ import { type ChannelRow, channels } from './table.ts';
 
 type AuditedChannels = ReadonlyMap<string, Audited>;
 
-/**
- * Reads channels for `auditChannels`, without deleted ones.
- * @param listsMonitors includes the listed monitors. Requires the exclusive lock of the assignments, because a monitor that is deleted
- * meanwhile would look like a change of the channel
- */
+/** Reads channels for `auditChannels`. @param listsMonitors requires the exclusive lock, because a deleted monitor would look like a change */
 export async function readAuditedChannels(
   tx: Transaction,
   ids: readonly string[],

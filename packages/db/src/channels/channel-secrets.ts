@@ -59,10 +59,7 @@ export interface Rotation {
   readonly previousSecretExpiresAt: SQL;
 }
 
-/**
- * Returns the columns that replace a secret and keep the current one valid for 24 hours. Every way to replace a secret uses them, so that only
- * owners can. @throws AppError owner_required
- */
+/** Returns the columns that replace a secret and keep the current one valid for 24 hours. @throws AppError owner_required */
 export function rotateTo(secrets: SecretBox, { type, isOwner }: Actor, secret: string): Rotation {
   if (!isOwner) throw ownerRequired(type);
   return {

@@ -11,10 +11,7 @@ import { getChannel, isChannelOf } from './read-channels.ts';
 import { type ChannelRow, channels } from './table.ts';
 import { writeChannel } from './write-channels.ts';
 
-/**
- * Adds a monitor to the lists of some channels, and removes it from those of others.
- * @throws AppError not_found; source_not_allowed; validation_failed if the account does not have all of the channels
- */
+/** Adds a monitor to the lists of some channels, and removes it from others. @throws AppError not_found, source_not_allowed, validation_failed */
 export async function updateMonitorChannels(
   db: Database,
   actor: Actor,

@@ -35,11 +35,7 @@ export function isChannel(accountId: string, id: string): SQL | undefined {
   return and(eq(channels.id, id), isChannelOf(accountId));
 }
 
-/**
- * Finds the account's channel with this id.
- * @param lock locks the row. A transaction that changes a channel and its deliveries locks the channel first, so that no two deadlock
- * @throws AppError not_found
- */
+/** @param lock for changes. Whoever changes a channel and its deliveries locks the channel first, against deadlocks. @throws AppError not_found */
 export async function findChannelRow(
   db: Queryable,
   accountId: string,

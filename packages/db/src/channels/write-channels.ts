@@ -45,10 +45,7 @@ interface CreatedChannel {
   readonly secret: string;
 }
 
-/**
- * Creates a webhook channel.
- * @throws AppError source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if it has the externalId
- */
+/** @throws AppError source_not_allowed, validation_failed for unknown monitors, conflict if the externalId is taken */
 export async function createChannel(
   { db, secrets }: DbContext,
   actor: Actor,
@@ -106,9 +103,8 @@ async function externalIdTaken(
 }
 
 /**
- * Changes the given fields of a channel. Disabling it holds its pending deliveries. Enabling it, or a new URL, resets its failures.
- * @param holding limits how long the backlog is held before the channel is enabled
- * @throws AppError as `createChannel`; not_found; unavailable if the backlog could not be held in time (the next request continues)
+ * Changes the given fields. Disabling a channel holds its deliveries. Enabling it, or a new URL, resets its failures.
+ * @throws AppError as `createChannel`, not_found, unavailable if the backlog could not be held in time (the next request continues)
  */
 export async function updateChannel(
   db: Database,
@@ -182,10 +178,7 @@ export async function holdBeforeEnabling(
   for (const { id, enabled } of rows) if (!enabled) await holdAllIfDisabled(db, id, holding);
 }
 
-/**
- * Changes the given fields of a locked channel, without matching its selector. A new list of monitors requires the exclusive lock of the
- * assignments. @throws AppError validation_failed, unavailable, as `updateChannel`
- */
+/** Changes a locked channel without matching its selector. Other monitors require the exclusive lock. @throws AppError as `updateChannel` */
 export async function writeChannel(
   tx: Transaction,
   row: ChannelRow,
@@ -249,9 +242,8 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 }
 
 /**
- * Disables the channels that have failed for 72 hours without a success, not counting outages. A lone delivery's last attempt comes before
- * the end of the 72 hours. Without attempts in the last ten hours, every notifier may have been down, so the channel stays enabled.
- * @throws as `forEachChannel`
+ * Disables the channels that have failed for 72 hours without a success, not counting outages. A lone delivery's last attempt is earlier.
+ * Without attempts in the last ten hours, every notifier may have been down. @throws as `forEachChannel`
  */
 export async function disableExhaustedChannels(
   db: Database,

@@ -138,10 +138,7 @@ const countsRow = z.object({
   download: z.number(),
 });
 
-/**
- * Reads a monitor's counts by region and period from rollups and later events. Call it in the snapshot in which `rolledUntil` was read, so
- * that nothing counts twice. Periods without checks and gaps are left out.
- */
+/** Reads counts by region and period. Call it in the snapshot in which `rolledUntil` was read, so that nothing counts twice. */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now, bucketMs } = range;
   const periodMs = Math.min(bucketMs, HOUR_MS);

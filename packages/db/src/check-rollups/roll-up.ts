@@ -49,9 +49,8 @@ export interface RollUpOptions {
 }
 
 /**
- * Rolls up the oldest finished hour (ADR 8): a slice of monitors per transaction, then the watermark. An interrupted hour is repeated from
- * its start. The events of a settled hour never change, so a repeated slice gives the same rollups.
- * @returns null if no hour is due, the signal was aborted, or another process completed the hour
+ * Rolls up the oldest finished hour (ADR 8): slices of monitors, each in a transaction, then the watermark. An interrupted hour is repeated,
+ * with the same rollups. @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(
   db: Database,
@@ -112,8 +111,7 @@ async function begin(db: Database): Promise<z.output<typeof watermark>> {
 const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
 /**
- * Writes the rollups of the next monitors after an id. It locks no monitor, so that a deletion never waits for it. It locks the watermark
- * instead, because `purgeDeletedMonitors` waits for that before it deletes the rest of a monitor.
+ * Writes the rollups of the next monitors. It locks the watermark instead of monitors, so that no deletion waits, and a purge does.
  * @returns its gaps and last monitor; null if no monitor is left, or another process has completed the hour
  */
 async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {

@@ -2,10 +2,7 @@ import { sql } from 'drizzle-orm';
 import { check, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/**
- * Checks of a monitor from a region in one UTC hour (ADR 8), without triggered checks of another URL. Partitioned by month. Without a
- * foreign key, like `events`. `purgeDeletedMonitors` deletes the rollups of a deleted monitor.
- */
+/** Checks of a monitor from a region in one UTC hour (ADR 8), except of another URL. Partitioned by month, without a foreign key, like `events`. */
 export const checkRollups = pgTable(
   'check_rollups',
   (t) => ({

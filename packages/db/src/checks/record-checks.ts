@@ -16,9 +16,8 @@ export interface RecordOptions {
 }
 
 /**
- * Records a batch of results in one transaction, with region states, statuses, incidents and outbox. It skips monitors that another session
- * has locked, and all results of a monitor but the first, because the second depends on what this batch writes.
- * @returns one outcome per result, in the same order
+ * Records a batch in one transaction. Skips monitors that another session has locked, and all results of a monitor but the first, because
+ * the second depends on what this batch writes. @returns one outcome per result, in the same order
  */
 export async function recordChecks(
   db: Database,

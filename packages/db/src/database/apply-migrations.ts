@@ -51,9 +51,8 @@ export interface MigrationRun extends ApplyOptions {
 }
 
 /**
- * Applies the migrations that the database does not have yet, with drizzle's bookkeeping, while services read and write (ADR 13).
- * @throws Error if other sessions hold locks for too long (it names them), or an earlier build made the database; the reason of the signal,
- * or the error of the canceled statement
+ * Applies missing migrations while services read and write (ADR 13). @throws Error if other sessions hold locks for too long, or an earlier
+ * build made the database; the reason of the signal, or the error of the canceled statement
  */
 export async function applyMigrations(run: MigrationRun, migrations: readonly Migration[]): Promise<void> {
   const { client, signal, onReport } = run;
@@ -76,9 +75,8 @@ export async function applyMigrations(run: MigrationRun, migrations: readonly Mi
 }
 
 /**
- * Returns when the newest applied migration was generated. That time identifies a migration, because a checkout may change line endings and
- * so hashes. Newer migrations are allowed. Any other unknown one belongs to a history that this version does not continue.
- * @throws Error if an earlier build made the database
+ * Returns when the newest applied migration was generated. That time is its identity, because line endings may change its hash. Newer
+ * migrations are allowed; any other unknown one belongs to a history that this version does not continue. @throws Error
  */
 async function readLastApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
   const rows = await query(drizzle(client), z.object({ createdAt: z.number() }))`
@@ -177,9 +175,8 @@ async function recordMigration(client: Client, { hash, createdAt }: Migration): 
 }
 
 /**
- * Waits for the client's work, and polls which sessions block it. A failed poll is skipped. Once the signal is aborted, every statement is
- * canceled, because the server would continue it after the client has left.
- * @param onBlocked called every 100 ms while it is blocked, with the milliseconds since the previous poll
+ * Waits for the client's work, and polls which sessions block it. An aborted signal cancels every statement, because the server would
+ * continue it. @param onBlocked called every 100 ms while blocked, with the milliseconds since the previous poll
  */
 async function watch<Result>(
   { watcher, pid, now, signal }: MigrationRun,

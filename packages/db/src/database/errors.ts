@@ -24,10 +24,7 @@ export function isDataError(error: unknown): boolean {
   return isInvalid(error) && !isMissingPartition(error);
 }
 const isRejected = hasCode(/^(?!08|53|57P|58|25006)./);
-/**
- * PostgreSQL rejected the statement itself, or our code failed on what it read. False if PostgreSQL was unreachable, starting up, shutting
- * down, read-only or overloaded.
- */
+/** PostgreSQL rejected the statement itself, or our code failed on what it read. False if PostgreSQL was down, read-only or overloaded. */
 export function isRefusal(error: unknown): boolean {
   return [TypeError, RangeError, ZodError].some((type) => error instanceof type) || isRejected(error);
 }

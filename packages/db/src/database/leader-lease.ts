@@ -16,9 +16,8 @@ const TIMING = {
 type LeaseTiming = Readonly<typeof TIMING>;
 
 /**
- * Tries to become the leader of `lockKey` on a direct connection, without a transaction pooler. Null if another session holds the lock. If
- * PostgreSQL stops responding, leadership is lost a little before PostgreSQL ends the silent session.
- * @param signal ends the attempt, which then rejects with its reason
+ * Tries to become the leader of `lockKey` on a direct connection. Null if another session holds the lock. If PostgreSQL stops responding,
+ * leadership is lost a little before PostgreSQL ends the silent session. @param signal ends the attempt, which then rejects with its reason
  */
 export async function acquireLeaderLease(
   url: string,

@@ -27,8 +27,7 @@ export interface MigrateOptions extends Partial<ApplyOptions> {
 
 /**
  * Brings the database to this version's schema while services run. Concurrent runs take turns.
- * @throws Error if it has waited ten minutes in all for locks of other sessions, which it names, or for another run; if its signal
- * interrupted it; if an earlier build made the database
+ * @throws Error after waiting ten minutes for locks or another run; if its signal interrupted it; if an earlier build made the database
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<void> {
   const { folder = MIGRATIONS, partitionMinutes, signal = new AbortController().signal, ...others } = options;
@@ -85,10 +84,7 @@ async function withSession(databaseUrl: string, work: (client: Client) => Promis
   }
 }
 
-/**
- * Takes the lock of migrations, which ends with the session. It polls, because a session that waits for a lock has a snapshot (ADR 13).
- * @throws Error if the run has waited for too long; the reason of the signal
- */
+/** Takes the lock of migrations. Polls, because a session that waits for a lock has a snapshot (ADR 13). @throws Error after too long */
 async function lockMigrations(run: MigrationRun): Promise<void> {
   const { client, patience, now, signal } = run;
   for (;;) {

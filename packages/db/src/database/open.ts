@@ -37,10 +37,7 @@ export interface OpenDatabaseOptions {
   readonly onIdleError: (error: Error) => void;
   /** True if `url` leads to a transaction pooler, which accepts no session settings: set `SESSION_LIMITS` on the role. Default: false. */
   readonly throughPooler?: boolean;
-  /**
-   * Reads tables by their indexes even while they are small, because the plan of a prepared statement outlives their growth until PostgreSQL
-   * analyzes them. Has no effect through a transaction pooler. Default: false.
-   */
+  /** Prefers indexes even to small tables, because a prepared plan outlives their growth. No effect through a pooler. Default: false. */
   readonly avoidsScans?: boolean;
 }
 

@@ -53,10 +53,7 @@ export async function readOwnPartitions(db: Queryable, table: PartitionedTable):
   return (await readPartitions(db, table)).filter(({ name }) => own.test(name));
 }
 
-/**
- * Creates partitions for the parts of these periods without one. Any process may run it at any time: attaching a table, unlike creating a
- * partition, does not wait for sessions that read or write the others.
- */
+/** Creates missing partitions, at any time: attaching a table, unlike creating a partition, does not wait for sessions that use the others. */
 export async function ensurePartitions(
   db: Queryable,
   table: PartitionedTable,
@@ -115,10 +112,7 @@ export async function dropPartitionsBefore(
   return expired.map(({ name }) => name);
 }
 
-/**
- * Waits until nobody writes to a partition, not even autovacuum, and blocks writers until the transaction ends. Call it before `lockAlone`,
- * so that nothing has to wait for the partition while the whole table is locked.
- */
+/** Blocks writers of a partition, even autovacuum, until the transaction ends. Call it before `lockAlone`, which must not wait for them. */
 export async function closePartition(tx: Transaction, name: string): Promise<void> {
   await tx.execute(sql`lock table only ${sql.identifier(name)} in share mode`);
 }

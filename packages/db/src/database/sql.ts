@@ -110,8 +110,8 @@ export async function preferIndexes(tx: Transaction): Promise<void> {
 }
 
 /**
- * Sends statements in one round trip, which is nearly all of their time over a long distance. PostgreSQL runs them in this order. Waits for
- * all of them even if one fails, because nothing may be sent for a transaction that has ended. @throws the first error
+ * Sends statements in one round trip; PostgreSQL runs them in order. Waits for all even if one fails, because nothing may be sent for a
+ * transaction that has ended. @throws the first error
  */
 export async function inOneRoundTrip<Results extends readonly unknown[]>(
   ...sent: { readonly [Index in keyof Results]: Promise<Results[Index]> }
@@ -159,10 +159,7 @@ interface Buildable<Result> {
   prepare(name: string): { execute(values: Readonly<Record<string, unknown>>): Promise<Result> };
 }
 
-/**
- * Builds a Drizzle query once per database or transaction, because building takes longer than sending. Pass a value for each
- * `sql.placeholder(name)`.
- */
+/** Builds a Drizzle query once per database or transaction, because building takes longer than sending. Pass a value for each `sql.placeholder(name)`. */
 export function buildOnce<Result>(
   build: (db: Queryable) => Buildable<Result>,
 ): (db: Queryable, values: Readonly<Record<string, unknown>>) => Promise<Result> {

@@ -14,9 +14,8 @@ export interface RefusedRecord {
 }
 
 /**
- * Handles each record of a refused batch in a transaction of its own, so that one that always fails does not stop the others. The order is
- * random. Otherwise records that time out could take all of the time in every call.
- * @throws the first error that is not a refusal
+ * Handles each record of a refused batch alone, so that one that always fails does not stop the others. The order is random, because
+ * records that time out could take all of the time in every call. @throws the first error that is not a refusal
  */
 export async function tryAlone<Item extends { readonly id: string }, Result>(
   db: Database,

@@ -9,10 +9,7 @@ const MONITORS_AT_ONCE = 1_000;
 /** Rows per statement, so that it holds locks only briefly. */
 const ROWS_AT_ONCE = 5_000;
 
-/**
- * Deletes the events, rollups, incidents and silences of deleted monitors in small steps, and returns how many monitors were purged. Several
- * processes may run it at once. @param signal stops after the current step; the next call continues
- */
+/** Deletes the history of deleted monitors in small steps, and returns how many were purged. Several processes may run it at once. */
 export async function purgeDeletedMonitors(
   db: Database,
   signal?: AbortSignal,

@@ -44,9 +44,8 @@ function waitingOf(channelIds: readonly string[]): SQL {
 }
 
 /**
- * Brings forward the next retries of channels with a successful attempt. They are due now if the receiver works again. Otherwise the
- * receiver may have refused them for good, so only those whose last attempt got no response are due within a minute.
- * @param working channels whose receivers work again: a retry has succeeded, or nothing had for a minute
+ * Brings forward the next retries of channels with a success: now if the receiver works again. Otherwise it may have refused them for good, so
+ * only those without a response, within a minute. @param working channels with a successful retry, or a success after a minute of failures
  */
 export async function advanceRetries(
   tx: Transaction,
@@ -66,9 +65,8 @@ export async function advanceRetries(
 }
 
 /**
- * Makes the next retry of each channel that only fails due a minute after its last attempt, so that a receiver that works again gets its
- * alerts soon. Taking the next one keeps a delivery that always fails from hiding the others. A last failure in the future was recorded
- * before the clock was set back.
+ * Makes one retry due in each channel that only fails, a minute after its last attempt. Taking the next one keeps a delivery that always
+ * fails from hiding the others. A last failure in the future was recorded before the clock was set back.
  */
 export async function probeFailingChannels(db: Database): Promise<void> {
   await db.transaction(async (tx) => {

@@ -74,10 +74,7 @@ export interface ClaimedDelivery extends Readonly<
   readonly secrets: readonly string[];
 }
 
-/**
- * Claims due deliveries by a conditional update, so that one of several processes wins (docs/reference/delivery.md#claims).
- * @param withTrace looks up the trace of each
- */
+/** Claims due deliveries by a conditional update, so that one of several processes wins (docs/reference/delivery.md#claims). */
 export async function claimDeliveries(
   { db, secrets }: DbContext,
   scope: ClaimScope,
@@ -130,10 +127,7 @@ function decryptOrNone(secrets: SecretBox, sealed: string | null): string[] {
   }
 }
 
-/**
- * Selects a delivery that a job named, if it is due. `concurrency` counts the attempts of its channel, including this one. Looks the row up
- * by its id first (`offset 0`), because otherwise the planner could read the channel's whole backlog.
- */
+/** Selects a delivery that a job named, if it is due. Looks it up by its id first (`offset 0`), so that the planner does not read a backlog. */
 function dueOne(deliveryId: string): SQL {
   return sql`
       select d.id, r.count + 1 as concurrency
@@ -264,10 +258,7 @@ function isFree(name: string): SQL {
   return sql`${row}.next_attempt_at <= now() and (${row}.leased_until is null or ${row}.leased_until <= now())`;
 }
 
-/**
- * Condition that no earlier status change waits to become a delivery. A scalar, because with `not exists` the planner could join all status
- * changes.
- */
+/** Condition that no earlier status change waits to become a delivery. A scalar, because with `not exists` the planner could join all status changes. */
 function isOldest(name: string): SQL {
   const row = sql.identifier(name);
   return sql`(

@@ -15,10 +15,7 @@ export function countedTime(start: SQL): SQL {
     where o.started_at < now() and coalesce(o.ended_at, now()) > greatest(${start}, now() - ${MAX_UNCOUNTED})), interval '0'))`;
 }
 
-/**
- * Begins an outage if an attempt to a channel got no response, and no other attempt has lately. Another enabled channel must be failing
- * too, because otherwise one receiver may be the cause.
- */
+/** Begins an outage if no attempt gets a response. Another enabled channel must fail too, because otherwise one receiver may be the cause. */
 export async function beginOutage(db: Database, channelId: string): Promise<void> {
   const isOther = sql`c.id <> ${channelId} and c.enabled and c.deleted_at is null`;
   await db.execute(sql`

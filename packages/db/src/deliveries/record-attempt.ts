@@ -42,10 +42,8 @@ class AlreadyRecordedError extends Error {
 }
 
 /**
- * Records an attempt, the delivery's next state and the channel's health in one transaction. A repeated call changes nothing. A success
- * counts even if the lease was lost; any other outcome then only enters the log. An attempt at a former URL of the channel does not change
- * its health.
- * @returns why this attempt disabled the channel, or null
+ * Records an attempt, the delivery's next state and the channel's health. Repeating it changes nothing. A success counts even without the
+ * lease. An attempt at a former URL does not change the health. @returns why this attempt disabled the channel, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
   if (attempt.outcome.kind === 'delivered') {
@@ -124,10 +122,7 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
   });
 }
 
-/**
- * Ends the failures of channels with a successful attempt, and changes their limits, unless these have changed since.
- * @returns the channels that had failed for a minute
- */
+/** Ends failures and changes limits, unless these have changed since. @returns the channels that had failed for a minute */
 async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<string[]> {
   // By URL, because an attempt at a former one must not decide.
   const byReceiver = new Map<string, AttemptRecord>();

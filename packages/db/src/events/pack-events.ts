@@ -15,10 +15,7 @@ import { BLOCK_COLUMNS, createPending, dropAbandoned, lockPacking, pendingOf } f
 import { isSamePeriod, replacePartition } from './replace-partition.ts';
 import { storedEvents } from './stored-events.ts';
 
-/**
- * Keeps slices below the statement timeout. Checks every 5 s from several regions produce some hundred thousand events a day. If it does not
- * suffice, the rest of the partition is packed monitor by monitor.
- */
+/** Keeps slices below the statement timeout. If it does not suffice, the rest of the partition is packed monitor by monitor. */
 const MONITORS_AT_ONCE = 4;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
@@ -33,9 +30,8 @@ export interface PackOptions {
 }
 
 /**
- * Lists the partitions of events to pack, latest first: those that ended as long ago as they are long, because they are read most until
- * then, and that are rolled up. A partition that overlaps packed ones of another length is never packed. After a change of the setting,
- * an empty one may.
+ * Lists the partitions of events to pack, latest first: rolled up, and ended as long ago as they are long, because they are read most until
+ * then. A partition that overlaps packed ones of another length is never packed.
  */
 async function listPackable(db: Queryable, now: number): Promise<Partition[]> {
   const settled = await settledUntil(db);
@@ -111,10 +107,7 @@ async function packPartition(
   return db.transaction((tx) => replacePartition(tx, partition));
 }
 
-/**
- * Packs the next monitors after an id, or after the last one that an interrupted run has packed.
- * @returns the slice's last monitor, or null if none is left; null if another process has packed the partition
- */
+/** Packs the next monitors after an id. @returns its last monitor, or null if none is left; null if another process has packed the partition */
 async function packSlice(tx: Transaction, partition: Partition, after: string, monitorsAtOnce: number) {
   if (!(await lockPacking(tx, partition))) return null;
   const pending = sql.identifier(pendingOf(partition));

@@ -33,10 +33,7 @@ export async function ensureEventPartitions(
   );
 }
 
-/**
- * Returns the end of the last partition whose events are no longer needed to roll up. Rolling up what follows a partition needs its last
- * minutes too. Null before the first roll-up.
- */
+/** Returns the end of the last partition that is not needed to roll up, which includes a partition's next minutes. Null before the first roll-up. */
 export async function settledUntil(db: Queryable): Promise<number | null> {
   const state = await readRollupState(db);
   return state && state.rolledUntil.getTime() - MAX_LATENESS_MS;

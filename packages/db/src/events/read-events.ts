@@ -22,10 +22,7 @@ import { events } from './table.ts';
 const DAY_MS = 86_400_000;
 /** A monitor with an interval of five minutes has 288 checks a day in each region. */
 const NEAREST_DAYS = [1, 8];
-/**
- * An event may be this much older than its monitor, because PostgreSQL's clock was set back in between. If it was set back further, a page of
- * the latest events that is not full lacks the oldest ones while the monitor is young.
- */
+/** An event may be this much older than its monitor, because PostgreSQL's clock was set back. After more, a young monitor's page lacks some. */
 const CLOCK_STEP_MS = 3_600_000;
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
@@ -55,10 +52,7 @@ const wireColumns = sql.raw(
     .join(', '),
 );
 
-/**
- * Selects the wire records of a `from` clause with `events` and `monitors`, in its order, as one JSON array. Reading rows of so many columns
- * takes this process several times as long.
- */
+/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows of so many columns takes several times as long. */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
@@ -141,10 +135,7 @@ export async function findEvent(
   return requireFound(rows, 'monitor').found[0] ?? null;
 }
 
-/**
- * Returns the response that the event with this timestamp has kept. Without a key for it, the body is `(unreadable)`, and there are no headers.
- * @throws AppError not_found without one
- */
+/** Returns the kept response. The body is `(unreadable)`, without headers, if no key decrypts it. @throws AppError not_found */
 export async function getEventResponse(
   { db, secrets }: DbContext,
   accountId: string,
@@ -167,10 +158,7 @@ export async function getEventResponse(
   return { statusCode, ...keptResponse.parse(JSON.parse(text)) };
 }
 
-/**
- * Lists a monitor's events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
- * @throws AppError not_found
- */
+/** Lists events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit`. @throws AppError not_found */
 export async function listEvents(
   db: Database,
   accountId: string,

@@ -63,10 +63,7 @@ export function isSamePeriod(one: Period, other: Period): boolean {
 
 const changedRow = z.object({ changed: z.boolean() });
 
-/**
- * Detects events of a closed partition that no slice has packed. Timestamps of a monitor only increase, so such an event is the monitor's
- * latest in the partition. It may have later ones elsewhere if PostgreSQL's clock was set back and forward again.
- */
+/** Detects events that no slice has packed. Such an event is its monitor's latest in the partition, because timestamps only increase. */
 async function wasAddedTo(tx: Transaction, partition: Partition): Promise<boolean> {
   const [raw, pending] = [partition.name, pendingOf(partition)].map((one) => sql.identifier(one));
   const { changed } = await queryOne(tx, changedRow)`

@@ -25,10 +25,7 @@ export interface StoredEvents {
   readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number | Placeholder | SQL } | undefined;
 }
 
-/**
- * Selects the events of monitors in a range of time, raw and packed, as a table `events`. With a limit it needs one monitor, and reads few
- * blocks: both indexes lead to the first event of the range, and reading stops at the limit.
- */
+/** Selects raw and packed events of monitors as a table `events`. With a limit it needs one monitor, and stops reading at the limit. */
 export function storedEvents({ of, after, upTo, within, where, limit }: StoredEvents): Subquery {
   const until = typeof upTo === 'number' ? { time: upTo, endOfDay: endOfDay(upTo) } : upTo;
   const lower = [...(after === undefined ? [] : [instantOf(after)]), ...(within ? [within.after] : [])];

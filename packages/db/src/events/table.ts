@@ -2,10 +2,7 @@ import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vo
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/**
- * Executed checks of the last days, partitioned by day (`EVENT_PARTITION_MINUTES`). Without a foreign key, because the monitor's row lock
- * keeps both consistent at no cost.
- */
+/** Checks of the last days, partitioned (`EVENT_PARTITION_MINUTES`). No foreign key: the monitor's row lock keeps both consistent at no cost. */
 export const events = pgTable(
   'events',
   (t) => ({
@@ -38,8 +35,8 @@ export const events = pgTable(
 export type EventRow = typeof events.$inferSelect;
 
 /**
- * Packed events of closed partitions (ADR 27). A row has consecutive events of one monitor, with an array per column, or null for a column
- * without values. Blocks of a monitor do not overlap, and none crosses the end of a partition. Read them through the view `packed_events`.
+ * Packed events of closed partitions (ADR 27), read through the view `packed_events`. A row has consecutive events of one monitor as an array
+ * per column, or null for a column without values. Blocks of a monitor do not overlap, and none crosses the end of a partition.
  */
 export const eventBlocks = pgTable(
   'event_blocks',

@@ -34,9 +34,8 @@ export interface AccountTail {
 }
 
 /**
- * Reads the first events of an account after a cursor, by timestamp, then monitor. Following the cursors neither misses nor repeats an
- * event, unless PostgreSQL's clock is set back.
- * @throws AppError validation_failed for an invalid cursor
+ * Reads the first events of an account after a cursor. Following the cursors neither misses nor repeats an event, unless PostgreSQL's clock
+ * is set back. @throws AppError validation_failed for an invalid cursor
  */
 export async function tailAccount(
   db: Database,
@@ -111,9 +110,8 @@ interface SliceOptions {
 const sliceRow = z.object({ found: z.custom<Event[]>(), completeTo: z.number().nullable() });
 
 /**
- * Reads the first events after a position. Each monitor contributes as many as its interval suggests for a page, so that the statement reads
- * little more than a page, whether events are dense or sparse. Nothing is returned beyond the last event of a monitor that may have more.
- * @returns `completeTo`: the timestamp of that event, or null if all events up to `upTo` are returned
+ * Reads the first events after a position. Each monitor contributes as many as its interval suggests for a page, so that little more than a
+ * page is read. @returns `completeTo`: nothing is returned beyond it, because a monitor may have more; null if all events are returned
  */
 async function readSlice(
   db: Database,

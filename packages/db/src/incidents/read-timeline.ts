@@ -19,12 +19,7 @@ const CONFIGURATION_MS = 24 * 3_600_000;
 /** Maximum records of a kind. Notes and checks have limits of their own. */
 const MAX_RECORDS = 200;
 
-/**
- * Reads what happened around an incident, in chronological order.
- * @param isWanted checked before each list
- * @returns null if the timeline is no longer wanted
- * @throws AppError not_found
- */
+/** Reads what happened around an incident, in chronological order. Null if it is no longer wanted. @throws AppError not_found */
 export async function readTimeline(
   db: Database,
   accountId: string,

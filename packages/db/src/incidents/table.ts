@@ -4,10 +4,7 @@ import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/**
- * An incident opens when a monitor goes DOWN, and is resolved when it recovers. Without a foreign key, because deleting a flapping monitor
- * must not delete its many incidents in one transaction. Readers join monitors, so incidents of deleted monitors are never shown.
- */
+/** Opened by DOWN, resolved by UP. Without a foreign key, because deleting a monitor must not delete its many incidents in one transaction. */
 export const incidents = pgTable(
   'incidents',
   (t) => ({

@@ -127,10 +127,7 @@ async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
   return started;
 }
 
-/**
- * Finds windows whose occurrence is over, round-robin by account, each account's first end first. The order of accounts is random, so that
- * no account is always last, and concurrent processes begin with different windows.
- */
+/** Finds windows to end, round-robin by account in random order, so that no account is always last, and processes begin with different windows. */
 async function findOver(
   db: Database,
   now: Date,

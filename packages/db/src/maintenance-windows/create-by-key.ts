@@ -30,9 +30,7 @@ export interface CreatedWindow extends StoredWindow, ChangedWindow {
 }
 
 /**
- * Plans maintenance for a program. If it starts now, it runs from the commit on. A bound actor's window selects only monitors of the
- * actor's sources.
- * @param key an Idempotency-Key; a repeated request gets the window as it was when it was created
+ * Plans maintenance for a program. If it starts now, it runs from the commit on. A repeated request gets the window as it was created.
  * @throws AppError validation_failed, source_not_allowed, request_in_flight, idempotency_key_reused
  */
 export async function createWindowByKey(

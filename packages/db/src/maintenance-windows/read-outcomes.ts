@@ -6,10 +6,7 @@ import type { MaintenanceOutcome, MaintenanceWindowRow } from './table.ts';
 
 const enteredRow = z.object({ windowId: z.string(), allEntered: z.boolean() });
 
-/**
- * Reads the outcomes of these windows' occurrences. One is `completed` only if all listed monitors and at least one matching monitor entered
- * maintenance, because others may have matched a moment ago. They are still in it, because they leave only after the window has ended.
- */
+/** An occurrence is `completed` if all listed monitors and one matching monitor are still in maintenance. Others may have matched just now. */
 export async function readOutcomes(
   tx: Transaction,
   windowIds: readonly string[],

@@ -185,10 +185,7 @@ async function findCovered(
 
 const MAX_COMPARED = 50;
 
-/**
- * Returns the next occurrences of a valid schedule, and the account's other windows that run on the same monitors during one of them.
- * @param ownId the window that is being edited; null for a new one
- */
+/** Returns the next occurrences of a valid schedule, and other windows that overlap on the same monitors. @param ownId the edited window, or null */
 export async function previewWindow(
   db: Database,
   accountId: string,

@@ -87,10 +87,7 @@ export async function createMaintenanceWindow(
   });
 }
 
-/**
- * Writes a new window that passes `validateWindow`. Requires the exclusive lock of the assignments.
- * @param begun state of a window whose first occurrence has begun
- */
+/** Writes a valid window. Requires the exclusive lock of the assignments. @param begun state if its first occurrence has begun */
 export async function insertWindow(
   tx: Transaction,
   { accountId }: Actor,
@@ -109,8 +106,7 @@ export async function insertWindow(
 }
 
 /**
- * Changes the given fields of a window. An occurrence that has begun continues with its new end, or is cut short if the new schedule has
- * none now. The maintenance clock then settles the monitors.
+ * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has none now.
  * @throws AppError not_found, validation_failed if the merged window breaks a rule
  */
 export async function updateMaintenanceWindow(
@@ -211,11 +207,7 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
   });
 }
 
-/**
- * Deletes a window with its history.
- * @returns the monitors that it silenced until now, for `settleMaintenance`; none if it had not begun
- * @throws AppError not_found, source_not_allowed
- */
+/** Deletes a window. @returns the monitors that it silenced until now @throws AppError not_found, source_not_allowed */
 export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: string): Promise<string[]> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {

@@ -37,10 +37,7 @@ export async function addSchedules(tx: Transaction, schedules: readonly Schedule
     select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned`);
 }
 
-/**
- * Makes the running spans of monitors match their regions and intervals. Other spans end, and missing ones start, at the same millisecond of
- * PostgreSQL's clock. The caller holds the monitors' row locks.
- */
+/** Makes the running spans of locked monitors match their regions and intervals, all at the same millisecond of PostgreSQL's clock. */
 export async function replanSpans(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;
   const ids = arrayOf('uuid', monitorIds);
@@ -69,10 +66,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
 
 const ALIGNED_AT_ONCE = 1_000;
 
-/**
- * Repairs the running spans that do not match the monitors' regions, interval and phase. Locked monitors are left for the next call.
- * @returns how many monitors had such spans
- */
+/** Repairs running spans that do not match their monitors, except locked ones. @returns how many monitors had such spans */
 export async function alignSpans(db: Queryable): Promise<number> {
   let aligned = 0;
   for (;;) {
@@ -102,11 +96,7 @@ async function alignSome(tx: Transaction): Promise<number> {
 const MOVED_AT_ONCE = 500;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-/**
- * Moves the monitors without a list of regions to the default region, after that setting has changed. The reconciler then applies their
- * schedules there, and removes those in the former region. Each batch commits by itself.
- * @returns how many monitors were moved
- */
+/** Moves the monitors without a list of regions to a new default region, in batches. The reconciler then applies their schedules. */
 export async function alignDefaultRegion(db: Database, defaultRegion: string): Promise<number> {
   let moved = 0;
   for (let after: string | undefined = BEFORE_ALL; after !== undefined;) {

@@ -9,10 +9,7 @@ import { schedule } from './schedule-spans.ts';
 
 const regionSchedule = schedule.extend({
   revision: z.number(),
-  /**
-   * Slot of the immediate first check of a monitor without results, epoch milliseconds; null with results. A new revision has another slot,
-   * because the result of the former one may already be recorded, without effect.
-   */
+  /** Slot of the immediate check of a monitor without results (epoch ms), or null. It differs by revision, because a former result has no effect. */
   firstSlot: z.number().nullable(),
 });
 
@@ -25,10 +22,7 @@ const selectSchedules = sql`
       then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as first_slot
   from monitor_regions r join monitors m on m.id = r.monitor_id`;
 
-/**
- * Lists new and changed schedules, which are not marked as applied to the queue's store.
- * @param exceptRegions left out, so that a region whose store is unavailable does not fill the list
- */
+/** Lists schedules that are not applied to the queue's store. @param exceptRegions keeps a region without a store from filling the list */
 export async function listUnappliedSchedules(
   db: Database,
   limit: number,
@@ -70,9 +64,8 @@ export async function unapplyRegion(db: Database, region: string): Promise<void>
 }
 
 /**
- * Marks schedules as applied to the queue's store if the revision is still the monitor's. Locked rows are left to the reconciler, because
- * waiting for them while holding others could deadlock. The monitor is locked, too. Otherwise, if it changes meanwhile, PostgreSQL would
- * compare the former revision and mark the changed schedule as applied.
+ * Marks schedules of current revisions as applied. Locked rows are left to the reconciler, because waiting for them could deadlock. The
+ * monitor is locked too. Otherwise PostgreSQL could compare its former revision and mark a changed schedule as applied.
  */
 export async function markScheduled(
   db: Queryable,
@@ -115,10 +108,7 @@ const waveMember = z.object({ index: z.number(), monitorId: z.string(), revision
 /** A monitor that a wave checks. */
 export type WaveMember = Readonly<Omit<z.output<typeof waveMember>, 'index'>>;
 
-/**
- * Lists the monitors that waves of a region check now (ADR 11), in the order of the waves.
- * @param unrecordedSlot for a job that runs again: leaves out monitors with a result of this slot, epoch milliseconds
- */
+/** Lists the monitors that each wave checks now (ADR 11). @param unrecordedSlot leaves out monitors with a result of this slot (epoch ms) */
 export async function listWaveMembers(
   db: Database,
   region: string,

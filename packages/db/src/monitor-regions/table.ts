@@ -53,10 +53,7 @@ export const monitorRegions = pgTable(
 );
 export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
-/**
- * Planned checks (ADR 8). From `startsAt` to `endsAt` (exclusive) a region checks a monitor at the epoch milliseconds that equal `phaseMs`
- * modulo the interval. Spans do not overlap.
- */
+/** Planned checks (ADR 8): from `startsAt` to `endsAt`, at the epoch milliseconds equal to `phaseMs` modulo the interval. Spans do not overlap. */
 export const scheduleSpans = pgTable(
   'schedule_spans',
   (t) => ({

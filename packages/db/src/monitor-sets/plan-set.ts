@@ -34,10 +34,7 @@ export interface SetPlan {
   readonly unlisted: readonly MonitorRow[];
 }
 
-/**
- * Compares a set with the current monitors, without locking any.
- * @throws AppError conflict if monitors of another source, or of none, have an externalId of the set; validation_failed for "(unreadable)"
- */
+/** Compares a set with the current monitors. @throws AppError conflict for an externalId of another source; validation_failed for "(unreadable)" */
 export async function planSet(
   db: Queryable,
   secrets: SecretBox,
@@ -123,10 +120,7 @@ export function requireOwn(
   );
 }
 
-/**
- * Identifies a plan by the monitors that it creates, changes and deletes, and the revisions of those that exist.
- * @param channels the same for channels, or null if the set has no `channels`
- */
+/** Identifies a plan by its monitors and their revisions. @param channels the same for channels, or null without `channels` */
 export function planVersion(plan: SetPlan, channels: unknown): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
   const content = [
@@ -138,11 +132,7 @@ export function planVersion(plan: SetPlan, channels: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
-/**
- * Returns the result of a plan.
- * @param createdIds ids of the created monitors, in the plan's order; empty before that
- * @param channels null if the set has no `channels`
- */
+/** Describes a plan. @param createdIds in the plan's order; empty for a dry run @param channels null without `channels` */
 export function describePlan(
   plan: SetPlan,
   { source, dryRun }: Pick<MonitorSet, 'source' | 'dryRun'>,

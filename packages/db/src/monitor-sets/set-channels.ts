@@ -38,10 +38,7 @@ export interface ChannelPlan {
   readonly unlisted: readonly FoundChannel[];
 }
 
-/**
- * Compares the channels of a set with the current ones, without locking any. Null if the set has no `channels`.
- * @throws AppError conflict if channels of another source, or of none, have an externalId of the set
- */
+/** Compares the channels of a set with the current ones. Null without `channels`. @throws AppError conflict for an externalId of another source */
 export async function planChannels(
   db: Queryable,
   secrets: SecretBox,
@@ -134,11 +131,7 @@ export function channelVersion(plan: ChannelPlan): unknown {
 
 const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
 
-/**
- * Finds the monitors that the channels of a set list, as ids by externalId. A monitor that the plan creates has none yet.
- * @param plan the changes of monitors that are still to be written, or null
- * @throws AppError validation_failed if the account does not have all of them after these changes
- */
+/** Finds the ids of the monitors that channels list, by externalId. Monitors that the plan creates have none. @throws AppError validation_failed */
 export async function findListedMonitors(
   db: Queryable,
   accountId: string,
@@ -166,11 +159,7 @@ export async function findListedMonitors(
   });
 }
 
-/**
- * Writes the changes of a plan, after those of the monitors. Requires the exclusive lock of the assignments if it `changesAssignments`.
- * @param monitorIds by externalId, see `findListedMonitors`
- * @returns the result with the ids and the generated secrets of new channels, and the audit records
- */
+/** Writes a plan after the monitors. Requires the exclusive lock if it `changesAssignments`. @param monitorIds by externalId */
 export async function writeChannelPlan(
   tx: Transaction,
   secrets: SecretBox,

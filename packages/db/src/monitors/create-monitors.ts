@@ -24,10 +24,8 @@ interface StoredMonitor {
 }
 
 /**
- * Creates a monitor with status PENDING and its regions, in one transaction.
- * @param key an Idempotency-Key; a repeated request gets the monitor as it was when it was created, and `regions` is null
- * @throws AppError source_not_allowed, conflict if the account already has the externalId, quota_exceeded, request_in_flight,
- * idempotency_key_reused
+ * Creates a PENDING monitor. A repeated request gets the monitor as it was created, and `regions` is null.
+ * @throws AppError source_not_allowed, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
   context: DbContext,

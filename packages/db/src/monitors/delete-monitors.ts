@@ -13,11 +13,7 @@ import { findMonitorRow, requireVersion } from './monitor-row.ts';
 
 const INCIDENTS_AT_ONCE = 500;
 
-/**
- * Deletes a monitor, however long its history is, see `removeMonitors`. Returns status changes whose deliveries are due.
- * @param versions the monitor must have one of these, see `versionOf`; null for any
- * @throws AppError not_found, source_not_allowed, precondition_failed
- */
+/** Deletes a monitor. @returns status changes whose deliveries are due @throws AppError not_found, source_not_allowed, precondition_failed */
 export async function deleteMonitor(
   db: Database,
   actor: Actor,
@@ -37,9 +33,8 @@ export async function deleteMonitor(
 }
 
 /**
- * Deletes locked monitors. The only place that does. Requires the lock of the assignments. `purgeDeletedMonitors` later deletes their events,
- * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay, because an alert that was due is still sent.
- * @returns status changes whose deliveries are due
+ * Deletes locked monitors, under the lock of the assignments. `purgeDeletedMonitors` later deletes perhaps millions of events and rollups.
+ * Status changes and deliveries stay, because a due alert is still sent. @returns status changes whose deliveries are due
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
   if (monitorIds.length === 0) return [];

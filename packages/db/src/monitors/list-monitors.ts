@@ -13,10 +13,7 @@ export const PAGE_MONITORS = 250;
 const PAGE_SECRET_BYTES = 2_000_000;
 const ID_CHARACTERS = 36;
 
-/**
- * Identifies everything that the list shows of a monitor. The revision covers its fields. The last timestamp is not shown, but never returns
- * to an earlier value, so no state of a monitor has the hash of an earlier one.
- */
+/** Identifies everything that the list shows of a monitor. The last timestamp never returns to an earlier value, so no hash repeats. */
 const stateHash = sql`hash_record_extended((id, revision, updated_at, status, status_since, error_detail, last_checked_at,
   last_timestamp), 0)`;
 
@@ -69,10 +66,7 @@ function versionOf(
 
 const pageRow = z.object({ records: z.string().nullable() });
 
-/**
- * Reads the wire records of a listing as JSON, in pages of comma-separated records. Each page is read by itself, so that no connection and
- * no snapshot waits for a slow reader. Monitors that were deleted since the listing are left out, and later ones do not appear.
- */
+/** Reads a listing page by page as comma-separated JSON records, so that no connection or snapshot waits for a slow reader. */
 export async function* readListedMonitors(
   { db, secrets }: DbContext,
   viewer: Viewer,

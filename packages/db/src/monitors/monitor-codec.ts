@@ -98,12 +98,7 @@ export function readInput(
   return { shown: pick(values, FIELDS), error };
 }
 
-/**
- * Audits a change of a monitor, without header values and bodies.
- * @param before null if it was created
- * @param after null if it was deleted
- * @param changed the fields whose values differ, if both are given
- */
+/** Audits a change without header values and bodies. @param before null if created @param after null if deleted */
 export function auditMonitor(
   before: MonitorRow | null,
   after: MonitorRow | null,
@@ -179,10 +174,7 @@ const MARK = '\n';
 
 const wireValues = WIRE_FIELDS.map((field) => `${wireValue(field)} as "${field}"`).join(', ');
 
-/**
- * Selects the wire record of a monitor `m` as JSON, in a fraction of the time that so many columns take. Header values and the body are
- * sealed: see `showSecrets`.
- */
+/** Selects the wire record of a monitor `m` as JSON, faster than so many columns. Secrets are sealed, see `showSecrets`. */
 export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select ${wireValues}) w)`);
 
 function wireValue(field: keyof Monitor): string {

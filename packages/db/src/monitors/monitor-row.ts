@@ -11,11 +11,7 @@ const selectMonitor = buildOnce<MonitorRow[]>((db) => {
   return db.select().from(monitors).where(isThis);
 });
 
-/**
- * Finds the account's monitor with this id.
- * @param lock locks the row until the transaction ends; everything that happens to a monitor happens in the order of this lock
- * @throws AppError not_found
- */
+/** @param lock everything that happens to a monitor happens in the order of this lock @throws AppError not_found */
 export async function findMonitorRow(
   db: Queryable,
   accountId: string,

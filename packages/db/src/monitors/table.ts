@@ -6,10 +6,7 @@ import { boolean, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/**
- * Monitors with their settings and status. A transaction that writes the status, regions, incidents or events of a monitor locks its row.
- * Header values and the body are sealed one by one.
- */
+/** Whoever writes the status, regions, incidents or events of a monitor locks its row. Header values and the body are sealed one by one. */
 export const monitors = pgTable(
   'monitors',
   (t) => ({

@@ -51,10 +51,7 @@ export function effectiveRegions(regions: readonly string[], defaultRegion: stri
   return regions.length > 0 ? regions : [defaultRegion];
 }
 
-/**
- * Writes monitors in order, each change as a new revision, with their regions, schedule spans and statuses. The number of statements hardly
- * depends on the number of monitors.
- */
+/** Writes monitors in order, each as a new revision, with regions, spans and statuses. The number of statements hardly depends on theirs. */
 export async function writeMonitors(
   scope: WriteScope,
   writes: readonly MonitorWrite[],
@@ -146,10 +143,7 @@ async function resetStreaks(tx: Transaction, probed: readonly string[], retarget
     where monitor_id = any(${arrayOf('uuid', probed)})`);
 }
 
-/**
- * Applies the rules to the regions' last results, without a check. Monitors in maintenance are evaluated at its end.
- * @returns the columns and the status change of monitors whose status changed, by id
- */
+/** Applies the rules to the last results, without a check. Monitors in maintenance are evaluated at its end. @returns changed ones by id */
 async function evaluateMonitors(tx: Transaction, ids: readonly string[]) {
   if (ids.length === 0) return new Map();
   const locked = await lockMonitors(tx, ids);

@@ -77,11 +77,7 @@ export async function watchRegionNetworks(db: Database, limit: number): Promise<
   return new Map(rows.map(({ region, isolated }) => [region, isolated]));
 }
 
-/**
- * Replaces the canaries of a region.
- * @param monitorIds without repetitions
- * @throws AppError validation_failed if the region does not check all of them for the account
- */
+/** Replaces the canaries of a region. @throws AppError validation_failed if the region does not check all of them for the account */
 export async function setCanaries(
   db: Database,
   actor: Actor,

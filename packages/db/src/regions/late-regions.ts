@@ -5,10 +5,7 @@ import { z } from 'zod';
 import type { Queryable } from '../database/open.ts';
 import { epochMs, query } from '../database/sql.ts';
 
-/**
- * Maximum duration beyond the timeout. A checker may wait 2 s for canaries before the probe, and then for proof of its network. The rest is
- * for the start and the recording.
- */
+/** A check may last this much longer than its timeout: 2 s for canaries before the probe, proof of its network, start and recording. */
 const LATE_AFTER_SECONDS = 2 + MAX_PROOF_WAIT_MS / 1_000 + 3;
 /** Regions to list, those that have been late for longest first. */
 export const MAX_LATE_REGIONS = 100;

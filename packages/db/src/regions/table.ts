@@ -17,10 +17,7 @@ export const regionCanaries = pgTable(
   ],
 );
 
-/**
- * Checkers that have lost the network. Each renews its row while no canary responds. A row that ended, or expired with its checker, is deleted
- * once the checks that follow it are in the queue.
- */
+/** Checkers without network. Each renews its row until a canary responds. The row is deleted once the checks that follow are in the queue. */
 export const regionIsolations = pgTable(
   'region_isolations',
   (t) => ({

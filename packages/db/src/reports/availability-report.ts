@@ -31,7 +31,7 @@ export interface ReportOptions {
 }
 
 /**
- * Reports how available the monitors of an account were, from one snapshot (docs/reference/availability.md). Null if it is no longer wanted.
+ * Measures availability from one snapshot (docs/reference/availability.md). Null if it is no longer wanted.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(

@@ -55,10 +55,7 @@ export async function measureMonitors<Monitor extends MeasurableMonitor>(
   });
 }
 
-/**
- * Reads the incidents and silences of monitors that overlap a period, and their maintenance in it. Status changes of maintenance are kept as
- * long as incidents. The first status change after the period, or else the current status, tells the status at its end.
- */
+/** Reads incidents, silences and maintenance in a period. The first status change after it, or else the current status, tells its last status. */
 async function readHistories(
   tx: Transaction,
   monitorIds: readonly string[],

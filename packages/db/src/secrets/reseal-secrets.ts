@@ -38,10 +38,7 @@ export interface ResealReport {
   readonly unreadableRows: readonly string[];
 }
 
-/**
- * Seals every secret with the first key of `SECRETS_KEY`, batch by batch, while services run. It may be interrupted and run again, because
- * each batch commits by itself and finished rows are not read again. @param pause between two rounds
- */
+/** Seals every secret with the first key of `SECRETS_KEY`, while services run. It may be interrupted and run again. */
 export async function resealSecrets(
   context: DbContext,
   pause: () => Promise<unknown> = () => wait(BETWEEN_ROUNDS_MS),

@@ -20,10 +20,7 @@ export interface WrittenChange {
   readonly due: boolean;
 }
 
-/**
- * Writes what a transaction has decided about monitors, and status changes with their incidents and frozen webhook events. The only place
- * that writes statuses. The number of statements does not depend on the number of monitors. @returns the status changes by monitor
- */
+/** Writes what a transaction has decided about monitors: the only place that writes statuses. @returns the status changes by monitor */
 export async function writeStatuses(
   tx: Transaction,
   locked: Iterable<LockedMonitor>,
@@ -121,10 +118,7 @@ async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]):
   return new Set(written);
 }
 
-/**
- * Writes status changes with the channels that their monitors have now. PostgreSQL looks the channels up, because monitors times channels
- * can be too many for the memory of this process. @returns the ids of those that a channel receives
- */
+/** PostgreSQL looks up the channels, because monitors times channels may exceed our memory. @returns the ids that a channel receives */
 function insertChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<string[]> {
   return queryColumn(tx)`
     with written as (

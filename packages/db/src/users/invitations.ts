@@ -57,9 +57,8 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
 export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
- * Creates an invitation, whose link works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
- * @throws AppError not_signed_in if the user was just removed; conflict if a user of this account has the address, because users of other
- * accounts are not revealed
+ * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
+ * @throws AppError not_signed_in if the user was just removed; conflict if a user of this account, but not of another, has the address
  */
 export async function createInvitation(
   db: Queryable,
@@ -138,10 +137,7 @@ export interface Acceptance {
   readonly passwordHash: string;
 }
 
-/**
- * Creates a user for whoever has the token. Of several concurrent calls, one succeeds.
- * @throws AppError not_found; gone; conflict if the address is taken; validation_failed without an address
- */
+/** Creates a user for whoever has the token, once. @throws AppError not_found; gone; conflict; validation_failed without an address */
 export async function acceptInvitation(
   db: Database,
   { token, name, passwordHash, ...given }: Acceptance,
@@ -183,10 +179,7 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
   });
 }
 
-/**
- * Creates the user of an invitation and deletes all other invitations for the address, so that none restores the user after a removal.
- * @returns null if the invitation was accepted or withdrawn since it was read
- */
+/** Creates the user, and deletes all other invitations for the address, which could undo a removal. Null if accepted or withdrawn meanwhile. */
 async function admit(
   tx: Transaction,
   invitation: InvitationRow,

@@ -181,10 +181,7 @@ export function auditInvitation(
   return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }
 
-/**
- * Changes the role of a user. An owner who becomes a member loses the invitations made as an owner, because their links could undo the change.
- * @throws AppError not_found; conflict for the last owner
- */
+/** An owner who becomes a member loses the invitations made as an owner. @throws AppError not_found; conflict for the last owner */
 export async function setUserRole(db: Database, actor: Actor, id: string, role: UserRole): Promise<User> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
@@ -205,9 +202,8 @@ export async function setUserRole(db: Database, actor: Actor, id: string, role: 
 }
 
 /**
- * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the settings from creating the user again.
- * @param revokeApiKeys deletes the API keys that the user created
- * @throws AppError not_found; conflict for the last owner
+ * Deletes a user, with invitations by or for the user. A tombstone keeps the settings from creating the user again.
+ * @param revokeApiKeys deletes the API keys that the user created @throws AppError not_found; conflict for the last owner
  */
 export async function deleteUser(
   db: Database,
