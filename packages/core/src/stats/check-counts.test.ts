@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { addCounts, averageTimings, type CheckCounts, figuresOf } from './check-counts.ts';
-import { latencyBucket } from './latency-histogram.ts';
+import { latencyBucket } from '../testing/latency-bucket.ts';
 
 const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };
 

@@ -12,12 +12,6 @@ function makeBounds(): number[] {
   }
 }
 
-/** Returns the bucket of a latency of at least 1 ms. */
-export function latencyBucket(latencyMs: number): number {
-  const above = LATENCY_BOUNDS.findIndex((bound) => bound > latencyMs);
-  return above === -1 ? LATENCY_BOUNDS.length : above;
-}
-
 /** Returns the latency that represents a bucket in whole milliseconds, at most 5 % off any value in it. */
 export function bucketLatency(bucket: number): number {
   const lowest = LATENCY_BOUNDS[bucket - 1];

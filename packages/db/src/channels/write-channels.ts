@@ -6,7 +6,7 @@ import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
-import { violatedUniqueConstraint } from '../database/errors.ts';
+import { rethrowConflict } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
 import { countedTime } from '../deliveries/delivery-outages.ts';
@@ -19,11 +19,9 @@ import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row
 import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, type Rotation } from './channel-secrets.ts';
 import { forEachChannel } from './each-channel.ts';
-import { findChannelRow, getChannel, isChannelOf } from './read-channels.ts';
+import { findChannelRow, getChannel } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** The unique index of `externalId`. */
-export const CHANNEL_EXTERNAL_ID_KEY = 'channels_external_id_key';
 /** A request that enables a channel may spend this long holding its backlog. */
 const HOLD_WITHIN_MS = 5_000;
 /** Longest pause of the retry schedule, 8 h plus 20 % jitter, rounded up. After it, another attempt should have followed. */
@@ -60,16 +58,11 @@ export async function createChannel(
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
       await requireAssignmentQuota(tx, accountId);
-      await recordAudit(
-        tx,
-        actor,
-        auditChannels(new Map(), await readAuditedChannels(tx, [created.id], true)),
-      );
+      const audited = await readAuditedChannels(tx, [created.id], true);
+      await recordAudit(tx, actor, auditChannels(new Map(), audited));
       return created;
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
-    });
+    .catch(rethrowConflict(db, accountId, externalId));
 }
 
 /** Creates a channel without the monitors that its selector matches. Requires the exclusive lock. @throws AppError as `createChannel` */
@@ -83,23 +76,6 @@ export async function insertChannel(
   const row = firstOf(await tx.insert(channels).values(values).returning());
   await assignMonitors(tx, row, monitorIds);
   return { id: row.id, secret };
-}
-
-/** Returns the conflict if another channel has the externalId, or null for any other error. */
-async function externalIdTaken(
-  db: Database,
-  accountId: string,
-  error: unknown,
-  externalId: string | null | undefined,
-): Promise<AppError | null> {
-  if (violatedUniqueConstraint(error) !== CHANNEL_EXTERNAL_ID_KEY || !externalId) return null;
-  const isOther = and(eq(channels.externalId, externalId), isChannelOf(accountId));
-  const [other] = await db.select({ id: channels.id }).from(channels).where(isOther);
-  return new AppError('conflict', `Another channel of this account has externalId "${externalId}".`, {
-    errors: [{ path: 'externalId', message: 'is taken by another channel of this account' }],
-    ...(other && { conflictingId: other.id }),
-    cause: error,
-  });
 }
 
 /**
@@ -139,9 +115,7 @@ export async function updateChannel(
       await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], reassigns)));
       return after;
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
-    });
+    .catch(rethrowConflict(db, accountId, externalId));
 }
 
 /** Adds monitors to the list of a channel and returns how many were new. Ignores unknown ids. @throws AppError not_found, source_not_allowed */

@@ -5,7 +5,7 @@ import { addCounts, averageTimings, figuresOf } from '@tocsin/core/stats/check-c
 import { type Period, resolvePeriod } from '@tocsin/core/stats/periods';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database } from '../database/open.ts';
+import { type Database, readSnapshot } from '../database/open.ts';
 import { clockNow, epochMs, firstOf, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
 import { listMonitorRegions } from '../monitor-regions/read-regions.ts';
@@ -28,41 +28,38 @@ export async function getMonitorStats(
   id: string,
   request: PeriodRequest,
 ): Promise<MonitorStats> {
-  return db.transaction(
-    async (tx) => {
-      await holdPartitions(tx);
-      const monitor = await findMonitorRow(tx, accountId, id);
-      const { now, rolledUntil } = await queryOne(tx, clockRow)`
-        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
-      const period = requirePeriod(request, now);
-      const { window, to, bucketMs, starts } = period;
-      const { times } = firstOf(await measureMonitors(tx, [monitor], { from: period.from, to, now }));
-      const [from = to, last = to] = [starts[0], starts.at(-1)];
-      const end = last + bucketMs;
-      const counts = await readCounts(tx, {
-        monitorId: id,
-        from,
-        // Rollups end with the current hour.
-        to: bucketMs < HOUR_MS ? end : Math.min(end, (Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
-        bucketMs,
-        rolledUntil: rolledUntil ?? from,
-        now,
-      });
-      return {
-        window,
-        from: new Date(from).toISOString(),
-        to: new Date(Math.min(end, now)).toISOString(),
-        bucketSeconds: bucketMs / 1_000,
-        uptime: uptimeOf(times),
-        measured: times.observedMs / (to - period.from),
-        ...figuresOf(addCounts(counts)),
-        regions: byRegion(counts),
-        current: await listMonitorRegions(tx, accountId, id),
-        series: toSeries(counts, starts),
-      };
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return readSnapshot(db, async (tx) => {
+    await holdPartitions(tx);
+    const monitor = await findMonitorRow(tx, accountId, id);
+    const { now, rolledUntil } = await queryOne(tx, clockRow)`
+      select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
+    const period = requirePeriod(request, now);
+    const { window, to, bucketMs, starts } = period;
+    const { times } = firstOf(await measureMonitors(tx, [monitor], { from: period.from, to, now }));
+    const [from = to, last = to] = [starts[0], starts.at(-1)];
+    const end = last + bucketMs;
+    const counts = await readCounts(tx, {
+      monitorId: id,
+      from,
+      // Rollups end with the current hour.
+      to: bucketMs < HOUR_MS ? end : Math.min(end, (Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
+      bucketMs,
+      rolledUntil: rolledUntil ?? from,
+      now,
+    });
+    return {
+      window,
+      from: new Date(from).toISOString(),
+      to: new Date(Math.min(end, now)).toISOString(),
+      bucketSeconds: bucketMs / 1_000,
+      uptime: uptimeOf(times),
+      measured: times.observedMs / (to - period.from),
+      ...figuresOf(addCounts(counts)),
+      regions: byRegion(counts),
+      current: await listMonitorRegions(tx, accountId, id),
+      series: toSeries(counts, starts),
+    };
+  });
 }
 
 const clockRow = z.object({ now: z.number(), rolledUntil: z.number().nullable() });

@@ -1,7 +1,9 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { DrizzleQueryError } from 'drizzle-orm';
+import { DrizzleQueryError, sql } from 'drizzle-orm';
 import { DatabaseError } from 'pg';
 import { ZodError } from 'zod';
+import type { Database } from './open.ts';
+import { queryColumn } from './sql.ts';
 
 function databaseError(error: unknown): DatabaseError | null {
   const cause = error instanceof DrizzleQueryError ? error.cause : error;
@@ -50,4 +52,32 @@ export function notFound(noun: string): AppError {
 export function requireFound<Row>([row]: readonly Row[], noun: string): Row {
   if (row === undefined) throw notFound(noun);
   return row;
+}
+
+/** The unique indexes of `externalId`. */
+export const EXTERNAL_ID_KEYS: Readonly<Record<string, 'monitor' | 'channel'>> = {
+  monitors_external_id_key: 'monitor',
+  channels_external_id_key: 'channel',
+};
+
+/** Translates the error of a transaction that wrote an externalId. @throws AppError conflict if it is taken; otherwise the error itself */
+export function rethrowConflict(
+  db: Database,
+  accountId: string,
+  externalId: string | null | undefined,
+): (error: unknown) => Promise<never> {
+  return async (error) => {
+    const noun = EXTERNAL_ID_KEYS[violatedUniqueConstraint(error) ?? ''];
+    if (noun === undefined) throw error;
+    const isLive = sql.raw(noun === 'channel' ? 'deleted_at is null' : 'true');
+    // The other one may have been deleted in the meantime.
+    const [conflictingId] = await queryColumn(db)`
+      select id from ${sql.raw(`${noun}s`)}
+      where account_id = ${accountId} and external_id = ${externalId} and ${isLive}`;
+    throw new AppError('conflict', `Another ${noun} of this account has externalId "${externalId}".`, {
+      errors: [{ path: 'externalId', message: `is taken by another ${noun} of this account` }],
+      ...(conflictingId !== undefined && { conflictingId }),
+      cause: error,
+    });
+  };
 }

@@ -100,6 +100,14 @@ function openDrizzle(pool: Pool): Database {
   return Object.assign(drizzle(pool), { transaction });
 }
 
+/** Runs reads on one snapshot. */
+export function readSnapshot<Result>(
+  db: Database,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(work, { isolationLevel: 'repeatable read', accessMode: 'read only' });
+}
+
 /** @throws Error if PostgreSQL does not respond */
 export async function ping(db: Queryable): Promise<void> {
   await db.execute(sql`select 1`);

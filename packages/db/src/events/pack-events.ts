@@ -9,9 +9,15 @@ import {
 } from '../database/partitions.ts';
 import { arrayOf, queryColumn, readClock } from '../database/sql.ts';
 import { workForShare } from '../database/work-share.ts';
-import { blocksOf } from './blocks-of.ts';
 import { settledUntil } from './partitions.ts';
-import { BLOCK_COLUMNS, createPending, dropAbandoned, lockPacking, pendingOf } from './pending-blocks.ts';
+import {
+  BLOCK_COLUMNS,
+  blocksOf,
+  createPending,
+  dropAbandoned,
+  lockPacking,
+  pendingOf,
+} from './pending-blocks.ts';
 import { isSamePeriod, replacePartition } from './replace-partition.ts';
 import { storedEvents } from './stored-events.ts';
 

@@ -102,7 +102,7 @@ export async function* readMonitorMetrics(
 
 /** Written by PostgreSQL as `numbers` parses them. */
 const NUMBERS = sql`concat('[', concat_ws(',', ${wholeMs('m.created_at')}, m.incident_count, ${wholeMs('r.certificate_expires_at')},
-  ${wholeMs('coalesce(r.last_checked_at, r.last_result_at)')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
+  ${wholeMs('r.last_checked_at')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
   array_to_string(r.duration_counts, ',')), ']')`;
 
 function wholeMs(time: string): SQL {

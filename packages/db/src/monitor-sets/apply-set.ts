@@ -4,8 +4,8 @@ import { sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
-import { CHANNEL_EXTERNAL_ID_KEY, holdBeforeEnabling } from '../channels/write-channels.ts';
-import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
+import { holdBeforeEnabling } from '../channels/write-channels.ts';
+import { EXTERNAL_ID_KEYS, isLockTimeout, violatedUniqueConstraint } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
@@ -112,17 +112,11 @@ export async function applySet(
 /** Translates an error of PostgreSQL. Returns any other error unchanged. */
 function setError(error: unknown): unknown {
   if (isLockTimeout(error)) return busy(error);
-  const constraint = violatedUniqueConstraint(error);
-  const noun = constraint === null ? undefined : EXTERNAL_ID_KEYS[constraint];
+  const noun = EXTERNAL_ID_KEYS[violatedUniqueConstraint(error) ?? ''];
   if (noun === undefined) return error;
   const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
   return new AppError('conflict', message, { cause: error });
 }
-
-const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {
-  monitors_external_id_key: 'monitor',
-  [CHANNEL_EXTERNAL_ID_KEY]: 'channel',
-};
 
 /** @param written the updated monitors, then the created ones */
 function* auditSet(

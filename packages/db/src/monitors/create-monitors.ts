@@ -1,10 +1,9 @@
-import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
-import { violatedUniqueConstraint } from '../database/errors.ts';
-import type { Database, DbContext } from '../database/open.ts';
-import { firstOf, queryColumn } from '../database/sql.ts';
+import { rethrowConflict } from '../database/errors.ts';
+import type { DbContext } from '../database/open.ts';
+import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
@@ -61,9 +60,7 @@ export async function createMonitor(
       await requireRegionQuota(tx, accountId, [written], defaultRegion);
       return created;
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(db, accountId, error, input.externalId)) ?? error;
-    });
+    .catch(rethrowConflict(db, accountId, input.externalId));
 }
 
 /** Writes new monitors with status PENDING, see `writeMonitors`. */
@@ -78,22 +75,4 @@ export function toWritten(
   { row, regions }: Pick<WrittenRow, 'row' | 'regions'>,
 ): WrittenMonitor {
   return { monitor: toMonitor(row, secrets, { canWrite: true }), version: versionOf(row), regions };
-}
-
-/** Returns the conflict if another monitor has the externalId, or null for any other error. Call it after the transaction. */
-export async function externalIdTaken(
-  db: Database,
-  accountId: string,
-  error: unknown,
-  externalId: string | null | undefined,
-): Promise<AppError | null> {
-  if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') return null;
-  // The other monitor may have been deleted in the meantime.
-  const [conflictingId] = await queryColumn(db)`
-    select id from monitors where account_id = ${accountId} and external_id = ${externalId}`;
-  return new AppError('conflict', `Another monitor of this account has externalId "${externalId}".`, {
-    errors: [{ path: 'externalId', message: 'is taken by another monitor of this account' }],
-    ...(conflictingId !== undefined && { conflictingId }),
-    cause: error,
-  });
 }

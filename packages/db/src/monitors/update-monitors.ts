@@ -4,10 +4,11 @@ import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
+import { rethrowConflict } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
-import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitors.ts';
+import { toWritten, type WrittenMonitor } from './create-monitors.ts';
 import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 import type { MonitorRow } from './table.ts';
@@ -54,9 +55,7 @@ export async function updateMonitor(
       if (changed.includes('regions')) await requireRegionQuota(tx, accountId, [written], defaultRegion);
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(context.db, accountId, error, update.externalId)) ?? error;
-    });
+    .catch(rethrowConflict(context.db, accountId, update.externalId));
 }
 
 /** An unreadable monitor can only be changed by an update that replaces what is unreadable. Anything else would lose it for good. */

@@ -12,7 +12,7 @@ import { passRateOf } from '@tocsin/core/stats/check-counts';
 import { asc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { readTotals } from '../check-rollups/count-checks.ts';
-import type { Database, Transaction } from '../database/open.ts';
+import { type Database, type Transaction, readSnapshot } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
 import { monitors } from '../monitors/table.ts';
@@ -41,23 +41,20 @@ export async function getAvailabilityReport(
   options: ReportOptions = {},
 ): Promise<AvailabilityReport | null> {
   const { isWanted, monitorsAtOnce = MONITORS_AT_ONCE } = options;
-  return db.transaction(
-    async (tx) => {
-      await holdPartitions(tx);
-      const clock = await readReportClock(tx);
-      const period = boundedPeriod(query, clock);
-      const selected = await selectMonitors(tx, accountId, query);
-      refuseTooLarge(selected.length, period, options.maxMonitorDays);
-      const measured: Measured[] = [];
-      for (let start = 0; start < selected.length; start += monitorsAtOnce) {
-        if (isWanted?.() === false) return null;
-        const slice = selected.slice(start, start + monitorsAtOnce);
-        measured.push(...(await measureSlice(tx, slice, period, query.maintenance, clock)));
-      }
-      return toReport(measured, period, query);
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return readSnapshot(db, async (tx) => {
+    await holdPartitions(tx);
+    const clock = await readReportClock(tx);
+    const period = boundedPeriod(query, clock);
+    const selected = await selectMonitors(tx, accountId, query);
+    refuseTooLarge(selected.length, period, options.maxMonitorDays);
+    const measured: Measured[] = [];
+    for (let start = 0; start < selected.length; start += monitorsAtOnce) {
+      if (isWanted?.() === false) return null;
+      const slice = selected.slice(start, start + monitorsAtOnce);
+      measured.push(...(await measureSlice(tx, slice, period, query.maintenance, clock)));
+    }
+    return toReport(measured, period, query);
+  });
 }
 
 const clockRow = z.object({ now: z.number(), oldest: z.number(), rolledUntil: z.number().nullable() });

@@ -3,7 +3,7 @@ import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { type PeriodRequest, requirePeriod } from '../check-rollups/monitor-stats.ts';
-import type { Database, Transaction } from '../database/open.ts';
+import { type Database, type Transaction, readSnapshot } from '../database/open.ts';
 import { epochMs, firstOf, query, queryOne, readClock, timestamptz } from '../database/sql.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { measureMonitors } from '../reports/monitor-histories.ts';
@@ -30,30 +30,27 @@ export async function getMonitorStates(
   id: string,
   request: PeriodRequest,
 ): Promise<MonitorStates> {
-  return db.transaction(
-    async (tx) => {
-      const monitor = await findMonitorRow(tx, accountId, id);
-      const now = await readClock(tx);
-      const { from, to } = requirePeriod(request, now);
-      const completeSince = now - request.retentionDays * DAY_MS;
-      const bounds = { from, to, now, createdAt: monitor.createdAt.getTime(), completeSince };
-      const rows = await readPeriods(tx, id, monitor.status, bounds);
-      const { times } = firstOf(await measureMonitors(tx, [monitor], { from, to, now }));
-      const { incidents } = await queryOne(tx, incidentCount)`
-        select count(*)::int as incidents from incidents
-        where monitor_id = ${id} and opened_at < ${timestamptz(to)}
-          and coalesce(resolved_at, 'infinity') > ${timestamptz(from)}`;
-      return {
-        from: new Date(from).toISOString(),
-        to: new Date(to).toISOString(),
-        downSeconds: times.downtimeMs / 1_000,
-        knownSeconds: times.observedMs / 1_000,
-        incidents,
-        periods: joinEqual(rows).map(toPeriod),
-      };
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return readSnapshot(db, async (tx) => {
+    const monitor = await findMonitorRow(tx, accountId, id);
+    const now = await readClock(tx);
+    const { from, to } = requirePeriod(request, now);
+    const completeSince = now - request.retentionDays * DAY_MS;
+    const bounds = { from, to, now, createdAt: monitor.createdAt.getTime(), completeSince };
+    const rows = await readPeriods(tx, id, monitor.status, bounds);
+    const { times } = firstOf(await measureMonitors(tx, [monitor], { from, to, now }));
+    const { incidents } = await queryOne(tx, incidentCount)`
+      select count(*)::int as incidents from incidents
+      where monitor_id = ${id} and opened_at < ${timestamptz(to)}
+        and coalesce(resolved_at, 'infinity') > ${timestamptz(from)}`;
+    return {
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      downSeconds: times.downtimeMs / 1_000,
+      knownSeconds: times.observedMs / 1_000,
+      incidents,
+      periods: joinEqual(rows).map(toPeriod),
+    };
+  });
 }
 
 const incidentCount = z.object({ incidents: z.number() });

@@ -10,7 +10,7 @@ import { statusChanges } from './table.ts';
 /** The frozen webhook events contain the reason. A silent change has none. */
 const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0 ->> 'payload')::jsonb ->> 'errorReason'`;
 
-/** Lists the first status changes, also silent ones, in these ranges of the account's monitors, by timestamp, then monitor. */
+/** Lists the first status changes, including silent ones, in these ranges of the account's monitors, by timestamp, then monitor. */
 export async function tailStatusChanges(
   db: Database,
   accountId: string,
