@@ -44,23 +44,18 @@ export const OWN_FAILURES = {
 } as const;
 export type OwnFailure = keyof typeof OWN_FAILURES;
 
-/** Fields of Node's errors. */
-export interface RaisedError {
+/**
+ * Fields of Node's errors: `hadCertificate` is true if the server had sent its certificate when the handshake failed, `cert` is a rejected
+ * certificate, and `rawPacket` has the bytes that the HTTP parser failed on.
+ */
+const FIELDS = [
+  ...(['syscall', 'reason', 'cause', 'hostname', 'host', 'address', 'port'] as const),
+  ...(['hadCertificate', 'cert', 'rawPacket'] as const),
+];
+
+export interface RaisedError extends Readonly<Record<(typeof FIELDS)[number], unknown>> {
   readonly message: string;
   readonly code: string;
-  readonly syscall: unknown;
-  readonly reason: unknown;
-  readonly hostname: unknown;
-  readonly host: unknown;
-  readonly address: unknown;
-  readonly port: unknown;
-  /** True if the server had sent its certificate when the handshake failed. */
-  readonly hadCertificate: unknown;
-  /** The rejected certificate, in the fields of Node's `PeerCertificate`. */
-  readonly cert: unknown;
-  /** The bytes that Node's HTTP parser failed on. */
-  readonly rawPacket: unknown;
-  readonly cause: unknown;
   /** The errors of an `AggregateError`. Empty for any other error. */
   readonly attempts: readonly unknown[];
 }
@@ -81,22 +76,13 @@ export function plural(count: number, unit: string): string {
 /** Reads fields instead of using `instanceof`, because Node's own errors may come from another realm. */
 export function readError(error: unknown): RaisedError {
   const fields = Object(error) as Partial<Record<string, unknown>>;
-  const { message, code, errors, cause, syscall, reason, hostname, host, address, port } = fields;
-  const { cert, hadCertificate, rawPacket } = fields;
+  const { message, code, errors } = fields;
+  const others = Object.fromEntries(FIELDS.map((name) => [name, fields[name]]));
   return {
+    ...(others as Record<(typeof FIELDS)[number], unknown>),
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',
     attempts: Array.isArray(errors) ? errors : [],
-    cause,
-    syscall,
-    reason,
-    hostname,
-    host,
-    address,
-    port,
-    cert,
-    hadCertificate,
-    rawPacket,
   };
 }
 

@@ -28,10 +28,8 @@ export async function recordChecks(
     const ids = [...new Set(checks.map((check) => check.monitorId))];
     const [, monitors] = await inOneRoundTrip(limitStatements(tx, statementTimeoutMs), lockMonitors(tx, ids));
     const skipped = checks.filter(({ monitorId }) => !monitors.has(monitorId));
-    const [existing, repeated] = await inOneRoundTrip(
-      findExisting(tx, skipped),
-      findRepeated(tx, checks, monitors),
-    );
+    const finding = [findExisting(tx, skipped), findRepeated(tx, checks, monitors)] as const;
+    const [existing, repeated] = await inOneRoundTrip(...finding);
     const results = checks.map((check) => {
       const monitor = monitors.get(check.monitorId);
       if (monitor === undefined) return { kind: existing.has(check.monitorId) ? 'busy' : 'gone' } as const;

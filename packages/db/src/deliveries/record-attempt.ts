@@ -87,10 +87,8 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
     status_code: ['int', ({ statusCode }) => statusCode],
     response_excerpt: ['text', ({ responseExcerpt }) => responseExcerpt],
   });
-  const ids = arrayOf(
-    'uuid',
-    delivered.map(({ deliveryId }) => deliveryId),
-  );
+  const deliveryIds = delivered.map(({ deliveryId }) => deliveryId);
+  const ids = arrayOf('uuid', deliveryIds);
   await recordOnce(db, async (tx) => {
     await preferIndexes(tx);
     const recovered = await endFailures(tx, delivered);
@@ -114,11 +112,8 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
       select * from recorded`);
     if (rowCount === 0) throw new AlreadyRecordedError();
     const channelIds = new Set(delivered.flatMap(({ test, channelId }) => (test ? [] : channelId)));
-    await advanceRetries(
-      tx,
-      channelIds,
-      new Set([...recovered, ...locked.map((row) => row.retriedChannelId)]),
-    );
+    const working = new Set([...recovered, ...locked.map((row) => row.retriedChannelId)]);
+    await advanceRetries(tx, channelIds, working);
   });
 }
 
@@ -134,6 +129,7 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
   }
   if (byReceiver.size === 0) return [];
   const deciding = [...byReceiver.values()];
+  const channelIds = deciding.map(({ channelId }) => channelId);
   const changed = await query(tx, changedRow)`${PREPARE}
     with changed as materialized (
       select c.id, c.failing_since, u.attempt_limit, u.next_attempt_limit
@@ -143,10 +139,7 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
         attempt_limit: ['int', ({ attemptLimit }) => attemptLimit],
         next_attempt_limit: ['int', ({ nextAttemptLimit }) => nextAttemptLimit],
       })} on u.id = c.id and u.url = c.url
-      where c.id = any(${arrayOf(
-        'uuid',
-        deciding.map(({ channelId }) => channelId),
-      )})
+      where c.id = any(${arrayOf('uuid', channelIds)})
         and (c.failing_since is not null or (c.attempt_limit = u.attempt_limit and u.next_attempt_limit <> u.attempt_limit))
       order by c.id for no key update of c)
     update channels c set

@@ -25,12 +25,10 @@ export async function ensureEventPartitions(
   const length = minutes * MINUTE_MS;
   const current = Math.floor((now ?? (await readClock(db))) / length) * length;
   const count = Math.max(AHEAD.periods, Math.ceil(AHEAD.ms / length)) + 2;
-  const starts = Array.from({ length: count }, (_, index) => current + (index - 1) * length);
-  await ensurePartitions(
-    db,
-    'events',
-    starts.map((start) => ({ start, end: start + length })),
-  );
+  const periods = Array.from({ length: count }, (_, index) => {
+    return { start: current + (index - 1) * length, end: current + index * length };
+  });
+  await ensurePartitions(db, 'events', periods);
 }
 
 /** Returns the end of the last partition that is not needed to roll up, which includes a partition's next minutes. Null before the first roll-up. */

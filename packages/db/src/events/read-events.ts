@@ -92,7 +92,7 @@ function pageQuery(order: 'asc' | 'desc') {
  * only if it is full or has all events, so the result always comes from one statement.
  * @throws AppError not_found
  */
-async function readPage(
+export async function readPage(
   db: Database,
   of: { readonly accountId: string; readonly monitorId: string },
   count: number,
@@ -169,16 +169,6 @@ export async function listEvents(
   return since === undefined ? found.toReversed() : found;
 }
 
-/** Reads a monitor and its latest events, newest first. @throws AppError not_found */
-export function readWithLatestEvents(
-  db: Database,
-  accountId: string,
-  monitorId: string,
-  limit: number,
-): Promise<Page> {
-  return readPage(db, { accountId, monitorId }, limit, null);
-}
-
 /** Lists the first events in these ranges of the account's monitors, by timestamp, then monitor. Other monitors have none. */
 export async function tailEvents(
   db: Database,
@@ -193,13 +183,11 @@ export async function tailEvents(
     within: { after: sql`r.after`, upTo: sql`r.up_to` },
     limit: { order: 'asc', count: limit },
   });
-  return selectWireEvents(
-    db,
-    sql`${timestampRanges(ranges)}
-      join monitors on monitors.id = r.monitor_id and monitors.account_id = ${accountId}
-      cross join lateral ${tail}
-      order by events.timestamp, events.monitor_id limit ${limit}`,
-  );
+  const from = sql`${timestampRanges(ranges)}
+    join monitors on monitors.id = r.monitor_id and monitors.account_id = ${accountId}
+    cross join lateral ${tail}
+    order by events.timestamp, events.monitor_id limit ${limit}`;
+  return selectWireEvents(db, from);
 }
 
 /** Reads the wire records of a `from` clause with `events` and `monitors`, in its order. */

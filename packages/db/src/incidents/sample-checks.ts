@@ -57,12 +57,10 @@ export async function sampleChecks(
         and (timestamp <= ${ends} or timestamp = next_pass) end
     order by timestamp`;
   const isBefore = ({ timestamp }: { timestamp: number }): boolean => timestamp <= openedAt;
+  const after = rows.filter((row) => !isBefore(row));
   const chosen = [
     ...bothEnds(rows.filter(isBefore), ...RETURNED.before),
-    ...bothEnds(
-      rows.filter((row) => !isBefore(row)),
-      ...RETURNED.after,
-    ),
+    ...bothEnds(after, ...RETURNED.after),
   ].map(({ timestamp }) => timestamp);
   const hasGap = rows.some(({ during }) => during === COMPARED.first + COMPARED.last);
   const complete = chosen.length === rows.length && !hasGap;
@@ -74,11 +72,8 @@ export async function sampleChecks(
     upTo: last,
     where: sql`"timestamp" = any(${arrayOf('timestamptz', chosen)})`,
   });
-  const checks = await selectWireEvents(
-    db,
-    sql`${stored} join monitors on monitors.id = events.monitor_id order by events.timestamp`,
-  );
-  return { checks, complete };
+  const from = sql`${stored} join monitors on monitors.id = events.monitor_id order by events.timestamp`;
+  return { checks: await selectWireEvents(db, from), complete };
 }
 
 /** Selects the checks to compare, without triggered checks of another URL, which count for no status. */

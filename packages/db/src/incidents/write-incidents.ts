@@ -55,11 +55,8 @@ export function acknowledgeIncident(db: Database, user: Author, id: string): Pro
     const { acknowledgedAt, acknowledgedById, acknowledgedByName: name } = incident;
     if (acknowledgedAt === null) {
       requireOpen(incident, 'can no longer be acknowledged');
-      await stampActivity(tx, id, {
-        acknowledgedAt: clockNow,
-        acknowledgedById: user.id,
-        acknowledgedByName: user.name,
-      });
+      const by = { acknowledgedById: user.id, acknowledgedByName: user.name };
+      await stampActivity(tx, id, { acknowledgedAt: clockNow, ...by });
       await recordChange(tx, user, 'acknowledged', id, incident);
     } else if (acknowledgedById !== user.id) {
       const since = acknowledgedAt.toISOString();

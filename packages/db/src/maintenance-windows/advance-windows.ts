@@ -198,10 +198,7 @@ async function writeLocked(tx: Transaction, plans: readonly PlannedWindow[]): Pr
     ...missed.map((occurrence) => Object.assign({ windowId, outcome: 'missed' as const }, occurrence)),
   ]);
   if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
-  const ended = written.filter(({ state }) => state === 'ended');
-  await deleteWindowMatches(
-    tx,
-    ended.map(({ row }) => row.id),
-  );
+  const endedIds = written.flatMap(({ state, row }) => (state === 'ended' ? row.id : []));
+  await deleteWindowMatches(tx, endedIds);
   return written;
 }

@@ -47,14 +47,9 @@ export async function createWindowByKey(
     const stored = repeatable && (await findResult<StoredWindow>(tx, repeatable));
     if (stored) return { ...stored, coveredIds: [], isReplayed: true };
     await lockAssignments(tx, accountId, 'exclusive');
-    const window = await toNewWindow(tx, accountId, input);
+    const window = { ...(await toNewWindow(tx, accountId, input)), sources: sources && [...sources] };
     await requireOwnMonitors(tx, actor, window.monitorIds);
-    const maintenanceWindow = await insertWindow(
-      tx,
-      actor,
-      { ...window, sources: sources && [...sources] },
-      'running',
-    );
+    const maintenanceWindow = await insertWindow(tx, actor, window, 'running');
     const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
     const created = { maintenanceWindow, monitorCount: coveredIds.length };
     if (repeatable) await storeResult(tx, repeatable, created);

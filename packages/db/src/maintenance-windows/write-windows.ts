@@ -197,10 +197,8 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
     const coveredIds = await readCoveredIds(tx, id);
     if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
-    const changes = changesOf(
-      auditedWindow({ ...before, monitorIds }),
-      auditedWindow({ ...after, monitorIds }),
-    );
+    const [from, to] = [before, after].map((row) => auditedWindow({ ...row, monitorIds }));
+    const changes = changesOf(from ?? null, to ?? null);
     const target = { type: 'maintenanceWindow', id, name: before.name } as const;
     await recordAudit(tx, actor, [{ action: 'maintenanceWindow.ended', target, changes }]);
     return { maintenanceWindow: toMaintenanceWindow(after, monitorIds, now), coveredIds };

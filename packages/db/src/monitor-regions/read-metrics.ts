@@ -118,17 +118,8 @@ function groupByMonitor(rows: readonly MetricsRow[]): MonitorMetrics[] {
     else grouped.push([row]);
   }
   return grouped.map((ofMonitor) => {
-    const [
-      {
-        id,
-        name,
-        externalId,
-        source,
-        labels,
-        status,
-        numbers: [, incidents],
-      },
-    ] = ofMonitor as [MetricsRow];
+    const [{ id, name, externalId, source, labels, status, numbers }] = ofMonitor as [MetricsRow];
+    const [, incidents] = numbers;
     const expiries = ofMonitor.flatMap(({ numbers: [, , expiry] }) => expiry ?? []);
     const certificateExpiresAt = expiries.length > 0 ? Math.min(...expiries) : null;
     const regions = ofMonitor.map(toRegionMetrics);

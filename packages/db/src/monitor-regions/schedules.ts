@@ -118,20 +118,12 @@ export async function listWaveMembers(
   const isUnrecorded = sql`not exists (
     select from monitor_regions r
     where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
+  const [intervals, phases] = [waves.map((wave) => wave.intervalSeconds), waves.map((wave) => wave.phaseMs)];
   // The second `offset 0` makes PostgreSQL scan the index once for each wave. The first one hides the length of the arrays from the planner, so
   // that one plan serves all runs, because planning takes longer than a run.
   const rows = await query(db, waveMember)`${PREPARE}
     select (u.place - 1)::int as index, w.monitor_id, w.revision
-    from (
-      select ${arrayOf(
-        'int',
-        waves.map((wave) => wave.intervalSeconds),
-      )} as intervals,
-        ${arrayOf(
-          'int',
-          waves.map((wave) => wave.phaseMs),
-        )} as phases
-      offset 0) as given
+    from (select ${arrayOf('int', intervals)} as intervals, ${arrayOf('int', phases)} as phases offset 0) as given
     cross join unnest(given.intervals, given.phases) with ordinality as u (interval_seconds, phase_ms, place)
     cross join lateral (
       select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id

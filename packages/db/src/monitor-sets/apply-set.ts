@@ -80,10 +80,8 @@ export async function applySet(
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, channelPlan, versions);
       const scope = { tx, secrets, accountId, defaultRegion };
-      const closed = await removeMonitors(
-        tx,
-        plan.delete.map(({ id }) => id),
-      );
+      const deletedIds = plan.delete.map(({ id }) => id);
+      const closed = await removeMonitors(tx, deletedIds);
       const updated = await writeMonitors(scope, plan.update);
       const created = await insertMonitors(scope, plan.create);
       const monitorIds = await findListedMonitors(tx, accountId, entries, null);

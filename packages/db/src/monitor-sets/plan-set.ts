@@ -41,11 +41,8 @@ export async function planSet(
   accountId: string,
   set: MonitorSet,
 ): Promise<SetPlan> {
-  const externalIds = arrayOf(
-    'text',
-    set.monitors.map(({ externalId }) => externalId),
-  );
-  const isNamed = sql`${monitors.externalId} = any(${externalIds})`;
+  const externalIds = set.monitors.map(({ externalId }) => externalId);
+  const isNamed = sql`${monitors.externalId} = any(${arrayOf('text', externalIds)})`;
   const rows = await db
     .select()
     .from(monitors)
@@ -77,7 +74,7 @@ export async function planSet(
       { errors: errors.slice(0, MAX_ERRORS) },
     );
   }
-  const wanted = new Set<string | null>(set.monitors.map(({ externalId }) => externalId));
+  const wanted = new Set<string | null>(externalIds);
   const others = rows.filter((row) => !wanted.has(row.externalId));
   return {
     // Sorted, so that sets of different sources with the same new monitors do not deadlock.

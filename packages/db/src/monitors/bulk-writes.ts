@@ -39,11 +39,8 @@ export async function deleteMonitors(
     const rows = await lockRows(tx, actor.accountId, monitorIds, 'update');
     const deletedIds = rows.map(({ id }) => id);
     const statusChangeIds = await removeMonitors(tx, deletedIds);
-    await recordAudit(
-      tx,
-      actor,
-      rows.flatMap((row) => auditMonitor(row, null)),
-    );
+    const records = rows.flatMap((row) => auditMonitor(row, null));
+    await recordAudit(tx, actor, records);
     return { deletedIds, statusChangeIds };
   });
 }

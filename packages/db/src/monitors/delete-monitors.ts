@@ -53,10 +53,8 @@ async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): P
   const due: string[] = [];
   for (let start = 0; start < open.length; start += INCIDENTS_AT_ONCE) {
     const batch = open.slice(start, start + INCIDENTS_AT_ONCE);
-    const locked = await lockMonitors(
-      tx,
-      batch.map(({ monitorId }) => monitorId),
-    );
+    const batchIds = batch.map(({ monitorId }) => monitorId);
+    const locked = await lockMonitors(tx, batchIds);
     for (const { monitorId, region, cause } of batch) {
       const monitor = locked.get(monitorId);
       // No webhook has the status PENDING.

@@ -77,10 +77,8 @@ export async function writeMonitors(
   const created = written.filter((_, index) => writes[index]?.before === null);
   const updated = written.filter((_, index) => writes[index]?.before !== null);
   await addSchedules(tx, created.flatMap(schedulesOf));
-  await unapplySchedules(
-    tx,
-    updated.map(({ row }) => row.id),
-  );
+  const updatedIds = updated.map(({ row }) => row.id);
+  await unapplySchedules(tx, updatedIds);
   const moved = await replaceRegions(tx, updated);
   await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
   await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));

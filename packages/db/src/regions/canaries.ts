@@ -94,10 +94,8 @@ export async function setCanaries(
     await tx.execute(sql`
       insert into region_canaries (account_id, region, monitor_id)
       select ${accountId}, ${region}, unnest(${arrayOf('uuid', monitorIds)})`);
-    const changes = changesOf(
-      { canaryMonitorIds: before.toSorted() },
-      { canaryMonitorIds: monitorIds.toSorted() },
-    );
+    const after = { canaryMonitorIds: monitorIds.toSorted() };
+    const changes = changesOf({ canaryMonitorIds: before.toSorted() }, after);
     if (changes.length === 0) return;
     const target = { type: 'region', id: region, name: region } as const;
     await recordAudit(tx, actor, [{ action: 'region.updated', target, changes }]);

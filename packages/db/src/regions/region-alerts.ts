@@ -17,16 +17,13 @@ export async function noteLateRegions(db: Database, late: LateRegions): Promise<
   const rows = [...late].map(([region, { since }]) => ({ region, since }));
   if (rows.length > 0) {
     // A region that is late again before its recovery was reported was late all the time.
+    const table = tableOf('u', rows, {
+      region: ['text', ({ region }) => region],
+      late_since: ['timestamptz', ({ since }) => since],
+    });
     await db.execute(sql`
       insert into region_alerts as a (region, late_since, next_attempt_at)
-      select u.region, u.late_since, now() + make_interval(secs => ${CONFIRM_SECONDS}::int) from ${tableOf(
-        'u',
-        rows,
-        {
-          region: ['text', ({ region }) => region],
-          late_since: ['timestamptz', ({ since }) => since],
-        },
-      )}
+      select u.region, u.late_since, now() + make_interval(secs => ${CONFIRM_SECONDS}::int) from ${table}
       on conflict (region) do update set recovered_at = null, next_attempt_at = null
       where a.recovered_at is not null and a.attempts = 0`);
   }

@@ -85,10 +85,8 @@ interface PlannedChange {
 
 async function planChanges(tx: Transaction, changes: readonly Change[]): Promise<PlannedChange[]> {
   if (changes.length === 0) return [];
-  const open = await findOpenIncidents(
-    tx,
-    changes.map(({ monitor }) => monitor.id),
-  );
+  const monitorIds = changes.map(({ monitor }) => monitor.id);
+  const open = await findOpenIncidents(tx, monitorIds);
   return changes.map(({ monitor, change }) => {
     const isOpen = open.has(monitor.id);
     return {
@@ -105,14 +103,8 @@ async function planChanges(tx: Transaction, changes: readonly Change[]): Promise
 async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<Set<string>> {
   if (changes.length === 0) return new Set();
   const [, , written] = await inOneRoundTrip(
-    openIncidents(
-      tx,
-      changes.filter(({ opens }) => opens),
-    ),
-    resolveIncidents(
-      tx,
-      changes.filter(({ resolves }) => resolves),
-    ),
+    openIncidents(tx, changes),
+    resolveIncidents(tx, changes),
     insertChanges(tx, changes),
   );
   return new Set(written);
@@ -160,23 +152,24 @@ const CHANNELS = sql`(
       coalesce(bool_or(not is_receiver), false) as is_filtered
     from (select id, events is null or e.value ->> 'event' = any(events) as is_receiver from assigned) a) r)`;
 
-async function openIncidents(tx: Transaction, opening: readonly PlannedChange[]): Promise<void> {
-  if (opening.length === 0) return;
-  await tx.insert(incidents).values(
-    opening.map(({ row: { accountId, monitorId, timestamp: openedAt, region, errorDetail }, cause }) => {
-      return {
-        accountId,
-        monitorId,
-        openedAt,
-        region,
-        cause: cause ?? ('UNKNOWN_ERROR' as const),
-        errorDetail,
-      };
-    }),
-  );
+async function openIncidents(tx: Transaction, changes: readonly PlannedChange[]): Promise<void> {
+  const opened = changes.flatMap(({ opens, row, cause }) => {
+    const { accountId, monitorId, timestamp: openedAt, region, errorDetail } = row;
+    const incident = {
+      accountId,
+      monitorId,
+      openedAt,
+      region,
+      cause: cause ?? 'UNKNOWN_ERROR',
+      errorDetail,
+    } as const;
+    return opens ? [incident] : [];
+  });
+  if (opened.length > 0) await tx.insert(incidents).values(opened);
 }
 
-async function resolveIncidents(tx: Transaction, resolving: readonly PlannedChange[]): Promise<void> {
+async function resolveIncidents(tx: Transaction, changes: readonly PlannedChange[]): Promise<void> {
+  const resolving = changes.filter(({ resolves }) => resolves);
   if (resolving.length === 0) return;
   await tx.execute(sql`
     update incidents i set resolved_at = u.resolved_at
