@@ -4,12 +4,13 @@ import type { Selector } from '@tocsin/contracts/labels/selector';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { lockAssignments } from '@tocsin/db/assignments/assignments';
-import { repairMatches } from '@tocsin/db/assignments/match-selectors';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { createChannel, deleteChannel, updateChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { deleteFinished } from '@tocsin/db/database/delete-expired';
 import type { Transaction } from '@tocsin/db/database/open';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { maintenanceWindowMonitors } from '@tocsin/db/maintenance-windows/table';
 import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
@@ -208,32 +209,14 @@ describe('a maintenance window with a selector covers', () => {
     return id;
   }
 
-  test('what it matches again after an api of the previous release changed it', async () => {
-    const [shop, blog] = [
-      await makeMonitor(context, { labels: { app: 'shop' } }),
-      await makeMonitor(context, { labels: { app: 'blog' } }),
-    ];
-    const id = await makeSelecting(SHOP, { monitorIds: [blog.id] });
-    await start({ selector: LABELED });
-    const read = async (): Promise<unknown> => {
-      const { rows } = await db.execute(sql`
-        select channel_id as id, monitor_id, listed, matched from channel_monitors
-        union all select window_id, monitor_id, listed, matched from maintenance_window_monitors order by 1, 2`);
-      return rows;
-    };
-    const before = await read();
-    expect(await repairMatches(db)).toBe(0);
-    await db.execute(sql`delete from channel_monitors where monitor_id = ${shop.id}`);
-    await db.execute(sql`update channel_monitors set matched = true where monitor_id = ${blog.id}`);
-    await db.execute(sql`delete from maintenance_window_monitors where monitor_id = ${blog.id}`);
-    expect(await repairMatches(db)).toBe(3);
-    expect(await read()).toEqual(before);
-    expect((await getChannel(db, accountId, id)).monitorIds).toEqual([blog.id]);
-    // More channels than one statement compares.
-    await db.execute(sql`
-      insert into channels (id, account_id, name, url, sealed_secret, selector)
-      select gen_random_uuid(), account_id, name, url, sealed_secret, selector from channels, generate_series(1, 250)`);
-    expect(await repairMatches(db)).toBe(250);
+  test('no matches that an ended window has left', async () => {
+    const { id: monitorId } = await makeMonitor(context, { labels: { app: 'shop' } });
+    const id = await start({ selector: SHOP });
+    await end(context, id);
+    const left = { windowId: id, monitorId, listed: false, matched: true };
+    await db.insert(maintenanceWindowMonitors).values(left);
+    await deleteFinished(db, 90);
+    expect(await countAssignments()).toBe(0);
   });
 
   test.each<Partial<NewWindow>>([{ allMonitors: true }, { selector: { matchLabels: {} } }])(

@@ -49,7 +49,7 @@ describe('the limit of a channel', () => {
       expect(claimed).toHaveLength(limit);
       expect(claimed.filter(({ isLimitReached }) => isLimitReached)).toHaveLength(1);
       expect(claimed.every(({ attemptLimit }) => attemptLimit === limit)).toBe(true);
-      expect(claimed.filter(({ isExtra }) => isExtra)).toHaveLength(Math.max(0, limit - 10));
+      expect(claimed.filter(({ isExcess }) => isExcess)).toHaveLength(Math.max(0, limit - 10));
       expect(await claim()).toEqual([]);
       // One more as soon as an attempt has ended, also before it is recorded.
       const [first] = claimed;
@@ -222,14 +222,14 @@ describe('channels with a high limit', () => {
     while (busy.length < BUSY) busy.push(await makeChannel(context, []));
     await db.update(channels).set({ attemptLimit: 50 });
     for (const id of busy) await addDue(60, id);
-    const claimed = await claimDeliveries(context, { limit: 300, extraLimit: 28 });
-    expect(claimed.filter(({ isExtra }) => isExtra)).toHaveLength(28);
+    const claimed = await claimDeliveries(context, { limit: 300, excessLimit: 28 });
+    expect(claimed.filter(({ isExcess }) => isExcess)).toHaveLength(28);
     expect(claimed).toHaveLength(BUSY * 10 + 28);
     const counts = busy.map((id) => claimed.filter((one) => one.channelId === id).length);
     expect([Math.min(...counts), Math.max(...counts)]).toEqual([13, 14]);
     const quiet = await makeChannel(context, []);
     await addDue(3, quiet);
-    const next = await claimDeliveries(context, { limit: 30, extraLimit: 0 });
+    const next = await claimDeliveries(context, { limit: 30, excessLimit: 0 });
     expect(next.map((one) => one.channelId)).toEqual([quiet, quiet, quiet]);
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/g
 import { PROPERTY_PARAMETERS } from '@tocsin/core/testing/property-parameters';
 import { encodeArray } from '@tocsin/db/database/binary-arrays';
 import { type OpenDatabase, openDatabase, type OpenDatabaseOptions } from '@tocsin/db/database/open';
-import { prepared } from '@tocsin/db/database/preparing-client';
+import { PREPARE } from '@tocsin/db/database/preparing-client';
 import { arrayOf, buildOnce } from '@tocsin/db/database/sql';
 import { workForShare } from '@tocsin/db/database/work-share';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
@@ -96,7 +96,7 @@ test('a transaction applies its settings', async () => {
 
 describe('a session', () => {
   const selectValue = buildOnce((tx) =>
-    tx.select({ value: sql`${prepared} ${sql.placeholder('value')}::int` }).from(sql`(select) as one`),
+    tx.select({ value: sql`${PREPARE} ${sql.placeholder('value')}::int` }).from(sql`(select) as one`),
   );
 
   test.each([
@@ -108,7 +108,7 @@ describe('a session', () => {
     async (throughPooler, expected) => {
       const session = open({ throughPooler });
       for (const value of [1, 2]) {
-        const { rows } = await session.db.execute(sql`${prepared} select ${value}::int as value`);
+        const { rows } = await session.db.execute(sql`${PREPARE} select ${value}::int as value`);
         expect(rows).toEqual([{ value }]);
         await session.db.execute(sql`select ${value}::int as other`);
         expect(await selectValue(session.db, { value })).toEqual([{ value }]);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
+import { planWindow } from '@tocsin/core/maintenance/plan-window';
 import type { Database } from '@tocsin/db/database/open';
-import { advanceWindows, planWindow } from '@tocsin/db/maintenance-windows/advance-windows';
+import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { maintenanceWindows } from '@tocsin/db/maintenance-windows/table';
 import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { accounts } from '@tocsin/db/users/table';
@@ -86,9 +87,9 @@ test('rules are evaluated outside of transactions, and all costly windows that e
     () => (open += 1),
     () => (open -= 1),
   );
-  const plan: typeof planWindow = (row, now) => {
+  const plan: typeof planWindow = (...args) => {
     evaluatedWithin.push(open);
-    return planWindow(row, now);
+    return planWindow(...args);
   };
   for (let round = 0; round < ids.length && (await countOver()) > 0; round += 1) {
     await advanceWindows(watchedDb, { plan });
@@ -115,16 +116,6 @@ test('a round is bounded, begins due windows first, and the next round continues
   }
 });
 
-/** Ends a window without evaluating its rule. */
-const endNow: typeof planWindow = (row) => ({
-  row,
-  state: 'ended',
-  next: null,
-  ended: null,
-  missed: [],
-  broken: false,
-});
-
 test.each([
   ['with a cheap rule', 'FREQ=DAILY'],
   ['with a costly rule', COSTLY],
@@ -134,9 +125,10 @@ test.each([
   await db.insert(accounts).values({ id: other, name: 'Other' });
   await insertWindows(1, rrule, HOUR_MS, other);
   const planned: string[] = [];
-  const plan: typeof planWindow = (row, now) => {
-    planned.push(row.accountId);
-    return endNow(row, now);
+  // Ends windows without evaluating their rules.
+  const plan: typeof planWindow = (window) => {
+    planned.push('accountId' in window ? String(window.accountId) : '');
+    return { state: 'ended', next: null, missed: [], broken: false };
   };
   await advanceWindows(db, { plan, budgetMs: Infinity });
   expect(planned.slice(0, 2).toSorted()).toEqual([accountId, other].toSorted());

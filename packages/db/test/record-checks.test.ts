@@ -1,11 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { phaseMs } from '@tocsin/core/schedule/slots';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { isRefusal, isTemporary, isTimeout } from '@tocsin/db/database/errors';
-import { together } from '@tocsin/db/database/sql';
+import { inOneRoundTrip } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { listEvents } from '@tocsin/db/events/read-events';
 import { incidents } from '@tocsin/db/incidents/table';
@@ -177,7 +176,7 @@ describe('a repeated result', () => {
     const check = failureOf(id);
     expect(await recordOne(check)).toMatchObject({ kind: 'recorded' });
     const again = await recordOne({ ...check, status: 'UP', errorReason: null });
-    expect(again).toEqual({ kind: 'duplicate', unconfirmed: false });
+    expect(again).toEqual({ kind: 'duplicate', needsRetry: false });
     expect(await eventsOf(id)).toHaveLength(1);
   });
 
@@ -187,8 +186,8 @@ describe('a repeated result', () => {
     const trigger = await createTrigger(db, await findMonitorRow(db, accountId, id), null, 5_000);
     const check = failureOf(id, { source: 'trigger', slot: null, triggerId: trigger.id });
     const outcome = await recordOne(check);
-    expect(outcome).toMatchObject({ kind: 'recorded', unconfirmed: true });
-    expect(await recordOne(check)).toEqual({ kind: 'duplicate', unconfirmed: true });
+    expect(outcome).toMatchObject({ kind: 'recorded', needsRetry: true });
+    expect(await recordOne(check)).toEqual({ kind: 'duplicate', needsRetry: true });
     expect(await statusOf(id)).toBe('UP');
     expect((await findTriggerEvent(db, trigger.id))?.getTime()).toBe(
       outcome.kind === 'recorded' ? outcome.timestamp : null,
@@ -215,23 +214,6 @@ describe('a repeated result', () => {
     expect(await kindsOf({ ...late, region: 'ap' })).toEqual(['recorded']);
     expect(await kindsOf(lateCheck(id))).toEqual(['recorded']);
   });
-});
-
-test('a result returns how many planned slots of its region were missed before it', async () => {
-  const { id } = await makeMonitor(context, { interval: 60, regions: ['eu', 'us'] });
-  const slotOf = (minute: number): number => 1_800_000_000_000 + minute * 60_000 + phaseMs(id, 60_000);
-  const gapOf = async (minute: number, fields: Partial<CheckRecord> = {}): Promise<unknown> => {
-    const outcome = await recordOne(checkOf(id, { region: 'eu', slot: slotOf(minute), ...fields }));
-    return outcome.kind === 'recorded' ? outcome.gap : outcome.kind;
-  };
-  expect(await gapOf(1)).toBeNull();
-  expect(await gapOf(2)).toBeNull();
-  expect(await gapOf(9, { region: 'us' })).toBeNull();
-  expect(await gapOf(6)).toEqual({ after: slotOf(2), slots: 3 });
-  expect(await gapOf(5)).toBeNull();
-  expect(await gapOf(7)).toBeNull();
-  expect(await gapOf(0, { slot: null, source: 'trigger' })).toBeNull();
-  expect(await gapOf(30, { region: 'gone' })).toBeNull();
 });
 
 describe('several recorders', () => {
@@ -310,7 +292,11 @@ describe('statements', () => {
     let respond: (() => void) | undefined;
     let ended = false;
     const slow = new Promise<void>((resolve) => (respond = resolve)).then(() => (ended = true));
-    const all = together(slow, Promise.reject(new Error('refused')), Promise.reject(new Error('aborted')));
+    const all = inOneRoundTrip(
+      slow,
+      Promise.reject(new Error('refused')),
+      Promise.reject(new Error('aborted')),
+    );
     setImmediate(() => respond?.());
     await expect(all).rejects.toThrow('refused');
     expect(ended).toBe(true);

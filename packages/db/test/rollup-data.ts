@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { phaseMs } from '@tocsin/core/schedule/slots';
-import { latencyBucket } from '@tocsin/core/stats/latency-histogram';
+import { latencyBucket } from '@tocsin/core/testing/latency-bucket';
 import { checkRollups, checkRollupState } from '@tocsin/db/check-rollups/table';
 import { columnNames, tableOf } from '@tocsin/db/database/sql';
 import { scheduleSpans } from '@tocsin/db/monitor-regions/table';

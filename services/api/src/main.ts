@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
+import { writeLastUsed } from '@tocsin/db/api-keys/api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
 import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
@@ -67,7 +67,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const lateRegions = lateReading.latest;
   registerMetrics({ db, metrics, lateRegions, logger }, producers, regionLoads);
   const background = createBackground({ db, metrics, logger }, env, producers, regionUrls.keys());
-  const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
+  const lastUsed = createLastUsedRecorder((times) => writeLastUsed(db, times), logger);
   const settings = requestSettings(env);
   const secret = authSecret(env.SECRETS_KEY);
   const identity = createIdentity({ db, secret, ...settings, limitSignIn: true, oidc, logger });

@@ -1,4 +1,4 @@
-import { together } from '@tocsin/db/database/sql';
+import { inOneRoundTrip } from '@tocsin/db/database/sql';
 import type {
   DispatchedStatusChanges,
   DispatchScope,
@@ -71,7 +71,7 @@ export function createDispatching(options: DispatchingOptions): Dispatching {
   return {
     round: async () => {
       const scope = { limit: DISPATCH_BATCH, excludedIds: refusals.ids() };
-      const results = await together(...Array.from({ length: parts }, () => run(scope)));
+      const results = await inOneRoundTrip(...Array.from({ length: parts }, () => run(scope)));
       const progressed = results.some((result) => result.progressed);
       parts = progressed ? PARTS_OF_BACKLOG : 1;
       if ((await retryRefused()) || progressed) return 0;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import type { DueScope } from '@tocsin/db/deliveries/due-deliveries';
+import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
 import {
   type DispatchedStatusChanges,
   type DispatchScope,
@@ -40,7 +39,7 @@ function claimingOn(claimDue: ClaimingOptions['claimDue']) {
 }
 
 function deliveriesOf(count: number, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery[] {
-  const delivery = { isChannelFailing: false, isExtra: false, ...fields } as ClaimedDelivery;
+  const delivery = { isChannelFailing: false, isExcess: false, ...fields } as ClaimedDelivery;
   return Array.from({ length: count }, (_, index) => ({ ...delivery, id: `d${index}` }));
 }
 
@@ -68,20 +67,20 @@ describe('claiming', () => {
   });
 
   test('limits attempts to failing channels, and attempts beyond the tenth of a channel', async () => {
-    const { claim, scopes, attempts } = claimingOn(async ({ failingLimit, extraLimit }) => [
+    const { claim, scopes, attempts } = claimingOn(async ({ failingLimit, excessLimit }) => [
       ...deliveriesOf(failingLimit, { isChannelFailing: true }),
-      ...deliveriesOf(extraLimit, { isExtra: true }),
+      ...deliveriesOf(excessLimit, { isExcess: true }),
     ]);
     await claim();
     await claim();
     expect(scopes).toEqual([
-      { limit: 300, failingLimit: 50, extraLimit: 100, endedIds: [], refusedIds: [] },
-      { limit: 150, failingLimit: 0, extraLimit: 0, endedIds: [], refusedIds: [] },
+      { limit: 300, failingLimit: 50, excessLimit: 100, endedIds: [], refusedIds: [] },
+      { limit: 150, failingLimit: 0, excessLimit: 0, endedIds: [], refusedIds: [] },
     ]);
     for (const { record } of [...attempts.slice(0, 3), ...attempts.slice(-2)]) record();
     await Promise.resolve();
     await claim();
-    expect(scopes[2]).toMatchObject({ limit: 155, failingLimit: 3, extraLimit: 2 });
+    expect(scopes[2]).toMatchObject({ limit: 155, failingLimit: 3, excessLimit: 2 });
   });
 });
 

@@ -1,5 +1,4 @@
-import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import type { DueScope } from '@tocsin/db/deliveries/due-deliveries';
+import type { ClaimedDelivery, DueScope } from '@tocsin/db/deliveries/claim-deliveries';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { Deliverer } from './deliver/deliverer.ts';
@@ -15,7 +14,7 @@ const MAX_ATTEMPTS = 300;
 /** The part of them for channels whose last attempt failed, so that the others have the rest (docs/adr/0005-attempts-per-channel.md). */
 const MAX_FAILING_ATTEMPTS = 50;
 /** The part of them that exceed ten concurrent attempts of their channel, so that a large backlog leaves room for other channels. */
-const MAX_EXTRA_ATTEMPTS = 100;
+const MAX_EXCESS_ATTEMPTS = 100;
 
 export interface ClaimingOptions {
   readonly claimDue: (scope: Required<DueScope>) => Promise<ClaimedDelivery[]>;
@@ -29,15 +28,15 @@ export interface ClaimingOptions {
 /** Creates the round of the relay that claims due deliveries and starts their attempts, which continue in the background. */
 export function createClaiming(options: ClaimingOptions): () => Promise<void> {
   const { claimDue, deliverer, onSuccess, refusedIds } = options;
-  const running = { all: 0, failing: 0, extra: 0 };
+  const running = { all: 0, failing: 0, excess: 0 };
   const endedIds = new Set<string>();
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
-    const { id, isChannelFailing, isExtra } = delivery;
+    const { id, isChannelFailing, isExcess } = delivery;
     const count = (change: 1 | -1): void => {
       running.all += change;
       if (isChannelFailing) running.failing += change;
-      if (isExtra) running.extra += change;
+      if (isExcess) running.excess += change;
     };
     count(1);
     await deliverer.attempt(delivery, () => {
@@ -54,7 +53,7 @@ export function createClaiming(options: ClaimingOptions): () => Promise<void> {
     const scope = {
       limit,
       failingLimit: Math.max(0, MAX_FAILING_ATTEMPTS - running.failing),
-      extraLimit: Math.max(0, MAX_EXTRA_ATTEMPTS - running.extra),
+      excessLimit: Math.max(0, MAX_EXCESS_ATTEMPTS - running.excess),
       endedIds: [...endedIds],
       refusedIds: refusedIds(),
     };

@@ -7,10 +7,9 @@ import { sanitiseDetail } from './error-reason.ts';
 const DAY_MS = 86_400_000;
 const QUOTED_CHARACTERS = 80;
 
-/** A complete response, for assertions. */
 export interface CheckedResponse {
   readonly statusCode: number;
-  /** Null if it was not read or there was none; an assertion then sees empty text. */
+  /** Null if there was none or it was not read. Assertions then see empty text. */
   readonly body: string | null;
   readonly latencyMs: number;
   /** Null without TLS. */
@@ -24,9 +23,7 @@ export type ResponseVerdict =
 
 const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
-/**
- * Evaluates a complete response. A wrong status code is `HTTP_<code>`. Other failed assertions are `UNKNOWN_ERROR`, and all are listed.
- */
+/** Evaluates a complete response. A wrong status code is `HTTP_<code>`; other failed assertions are an `UNKNOWN_ERROR` that lists them all. */
 export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;
   if (!statusPasses(statusCode, assertions)) {
@@ -43,25 +40,25 @@ export function evaluateResponse(response: CheckedResponse, assertions: Assertio
   return broken.length === 0 ? PASSED : down('UNKNOWN_ERROR', broken.join('; '));
 }
 
-/** Whether the status code alone passes: as asserted, or from 200 to 399. */
+/** Checks the status code alone. Without an assertion, 200 to 399 pass. */
 export function statusPasses(statusCode: number, assertions: Assertions | null): boolean {
   const expected = assertions?.statusCode;
   if (expected !== undefined) return statusCode === expected;
   return statusCode >= 200 && statusCode <= 399;
 }
 
-/** Whether an assertion needs the body, so that it has to be read. */
+/** Reports whether an assertion needs the body. */
 export function needsBody(assertions: Assertions | null): boolean {
   return assertions?.bodyContains !== undefined || assertions?.bodyNotContains !== undefined;
 }
 
-/** Whether redirects are followed: not if a 3xx is asserted. */
+/** A check follows redirects unless it asserts a 3xx. */
 export function followsRedirects(assertions: Assertions | null): boolean {
   const expected = assertions?.statusCode;
   return expected === undefined || expected < 300 || expected > 399;
 }
 
-/** Servers may send any three digits. Below 100 they are not a status code, and not an `HTTP_<code>` of the wire contract. */
+/** Servers may send any three digits, but below 100 they are neither a status code nor an `HTTP_<code>` of the wire contract. */
 function statusReason(statusCode: number): ErrorReason {
   return statusCode >= 100 && statusCode <= 999 ? `HTTP_${statusCode}` : 'UNKNOWN_ERROR';
 }

@@ -1,9 +1,7 @@
-/** V8 searches for texts up to this length in linear time; for longer ones the time may grow with the product of both lengths. */
+/** V8 searches for texts up to this length in linear time. For longer ones the time may grow with the product of both lengths. */
 const SAFE_CHARACTERS = 250;
 
-/**
- * Whether `text` contains `wanted`, in linear time (Knuth-Morris-Pratt): a body that nearly matches everywhere must not block a process.
- */
+/** Searches in linear time (Knuth-Morris-Pratt), because a body that nearly matches everywhere must not block the process. */
 export function containsText(text: string, wanted: string): boolean {
   if (wanted.length <= SAFE_CHARACTERS) return text.includes(wanted);
   const start = text.indexOf(wanted.slice(0, SAFE_CHARACTERS));
@@ -20,7 +18,7 @@ function search(text: string, wanted: string, start: number): boolean {
   return false;
 }
 
-/** For each prefix of the text, the length of its longest proper prefix that is also its suffix. */
+/** Length of the longest proper prefix that is also a suffix, for each prefix of the text. */
 function bordersOf(text: string): Int32Array {
   const borders = new Int32Array(text.length);
   let border = 0;
@@ -31,7 +29,6 @@ function bordersOf(text: string): Int32Array {
   return borders;
 }
 
-/** The length of the match after one more character. */
 function extend(wanted: string, borders: Int32Array, matched: number, character: number): number {
   let length = matched;
   while (length > 0 && wanted.charCodeAt(length) !== character) length = borders[length - 1] ?? 0;

@@ -1,29 +1,29 @@
 // The readable part of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
-/** The types that the first HTTP/2 frame from a server may have: SETTINGS or GOAWAY. */
+/** The first HTTP/2 frame from a server is SETTINGS or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'server speaks only HTTP/2, which checks do not';
 const CLIENT_CERTIFICATE = 'server requires a client certificate';
-/** OpenSSL's reasons in words. Checks send no certificate, so a server that calls it bad requires one. */
+/** Checks send no client certificate, so a server that calls it bad requires one. */
 const TLS_REASONS: readonly (readonly [RegExp, string])[] = [
   [/alert no application protocol/, ONLY_HTTP2],
   [/alert (certificate required|bad certificate)/, CLIENT_CERTIFICATE],
   [/unsafe legacy renegotiation disabled/, 'server does not support secure renegotiation'],
   [/wrong version number/, 'server does not speak TLS: this is a plain HTTP port, or no web server'],
 ];
-/** After its own certificate, a server refuses a handshake only for lack of the client's. */
+/** A server that has sent its own certificate refuses the handshake only because the client's is missing. */
 const REFUSED_HANDSHAKE = /alert handshake failure/;
-/** The types of the TLS records that a server may send first: an alert or a handshake message. */
+/** A server's first TLS record is an alert or a handshake message. */
 const FIRST_RECORD_TYPES = new Set([21, 22]);
 const TLS_MAJOR_VERSION = 3;
-/** Node's addition to messages about connections, which says nothing. */
+/** Node appends this to connection errors. */
 const LOCAL_ADDRESS = / - Local \([^)]*\)$/;
 const LINK_LOCAL = /^fe[89ab]/i;
-/** One of the names of a certificate, as Node lists them. A name with special characters is in quotes. */
+/** A name in a certificate, as Node lists it. Names with special characters are quoted. */
 const CERTIFICATE_NAME = /(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]+)/g;
 const MAX_CERTIFICATE_NAMES = 3;
-/** Codes whose words say all that a search for the code would find. */
+/** The words for these codes say everything that searching for the code would find. */
 const PLAIN_CODES = new Set([
   '',
   'ECONNREFUSED',
@@ -34,7 +34,7 @@ const PLAIN_CODES = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** Codes of failures of the process that connects, not of the target, in words. */
+/** Failures of the process that connects, not of the target. */
 export const OWN_FAILURES = {
   EADDRNOTAVAIL: 'no local port is free',
   EMFILE: 'no file descriptor is free',
@@ -44,31 +44,23 @@ export const OWN_FAILURES = {
 } as const;
 export type OwnFailure = keyof typeof OWN_FAILURES;
 
-/** Fields of Node's errors. */
-export interface RaisedError {
+/**
+ * Fields of Node's errors: `hadCertificate` is true if the server had sent its certificate when the handshake failed, `cert` is a rejected
+ * certificate, and `rawPacket` has the bytes that the HTTP parser failed on.
+ */
+const FIELDS = [
+  ...(['syscall', 'reason', 'cause', 'hostname', 'host', 'address', 'port'] as const),
+  ...(['hadCertificate', 'cert', 'rawPacket'] as const),
+];
+
+export interface RaisedError extends Readonly<Record<(typeof FIELDS)[number], unknown>> {
   readonly message: string;
   readonly code: string;
-  readonly syscall: unknown;
-  readonly reason: unknown;
-  /** The name that was looked up. */
-  readonly hostname: unknown;
-  /** The name that a certificate is not valid for. */
-  readonly host: unknown;
-  readonly address: unknown;
-  readonly port: unknown;
-  /** Whether the server had sent its certificate when the handshake failed. */
-  readonly hadCertificate: unknown;
-  /** The certificate that was refused, in the fields of Node's `PeerCertificate`. */
-  readonly cert: unknown;
-  /** The bytes that Node's HTTP parser was reading when it failed. */
-  readonly rawPacket: unknown;
-  /** Undefined for none. */
-  readonly cause: unknown;
-  /** The errors of an `AggregateError`; empty for any other error. */
+  /** The errors of an `AggregateError`. Empty for any other error. */
   readonly attempts: readonly unknown[];
 }
 
-/** A span of time in its largest unit: minutes, then hours, and days from two on. */
+/** Formats a duration in its largest unit: minutes, hours, or days from two on. */
 export function wordsOfSpan(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'less than a minute';
@@ -84,26 +76,17 @@ export function plural(count: number, unit: string): string {
 /** Reads fields instead of using `instanceof`, because Node's own errors may come from another realm. */
 export function readError(error: unknown): RaisedError {
   const fields = Object(error) as Partial<Record<string, unknown>>;
-  const { message, code, errors, cause, syscall, reason, hostname, host, address, port } = fields;
-  const { cert, hadCertificate, rawPacket } = fields;
+  const { message, code, errors } = fields;
+  const others = Object.fromEntries(FIELDS.map((name) => [name, fields[name]]));
   return {
+    ...(others as Record<(typeof FIELDS)[number], unknown>),
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',
     attempts: Array.isArray(errors) ? errors : [],
-    cause,
-    syscall,
-    reason,
-    hostname,
-    host,
-    address,
-    port,
-    cert,
-    hadCertificate,
-    rawPacket,
   };
 }
 
-/** The cause in words for an engineer on call, with the code if it helps a search. @param now epoch milliseconds */
+/** Explains the error to an on-call engineer, with the code if it helps a search. @param now epoch milliseconds */
 export function describeError(error: RaisedError, now: number): string {
   const { code, attempts } = error;
   if (attempts.length > 0)
@@ -138,7 +121,7 @@ function certificateWords({ code, host, cert }: RaisedError, now: number): strin
   switch (code) {
     case 'CERT_HAS_EXPIRED': {
       const agoMs = now - dateIn(cert, 'valid_to');
-      // Otherwise it is another certificate of the chain.
+      // Otherwise another certificate of the chain has expired.
       return agoMs >= 0 ? `certificate expired ${wordsOfSpan(agoMs)} ago` : 'certificate chain has expired';
     }
     case 'CERT_NOT_YET_VALID': {
@@ -162,12 +145,12 @@ function certificateWords({ code, host, cert }: RaisedError, now: number): strin
   }
 }
 
-/** @returns epoch milliseconds, NaN if the certificate is not known */
+/** @returns epoch milliseconds, or NaN if the certificate is unknown */
 function dateIn(certificate: unknown, field: 'valid_from' | 'valid_to'): number {
   return Date.parse(String((Object(certificate) as Partial<Record<string, unknown>>)[field]));
 }
 
-/** The names that a certificate is valid for. Only a wildcard of a top-level name needs an explanation: it would match, but counts for no name. */
+/** Lists the certificate's names. A wildcard of a top-level domain needs an explanation, because it looks like a match but never counts. */
 function namesIn(certificate: unknown, host: string): string {
   const { subjectaltname } = Object(certificate) as { readonly subjectaltname?: unknown };
   if (typeof subjectaltname !== 'string') return '';
@@ -243,7 +226,7 @@ function isTlsRecord(bytes: unknown): boolean {
   return FIRST_RECORD_TYPES.has(record.getUint8(0)) && record.getUint8(1) === TLS_MAJOR_VERSION;
 }
 
-/** A frame header of the connection: three bytes of length, type, flags, and stream 0 (RFC 9113). */
+/** Recognizes a connection frame header: three length bytes, type, flags and stream 0 (RFC 9113). */
 function isHttp2Frame(bytes: unknown): boolean {
   if (!ArrayBuffer.isView(bytes) || bytes.byteLength < FRAME_HEADER_BYTES) return false;
   const frame = new DataView(bytes.buffer, bytes.byteOffset);

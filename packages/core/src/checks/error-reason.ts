@@ -8,7 +8,7 @@ import {
 } from './describe-error.ts';
 
 const MAX_DETAIL_CHARACTERS = 500;
-// Codes of getaddrinfo and c-ares; the EAI_* codes of getaddrinfo are matched by their prefix.
+// Codes of getaddrinfo and c-ares. The EAI_* codes are matched by their prefix.
 const DNS_CODES = new Set([
   'ENOTFOUND',
   'ENODATA',
@@ -28,22 +28,21 @@ const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]+/gu;
 
 type NamedErrorReason = (typeof NAMED_ERROR_REASONS)[number];
 
-/** Why an exchange failed, with the cause in words (sanitised, at most 500 characters). */
+/** Reason for a failed exchange, with a sanitized detail of at most 500 characters. */
 export interface Failure {
   readonly errorReason: NamedErrorReason;
   readonly errorDetail: string;
 }
 
-/** Classifies a Node error. Among several connection attempts (an `AggregateError`), a refusal wins, because that host did respond. */
+/** Classifies a Node error. In an `AggregateError` a refused connection wins, because that host responded. */
 export function classifyError(error: unknown, now: Date = new Date()): Failure {
   const raised = readError(error);
   return { errorReason: reasonOf(raised), errorDetail: sanitiseDetail(describeError(raised, now.getTime())) };
 }
 
 /**
- * The failure of this process in an error, which then says nothing about the target; null if there is none. Of several connection attempts,
- * one is enough: that address might have responded.
- * @param hasSourceFor whether this machine has an address to connect to this one from. Without one, it has not run out of ports.
+ * Returns this process's own failure in any of several attempts, which says nothing about the target, or null.
+ * @param hasSourceFor reports whether this machine has a source address for a destination. Without one, it has not run out of ports.
  */
 export function ownFailureOf(error: unknown, hasSourceFor: (address: string) => boolean): OwnFailure | null {
   const { code, attempts, cause, address } = readError(error);
@@ -60,9 +59,9 @@ function isOwnFailure(code: string): code is OwnFailure {
   return Object.hasOwn(OWN_FAILURES, code);
 }
 
-/** Makes untrusted text safe to store and show: a space for each run of control characters and lone surrogates, at most 500 characters. */
+/** Makes untrusted text safe to store and show. Replaces each run of control characters and lone surrogates, and keeps 500 characters. */
 export function sanitiseDetail(text: string): string {
-  // Searches only twice the limit, which leaves room for removed characters.
+  // Twice the limit leaves room for removed characters.
   const clean = text
     .slice(0, 2 * MAX_DETAIL_CHARACTERS)
     .replace(UNSAFE, ' ')

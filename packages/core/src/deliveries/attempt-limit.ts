@@ -1,22 +1,21 @@
-/** Concurrent attempts to a channel whose receiver is not known yet. */
+/** Concurrent attempts to a channel with an unknown receiver. */
 export const FIRST_ATTEMPT_LIMIT = 10;
 const MIN_ATTEMPT_LIMIT = 1;
-/** As many requests at a time as a small receiver can be expected to accept. */
+/** Even a small receiver can be expected to accept this many concurrent requests. */
 export const MAX_ATTEMPT_LIMIT = 50;
-/** A receiver that takes longer is slow: more concurrent attempts would only occupy the notifier. */
+/** More concurrent attempts to a receiver slower than this would only occupy the notifier. */
 const SLOW_MS = 1_000;
-/** A receiver that has not responded for so long hangs. This is a little less than the deadline, because timers are not exact. */
+/** A receiver that takes this long hangs. Slightly less than the deadline, because timers are inexact. */
 const HANGING_MS = 4_500;
-/** Too many requests, or a server or gateway that is overloaded or does not get a response in time. */
+/** Too many requests, or an overloaded or unresponsive server or gateway. */
 export const OVERLOADED_STATUS_CODES: ReadonlySet<number | null> = new Set([429, 502, 503, 504]);
 
-/** An attempt that has ended. */
 export interface EndedAttempt {
-  /** Of its channel, when the attempt started. */
+  /** The channel's limit when the attempt started. */
   readonly attemptLimit: number;
-  /** Whether it used the last free place under that limit. */
+  /** True if the attempt took the last free place under that limit. */
   readonly isLimitReached: boolean;
-  /** Null: no response. */
+  /** Null without a response. */
   readonly statusCode: number | null;
   /** Null after a 2xx response. */
   readonly error: string | null;
@@ -24,10 +23,10 @@ export interface EndedAttempt {
 }
 
 /**
- * The limit of concurrent attempts to a channel after one of its attempts. It falls by half while the receiver is overloaded or does not
- * respond, returns to the first limit while the receiver is slow, and rises by a quarter while it responds quickly and the limit is used.
- * If the receiver hangs even with one attempt at a time, their number is not the cause, and the limit returns to the first one: at 5 s for
- * each alert, the last of two hundred would otherwise wait for a quarter of an hour.
+ * Returns the channel's limit of concurrent attempts after one of its attempts. The limit halves while the receiver is overloaded or does
+ * not respond, and returns to the initial limit while the receiver is slow. It grows by a quarter while the receiver is fast and the limit
+ * is used. A receiver that hangs even with one attempt at a time is not overloaded by their number, so the limit returns to the initial
+ * one. Otherwise the last of two hundred alerts would wait a quarter of an hour.
  */
 export function nextAttemptLimit(attempt: EndedAttempt): number {
   const { attemptLimit: limit, isLimitReached, statusCode, error, durationMs } = attempt;

@@ -2,16 +2,16 @@ import { firstStarts, startsBetween, type WindowSchedule } from './occurrences.t
 import { hasTimesOfDay, isCounted, repeatsByElapsedTime } from './rrule-text.ts';
 import { toLocal, transitions } from './zoned-time.ts';
 
-/** A local start of a recurring window on a day on which the clocks of its zone change. */
+/** A local start of a recurring window on a day when the clocks of its zone change. */
 export interface ClockChange {
   /** Without an offset, such as `2027-03-28T01:30:00`. */
   readonly localTime: string;
-  /** `never`: the clocks skip it, and the window does not take place. `twice`: the window starts at the first. */
+  /** `never`: the clocks skip this time, so the window does not take place. `twice`: the window starts at the first of both. */
   readonly occurs: 'never' | 'twice';
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** How far `upcomingClockChanges` looks: a year, and the weeks by which the dates of changes differ. */
+/** A year, plus the weeks by which the dates of clock changes vary. */
 const LOOK_AHEAD_MS = 400 * DAY_MS;
 
 /** Lists the clock changes that affect a window within the next 400 days. */
@@ -19,7 +19,7 @@ export function upcomingClockChanges(window: WindowSchedule, now: Date): ClockCh
   return clockChanges(window, now, new Date(now.getTime() + LOOK_AHEAD_MS));
 }
 
-/** The starts after `from` and before `until` that the clocks skip or repeat, in order. None if the search reaches its limits. */
+/** Lists the starts after `from` and before `until` that the clocks skip or repeat, in order. Empty if the search reaches its limits. */
 export function clockChanges(window: WindowSchedule, from: Date, until: Date): ClockChange[] {
   const { startsAt, rrule, timeZone } = window;
   if (rrule === null || repeatsByElapsedTime(rrule)) return [];
@@ -31,11 +31,11 @@ export function clockChanges(window: WindowSchedule, from: Date, until: Date): C
       until: at + Math.max(before, after),
       occurs: after > before ? ('never' as const) : ('twice' as const),
     }))
-    // No rule is evaluated for a window that starts at another time of day.
+    // Only a window that starts at an affected time of day needs its rule evaluated.
     .filter((span) => hasTimesOfDay(rrule) || isAtTimeOfDay(localStart, span));
   if (affected.length === 0) return [];
   const end = lastStart(window, rrule);
-  // The rule as if local times were UTC, which has no clock changes.
+  // Evaluates the rule as if local times were UTC, which has no clock changes.
   const local = {
     startsAt: new Date(localStart),
     endsAt: new Date(localStart + 1),
@@ -52,12 +52,11 @@ export function clockChanges(window: WindowSchedule, from: Date, until: Date): C
     );
 }
 
-/** Whether a local time has the time of day of one within a span. */
 function isAtTimeOfDay(local: number, { from, until }: { from: number; until: number }): boolean {
   return (((local - from) % DAY_MS) + DAY_MS) % DAY_MS < until - from;
 }
 
-/** The last start of a rule with an end, in epoch milliseconds. */
+/** Returns the last start in epoch milliseconds, or Infinity without an end. */
 function lastStart(window: WindowSchedule, rrule: string): number {
   if (isCounted(rrule)) return firstStarts(window, Infinity).starts.at(-1) ?? 0;
   const [, year, month, day, hour, minute, second] =

@@ -2,16 +2,13 @@ import { RRuleTemporal } from 'rrule-temporal';
 import { frequencyOf, isCounted, MAX_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
 import { firstMomentAt, toLocal } from './zoned-time.ts';
 
-/**
- * When a window takes place: once, or by `rrule`. Its first occurrence is `startsAt` to `endsAt`. The later ones start and end at the same
- * local times, so they are longer or shorter on days on which the clocks change.
- */
+/** Schedule of a window, once or by `rrule`. Later occurrences keep the local times of the first one, so their length changes with the clocks. */
 export interface WindowSchedule {
   readonly startsAt: Date;
   readonly endsAt: Date;
-  /** RFC 5545 without DTSTART, which is `startsAt`; null: once. */
+  /** RFC 5545 without DTSTART, which is `startsAt`. Null for a single occurrence. */
   readonly rrule: string | null;
-  /** IANA name of the zone of the local times. Hourly occurrences repeat by elapsed time. */
+  /** IANA zone of the local times. Hourly occurrences repeat by elapsed time. */
   readonly timeZone: string;
 }
 
@@ -20,7 +17,6 @@ export interface Occurrence {
   readonly endsAt: Date;
 }
 
-/** Limits of one search by the library, for rules without matches. */
 const MAX_PERIODS: Readonly<Record<string, number>> = {
   YEARLY: 60,
   MONTHLY: 400,
@@ -30,23 +26,20 @@ const MAX_PERIODS: Readonly<Record<string, number>> = {
 };
 const DEFAULT_PERIODS = 60;
 const MAX_CANDIDATES = 20_000;
-/** How the library reports that a search reached these limits; anything else is an error in the rule. */
+/** The library's message when a search reaches these limits. Any other error is in the rule. */
 const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
 
 const DAY_MS = 24 * 3_600_000;
-/** A past of unknown length is searched in spans: first two days, then each twice as long as the one before. */
+/** Passed occurrences are searched in spans: first two days, then twice as long each time. */
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
-/**
- * The running or next occurrence: the earliest that ends after `after`; null if none is left (docs/reference/maintenance.md).
- * @throws the library's error for a rule that `validateSchedule` would reject
- */
+/** Returns the running or next occurrence, or null if none is left (docs/reference/maintenance.md). @throws for an invalid rule */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
   return nextOf(window, ruleOf(window), after.getTime());
 }
 
-/** The earliest occurrence later than this one that ends after `after`; those that passed meanwhile are skipped. */
+/** Returns the earliest later occurrence that ends after `after`, skipping those that have passed. */
 export function followingOccurrence(
   window: WindowSchedule,
   { startsAt }: Occurrence,
@@ -56,10 +49,10 @@ export function followingOccurrence(
   return nextOf(window, ruleOf(window), Math.max(after.getTime(), endsAt.getTime()));
 }
 
-/** Up to `count` occurrences that end after `after`, in order. */
+/** Returns up to `count` occurrences that end after `after`, in order. */
 export function previewOccurrences(window: WindowSchedule, count: number, after: Date): Occurrence[] {
   if (window.rrule !== null && isCounted(window.rrule)) {
-    // One pass: each search for a rule with COUNT begins at its first occurrence.
+    // One pass, because each search for a rule with COUNT begins at its first occurrence.
     const all = firstStarts(window, MAX_OCCURRENCES).starts.map((start) => occurrenceAt(window, start));
     return all.filter(({ endsAt }) => endsAt > after).slice(0, count);
   }
@@ -73,7 +66,7 @@ export function previewOccurrences(window: WindowSchedule, count: number, after:
   return found;
 }
 
-/** When one of these occurrences first overlaps with the window; null if none does. */
+/** Returns when one of the occurrences first overlaps with the window, or null. */
 export function firstOverlap(occurrences: readonly Occurrence[], window: WindowSchedule): Date | null {
   for (const { startsAt, endsAt } of occurrences) {
     const other = nextOccurrence(window, startsAt);
@@ -84,7 +77,7 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/** The occurrences after this one that ended by `until`, in order, at most `count`. After many months, only the first ones. */
+/** Returns up to `count` occurrences after this one that ended by `until`, in order. Only the first ones after many months. */
 export function passedOccurrences(
   window: WindowSchedule,
   { startsAt }: Occurrence,
@@ -99,7 +92,7 @@ export function passedOccurrences(
     .filter(({ endsAt }) => endsAt <= until);
 }
 
-/** At least the first `count` starts after `from` and up to `to`, within the limits of the search. */
+/** Returns at least the first `count` starts in (from, to], within the limits of the search. */
 function startsWithin(window: WindowSchedule, from: number, to: number, count: number): readonly number[] {
   // Each search for a rule with COUNT begins at its first occurrence.
   if (window.rrule !== null && isCounted(window.rrule)) return firstStarts(window, MAX_OCCURRENCES).starts;
@@ -118,9 +111,7 @@ function startsWithin(window: WindowSchedule, from: number, to: number, count: n
   return starts;
 }
 
-/**
- * The starts of the first `count` occurrences in epoch milliseconds; `complete` is false if the search reached its limits before the end.
- */
+/** Returns the first `count` starts in epoch milliseconds. `complete` is false if the search reached its limits first. */
 export function firstStarts(
   window: WindowSchedule,
   count: number,
@@ -138,19 +129,18 @@ export function firstStarts(
   return { starts, complete: complete === true };
 }
 
-/** The starts from `from` (inclusive) to `until` (exclusive), in epoch milliseconds. None if the search reaches its limits. */
+/** Returns the starts in [from, until), epoch milliseconds. Empty if the search reaches its limits. */
 export function startsBetween(window: WindowSchedule, from: number, until: number): readonly number[] {
   const rule = ruleOf(window);
   const found = unlessExhausted(() => rule?.between(new Date(from - 1), new Date(until), false)) ?? [];
   return found.map((date) => date.epochMilliseconds).filter((start) => start >= from && start < until);
 }
 
-/** The zone in whose local times a window repeats. */
 function zoneOf({ rrule, timeZone }: WindowSchedule): string {
   return rrule !== null && repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
 }
 
-/** The time from the local start to the local end of an occurrence, in milliseconds. */
+/** Returns the time from local start to local end in milliseconds. */
 export function localLengthOf(window: WindowSchedule): number {
   const [start, end] = [window.startsAt.getTime(), window.endsAt.getTime()];
   const length = toLocal(end, zoneOf(window)) - toLocal(start, zoneOf(window));
@@ -158,7 +148,7 @@ export function localLengthOf(window: WindowSchedule): number {
   return length > 0 ? length : end - start;
 }
 
-/** The shortest time from one of these starts to the next one, by local time, in milliseconds. */
+/** Returns the shortest local time between consecutive starts, in milliseconds. */
 export function shortestGap(window: WindowSchedule, starts: readonly number[]): number {
   const local = starts.map((start) => toLocal(start, zoneOf(window)));
   return Math.min(...local.map((start, index) => (local[index + 1] ?? Infinity) - start));
@@ -175,7 +165,7 @@ function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: numbe
   const { startsAt, endsAt } = window;
   if (endsAt.getTime() > after) return { startsAt, endsAt };
   const zone = zoneOf(window);
-  // No occurrence that starts earlier ends after this time. The first that starts later may not either if clocks change.
+  // No earlier start ends after `after`. Even the first later one may not, if clocks change.
   const earliest = firstMomentAt(toLocal(after, zone) - localLengthOf(window), zone);
   let next = startAfter(window, rule, earliest - 1);
   while (next !== null && next.endsAt.getTime() <= after) {
@@ -184,13 +174,13 @@ function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: numbe
   return next;
 }
 
-/** The first occurrence that starts later than `time`; null also if the search reaches its limits. */
+/** Returns the first occurrence that starts after `time`. Null also if the search reaches its limits. */
 function startAfter(window: WindowSchedule, rule: RRuleTemporal | null, time: number): Occurrence | null {
   const start = unlessExhausted(() => rule?.next(new Date(time), false))?.epochMilliseconds;
   return start === undefined ? null : occurrenceAt(window, start);
 }
 
-/** The result of the search, or null if it reached its limits. @throws the library's error in any other case */
+/** Returns null if the search reached its limits. @throws any other error */
 function unlessExhausted<Found>(search: () => Found): Found | null {
   try {
     return search();
@@ -216,10 +206,7 @@ function ruleOf(window: WindowSchedule): RRuleTemporal | null {
   });
 }
 
-/**
- * The schedule of a window after its running occurrence was ended at `now`: it begins with the next occurrence, or if none is left, ends
- * now. Moving only the end would shorten every later occurrence.
- */
+/** Ends the current occurrence at `now`. The schedule begins with the next one, because moving the end would shorten all later ones. */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);
   if (next !== null) return { ...window, ...next, rrule: withRemainingCount(window, next) };

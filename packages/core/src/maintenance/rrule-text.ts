@@ -1,10 +1,10 @@
-/** The allowed parts of a window's RRULE (RFC 5545 section 3.3.10), with limits so that no rule is costly to evaluate. */
+/** Allowed parts of a window's RRULE (RFC 5545 section 3.3.10), limited so that no rule is costly to evaluate. */
 const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY'] as const;
 type Frequency = (typeof FREQUENCIES)[number];
 const MAX_CHARACTERS = 500;
 export const MAX_OCCURRENCES = 366;
 const MAX_INTERVAL = 1_000;
-/** Maximum times of day of a rule: BYHOUR values times BYMINUTE values. Each day of a period has all of them. */
+/** Maximum BYHOUR values times BYMINUTE values, because each day of a period has all of these times. */
 const MAX_TIMES_OF_DAY = { YEARLY: 2, MONTHLY: 4, WEEKLY: 24, DAILY: 24, HOURLY: 24 };
 const MAX_VALUES = 60;
 
@@ -33,10 +33,10 @@ const PARTS: Readonly<Record<string, PartCheck>> = {
   BYSETPOS: (value) => validateNumbers('BYSETPOS', value, -366, 366),
 };
 
-/** Parts that would make an hourly rule step through years of hours; a daily rule expresses the same. */
+/** These would make an hourly rule step through years of hours. A daily rule expresses the same. */
 const NOT_HOURLY = ['BYMONTH', 'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'];
 
-/** The error in the text of a window's RRULE, or null. `validateSchedule` validates its occurrences. */
+/** Returns the error in the text of an RRULE, or null. `validateSchedule` validates its occurrences. */
 export function validateRruleText(text: string): string | null {
   if (text.length > MAX_CHARACTERS) return `must be at most ${MAX_CHARACTERS} characters`;
   if (/DTSTART|DTEND|TZID|\n/i.test(text)) {
@@ -58,27 +58,26 @@ export function validateRruleText(text: string): string | null {
   return validateCombination(parts);
 }
 
-/** The FREQ of a well-formed rule. */
+/** The following functions require a well-formed rule. */
 export function frequencyOf(rrule: string): string {
   return /(?:^|;)FREQ=(\w+)/.exec(rrule)?.[1] ?? '';
 }
 
-/** Whether a well-formed rule repeats by hours without a local time, so that clock changes do not affect it. */
+/** An hourly rule without a local time repeats by elapsed time, so clock changes do not affect it. */
 export function repeatsByElapsedTime(rrule: string): boolean {
   return frequencyOf(rrule) === 'HOURLY' && !/(^|;)BY/.test(rrule);
 }
 
-/** Whether a well-formed rule starts at other times of day than its first start. */
+/** Reports whether occurrences may have another time of day than the first start. */
 export function hasTimesOfDay(rrule: string): boolean {
   return frequencyOf(rrule) === 'HOURLY' || /(^|;)BY(HOUR|MINUTE)=/.test(rrule);
 }
 
-/** Whether a well-formed rule counts its occurrences: finding one of them means finding all before it. */
+/** To find one occurrence of a counted rule, the library finds all before it. */
 export function isCounted(rrule: string): boolean {
   return /(^|;)COUNT=/.test(rrule);
 }
 
-/** Whether a well-formed rule has an end. */
 export function endsByItself(rrule: string): boolean {
   return /(^|;)(COUNT|UNTIL)=/.test(rrule);
 }

@@ -11,20 +11,19 @@ import { endsByItself, isCounted, MAX_OCCURRENCES, validateRruleText } from './r
 const DAY_MS = 24 * 3_600_000;
 const YEAR_MS = 366 * DAY_MS;
 const MAX_LENGTH_MS = LIMITS.maintenanceDays * DAY_MS;
-/** How far from now a window may begin, in either direction. */
+/** Maximum distance of a window's start from now, in either direction. */
 const MAX_YEARS_FROM_NOW = 10;
-/** A rule without an end must repeat within this time. */
 const MUST_REPEAT_WITHIN_YEARS = 5;
-/** Occurrences of a rule without COUNT that are compared with each other. */
+/** Occurrences to compare if the rule has no COUNT. */
 const COMPARED = 60;
 
-/** An error in a window's schedule; `path` is the field to change. */
+/** An error in a window's schedule. `path` is the field to change. */
 export interface ScheduleError {
   readonly path: 'startsAt' | 'endsAt' | 'rrule' | 'timeZone';
   readonly message: string;
 }
 
-/** Whether this is the name of a time zone in the IANA database, such as Europe/Berlin or UTC. */
+/** Accepts names of the IANA database, such as Europe/Berlin or UTC. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][\w+/-]{0,63}$/.test(name)) return false;
   try {
@@ -34,10 +33,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/**
- * The errors of a schedule, as far as its fields could be parsed. Takes bounded time for every rule.
- * @param mayBePast whether all occurrences may be over
- */
+/** Validates the fields that could be parsed, in bounded time for every rule. @param mayBePast allows a schedule that is over */
 export function validateSchedule(
   schedule: Partial<WindowSchedule>,
   now: Date,
@@ -73,7 +69,7 @@ export function validateSchedule(
   return errors;
 }
 
-/** The error in the occurrences of a well-formed rule, or null. */
+/** Returns the error in the occurrences of a well-formed rule, or null. */
 function validateRecurrence(window: WindowSchedule, rrule: string): string | null {
   const counted = isCounted(rrule);
   let found: ReturnType<typeof firstStarts>;
@@ -94,7 +90,6 @@ function validateRecurrence(window: WindowSchedule, rrule: string): string | nul
   return `must let each occurrence end before the next one starts: endsAt must be at most ${formatSpan(gapMs)} after startsAt`;
 }
 
-/** Formats as `6 d 23 h`. */
 function formatSpan(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   const counts = { d: Math.floor(minutes / 1_440), h: Math.floor(minutes / 60) % 24, min: minutes % 60 };

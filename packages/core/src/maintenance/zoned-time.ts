@@ -1,17 +1,13 @@
-/**
- * Local times are in milliseconds as if they were UTC. While the clocks of a zone go back, they show a local time twice; while they go
- * forward, they skip some.
- */
+/** Local times are milliseconds as if they were UTC. When clocks go back, they show a local time twice; when they go forward, they skip some. */
 
 const DAY_MS = 24 * 3_600_000;
 const STEP_MS = DAY_MS / 2;
 
-/** The local time at a moment in epoch milliseconds. */
 export function toLocal(epochMs: number, zone: string): number {
   return epochMs + offsetMs(epochMs, zone);
 }
 
-/** The first moment at which the clocks show this local time or, if they skip it, a later one. In epoch milliseconds. */
+/** Returns the first moment (epoch milliseconds) with this local time. If the clocks skip it, returns the moment of the change. */
 export function firstMomentAt(local: number, zone: string): number {
   if (zone === 'UTC') return local;
   // No zone changes its clocks twice within two days.
@@ -23,14 +19,14 @@ export function firstMomentAt(local: number, zone: string): number {
 }
 
 interface Transition {
-  /** The first moment after the change, in epoch milliseconds. */
+  /** First moment after the change, in epoch milliseconds. */
   readonly at: number;
-  /** Offsets from UTC in milliseconds. */
+  /** UTC offsets in milliseconds. */
   readonly before: number;
   readonly after: number;
 }
 
-/** When the clocks of a zone change between two moments, in order. */
+/** Lists the clock changes of a zone in (from, until], in order. */
 export function transitions(zone: string, from: number, until: number): Transition[] {
   const found: Transition[] = [];
   for (let year = yearOf(from); year <= yearOf(until); year += 1) found.push(...transitionsIn(year, zone));
@@ -42,7 +38,7 @@ function yearOf(epochMs: number): number {
 }
 
 const years = new Map<string, readonly Transition[]>();
-/** At most this many years of zones are kept. */
+/** Maximum cached years, counted per zone. */
 const MAX_YEARS = 1_200;
 
 function transitionsIn(year: number, zone: string): readonly Transition[] {
@@ -62,7 +58,7 @@ function transitionsIn(year: number, zone: string): readonly Transition[] {
   return found;
 }
 
-/** The first moment with an offset, to the millisecond. It has another one at `low`, and this one at `high`. */
+/** Finds the first moment with an offset by bisection. `low` has another offset, and `high` has this one. */
 function firstWith(offset: number, zone: string, low: number, high: number): number {
   if (high - low <= 1) return high;
   const middle = Math.floor((low + high) / 2);
@@ -72,10 +68,8 @@ function firstWith(offset: number, zone: string, low: number, high: number): num
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
-/** At most this many formats are kept. */
 const MAX_CLOCKS = 600;
 
-/** The offset of a zone from UTC at a moment, in milliseconds. */
 function offsetMs(epochMs: number, zone: string): number {
   if (zone === 'UTC') return 0;
   let clock = clocks.get(zone);

@@ -1,12 +1,12 @@
-/** The fields by which a person recognizes a monitor or a channel. */
+/** Fields by which a person recognizes a monitor or a channel. */
 interface Recognizable {
   readonly name: string;
-  /** A channel has none. */
+  /** Channels have none. */
   readonly method?: string;
   readonly url: string;
 }
 
-/** What a renamed entry still shares with its old one, strongest match first. Neither a method nor a URL contains spaces. */
+/** What a renamed entry shares with its old one, strongest match first. Neither a method nor a URL contains spaces. */
 const SIGNS: readonly ((entry: Recognizable) => string)[] = [
   ({ method = '', url, name }) => `${method} ${url} ${name}`,
   ({ method = '', url }) => `${method} ${url}`,
@@ -14,11 +14,8 @@ const SIGNS: readonly ((entry: Recognizable) => string)[] = [
 ];
 
 /**
- * Finds the monitors or channels that probably only get another externalId: a set creates one, and no longer lists one with the same URL
- * and method, or with the same name. If several share a sign, it says nothing about any of them.
- * @param created the new ones
- * @param missing those that the set does not list
- * @returns the old entry for each new one
+ * Finds entries of a set that probably only got another externalId, because an unlisted entry has the same URL and method, or name. A sign that
+ * several entries share is ignored. @param missing unlisted entries @returns the old entry of each renamed one
  */
 export function findRenames<New extends Recognizable, Old extends Recognizable>(
   created: readonly New[],
@@ -42,7 +39,7 @@ export function findRenames<New extends Recognizable, Old extends Recognizable>(
   return renames;
 }
 
-/** The only entry with each sign; null if there are several. */
+/** Indexes entries by sign. Null marks a sign that several entries share. */
 function onlyBySign<Entry>(
   entries: readonly Entry[],
   signOf: (entry: Entry) => string,

@@ -17,12 +17,12 @@ interface SecretKey {
   readonly bytes: Buffer;
 }
 
-/** Encrypts secrets at rest: AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all keys decrypt. */
+/** Encrypts secrets at rest with AES-256-GCM as `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all keys decrypt. */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, SecretKey>;
   readonly #current: SecretKey;
 
-  /** @param keys 32 bytes each, at least one; the first encrypts */
+  /** @param keys at least one, 32 bytes each */
   constructor(keys: readonly Buffer[]) {
     const identified = keys.map((bytes) => ({ id: idOf(bytes), bytes }));
     const [current] = identified;
@@ -33,22 +33,22 @@ export class SecretBox {
     this.#keys = new Map(identified.map((key) => [key.id, key]));
   }
 
-  /** The id of the key that encrypts: 8 hexadecimal digits, which reveal nothing about the key. */
+  /** Id of the key that encrypts: 8 hexadecimal digits, which reveal nothing about the key. */
   get currentKeyId(): string {
     return this.#current.id;
   }
 
-  /** The id of every key, the current one first. */
+  /** Ids of all keys, the current one first. */
   get keyIds(): readonly string[] {
     return [...this.#keys.keys()];
   }
 
-  /** The text encrypted with the current key, unchanged if it already is. @throws Error as `decrypt` does */
+  /** Encrypts the text with the current key, unless it already is. @throws Error as `decrypt` does */
   reseal(text: string): string {
     return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
   }
 
-  /** The prefix of every text encrypted with the current key. */
+  /** Prefix of every text encrypted with the current key. */
   get currentPrefix(): string {
     return `${VERSION}.${this.#current.id}.`;
   }
@@ -60,12 +60,12 @@ export class SecretBox {
     return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** Identifies a text without revealing it to anyone who does not have the key. */
+  /** Identifies a text without revealing it to anyone without the key. */
   fingerprint(text: string): string {
     return fingerprintBy(this.#current, text);
   }
 
-  /** Whether this is a fingerprint of the text, by any of the keys. */
+  /** Verifies a fingerprint by any of the keys. */
   isFingerprint(fingerprint: string, text: string): boolean {
     const key = this.#keys.get(fingerprint.split('.', 1)[0] ?? '');
     if (key === undefined) return false;

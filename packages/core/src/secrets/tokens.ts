@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { API_KEY_PREFIX } from '@tocsin/contracts/limits';
 
-/** A new raw API key. It is shown once; only its hash is stored. */
+/** Creates a raw API key. It is shown once; only its hash is stored. */
 export function generateApiKey(): string {
   return `${API_KEY_PREFIX}${randomBytes(24).toString('hex')}`;
 }
 
-/** A new token of an invitation link. It is shown once; only its hash is stored. */
+/** Creates the token of an invitation link. It is shown once; only its hash is stored. */
 export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** SHA-256 of an API key or a token, hexadecimal. */
+/** Hashes an API key or a token: SHA-256, hexadecimal. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

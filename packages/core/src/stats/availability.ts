@@ -4,35 +4,32 @@ export interface Period {
   readonly to: number;
 }
 
-/** What is recorded of a monitor. Lists are in order and without overlaps; what has not ended ends at `Infinity`. */
+/** Recorded history of a monitor. Lists are ordered and do not overlap. A period that has not ended ends at `Infinity`. */
 export interface MonitorHistory {
   readonly createdAt: number;
   readonly incidents: readonly Period[];
   readonly maintenance: readonly Period[];
-  /** When nothing is known of it, because it had no results. */
+  /** Periods without results. */
   readonly unknown: readonly Period[];
 }
 
-/** Whether maintenance counts like any other time, or not at all. */
 export type MaintenanceMode = 'included' | 'excluded';
 
-/** The times of a monitor in a period, in milliseconds. Times of several monitors or periods add up, except the longest incident. */
+/** Durations of a monitor in a period, in milliseconds. Those of several monitors or periods add up, except the longest incident. */
 export interface AvailabilityTimes {
-  /** In which the monitor existed, and something is known of it. */
+  /** The monitor existed, and its status is known. */
   readonly observedMs: number;
   /** In maintenance, in either mode. */
   readonly maintenanceMs: number;
-  /** What uptime is a share of: `observedMs`, without maintenance if that is excluded. */
+  /** The base of the uptime: `observedMs`, without maintenance if that is excluded. */
   readonly countedMs: number;
-  /** The part of `countedMs` in which an incident was open. */
+  /** The part of `countedMs` with an open incident. */
   readonly downtimeMs: number;
-  /** Incidents with downtime in the period. */
   readonly incidents: number;
-  /** The most downtime of one incident. */
   readonly longestIncidentMs: number;
 }
 
-/** Measures how long a monitor was available in a period (docs/reference/availability.md). */
+/** Measures the availability of a monitor in a period (docs/reference/availability.md). */
 export function measureAvailability(
   { createdAt, incidents, maintenance, unknown }: MonitorHistory,
   period: Period,
@@ -64,7 +61,6 @@ export function measureAvailability(
   };
 }
 
-/** The times that are in one list of periods, or in both. */
 function joined(some: readonly Period[], others: readonly Period[]): readonly Period[] {
   if (others.length === 0) return some;
   const all: Period[] = [];
@@ -80,7 +76,6 @@ function overlapMs(one: Period, other: Period): number {
   return Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
 }
 
-/** The times of several monitors together. */
 export function addTimes(times: readonly AvailabilityTimes[]): AvailabilityTimes {
   const sum = (pick: (one: AvailabilityTimes) => number): number =>
     times.reduce((total, one) => total + pick(one), 0);
@@ -94,7 +89,7 @@ export function addTimes(times: readonly AvailabilityTimes[]): AvailabilityTimes
   };
 }
 
-/** The share of the counted time without downtime; null if no time counts. */
+/** Returns the share of the counted time without downtime, or null if no time counts. */
 export function uptimeOf({ countedMs, downtimeMs }: AvailabilityTimes): number | null {
   return countedMs === 0 ? null : (countedMs - downtimeMs) / countedMs;
 }

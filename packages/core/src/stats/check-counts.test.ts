@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { addCounts, averageTimings, type CheckCounts, figuresOf } from './check-counts.ts';
-import { latencyBucket } from './latency-histogram.ts';
+import { latencyBucket } from '../testing/latency-bucket.ts';
 
 const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };
 
@@ -11,19 +11,19 @@ const counts = (fields: Partial<CheckCounts>): CheckCounts => ({
   gaps: 0,
   latencies: new Map(),
   timedChecks: 0,
-  phaseSumsMs: NO_TIME,
+  timingSumsMs: NO_TIME,
   ...fields,
 });
 
 describe('counts of checks', () => {
-  test('add up, including histograms and phases', () => {
+  test('add up, including histograms and timings', () => {
     const one = counts({
       checks: 3,
       failures: 1,
       gaps: 2,
       latencies: new Map([[latencyBucket(10), 2]]),
       timedChecks: 2,
-      phaseSumsMs: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 5 },
+      timingSumsMs: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 5 },
     });
     const other = counts({ checks: 1, latencies: new Map([[latencyBucket(15), 1]]), timedChecks: 1 });
     expect(addCounts([one, other, one])).toEqual({
@@ -36,7 +36,7 @@ describe('counts of checks', () => {
         [latencyBucket(15), 1],
       ]),
       timedChecks: 5,
-      phaseSumsMs: { dns: 2, tcp: 4, tls: 6, firstByte: 8, download: 10 },
+      timingSumsMs: { dns: 2, tcp: 4, tls: 6, firstByte: 8, download: 10 },
     });
   });
 
@@ -62,7 +62,7 @@ describe('counts of checks', () => {
     );
     expect(figuresOf(counts({ checks: 100, latencies })).latency).toEqual({ p50: 1, p95: 2, p99: 3 });
     const sums = { ...NO_TIME, dns: 7, firstByte: 10 };
-    expect(averageTimings(counts({ timedChecks: 4, phaseSumsMs: sums }))).toEqual({
+    expect(averageTimings(counts({ timedChecks: 4, timingSumsMs: sums }))).toEqual({
       ...NO_TIME,
       dns: 2,
       firstByte: 3,

@@ -1,7 +1,6 @@
 import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitors/stats';
 import { type LatencyHistogram, latencyQuantile, mergeHistograms } from './latency-histogram.ts';
 
-/** Counts of the checks of a period. Counts of several periods or regions add up. */
 export interface CheckCounts {
   readonly checks: number;
   readonly failures: number;
@@ -9,9 +8,9 @@ export interface CheckCounts {
   readonly inconclusive: number;
   readonly gaps: number;
   readonly latencies: LatencyHistogram;
-  /** Checks that got a response, and the total time of each phase. */
+  /** Checks with a response, and the total of each timing. */
   readonly timedChecks: number;
-  readonly phaseSumsMs: AverageTimings;
+  readonly timingSumsMs: AverageTimings;
 }
 
 export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
@@ -24,16 +23,16 @@ export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
     gaps: sum(({ gaps }) => gaps),
     latencies: mergeHistograms(counts.map(({ latencies }) => latencies)),
     timedChecks: sum(({ timedChecks }) => timedChecks),
-    phaseSumsMs: forEachPhase((phase) => sum(({ phaseSumsMs }) => phaseSumsMs[phase])),
+    timingSumsMs: forEachTiming((timing) => sum(({ timingSumsMs }) => timingSumsMs[timing])),
   };
 }
 
-/** The share of the checks that passed; null without checks. */
+/** Returns the share of checks that passed, or null without checks. */
 export function passRateOf({ checks, failures }: Pick<CheckCounts, 'checks' | 'failures'>): number | null {
   return checks === 0 ? null : (checks - failures) / checks;
 }
 
-/** The figures that the API shows. */
+/** Returns the figures that the API shows. */
 export function figuresOf({ checks, failures, inconclusive, gaps, latencies }: CheckCounts): StatsFigures {
   const p50 = latencyQuantile(latencies, 0.5);
   const p95 = latencyQuantile(latencies, 0.95);
@@ -49,13 +48,13 @@ export function figuresOf({ checks, failures, inconclusive, gaps, latencies }: C
   };
 }
 
-/** Average phases in whole milliseconds; null if no check got a response. */
-export function averageTimings({ timedChecks, phaseSumsMs }: CheckCounts): AverageTimings | null {
+/** Returns the average timings in whole milliseconds, or null if no check got a response. */
+export function averageTimings({ timedChecks, timingSumsMs }: CheckCounts): AverageTimings | null {
   if (timedChecks === 0) return null;
-  return forEachPhase((phase) => Math.round(phaseSumsMs[phase] / timedChecks));
+  return forEachTiming((timing) => Math.round(timingSumsMs[timing] / timedChecks));
 }
 
-function forEachPhase(figure: (phase: keyof AverageTimings) => number): AverageTimings {
+function forEachTiming(figure: (timing: keyof AverageTimings) => number): AverageTimings {
   return {
     dns: figure('dns'),
     tcp: figure('tcp'),

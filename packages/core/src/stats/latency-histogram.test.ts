@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../testing/fast-check.ts';
+import { latencyBucket } from '../testing/latency-bucket.ts';
 import {
   bucketLatency,
   DURATION_BOUNDS_MS,
   durationBucketOf,
   LATENCY_BOUNDS,
-  latencyBucket,
   type LatencyHistogram,
   latencyQuantile,
   mergeHistograms,

@@ -1,9 +1,6 @@
 const MAX_LATENCY_MS = 2 ** 31 - 1;
 
-/**
- * The lower bounds of the buckets of a histogram in milliseconds: 1 to 19, then each 1.1 times the previous one, rounded down. Stored
- * histograms identify a bucket by its position, counted from 1 like `width_bucket` of Postgres: this list must never change.
- */
+/** Lower bounds of the buckets (ms): 1 to 19, then steps of 10 %. Stored histograms refer to positions, counted from 1, so this must never change. */
 export const LATENCY_BOUNDS: readonly number[] = makeBounds();
 
 function makeBounds(): number[] {
@@ -15,13 +12,7 @@ function makeBounds(): number[] {
   }
 }
 
-/** The bucket of a latency of at least 1 ms. */
-export function latencyBucket(latencyMs: number): number {
-  const above = LATENCY_BOUNDS.findIndex((bound) => bound > latencyMs);
-  return above === -1 ? LATENCY_BOUNDS.length : above;
-}
-
-/** The latency that represents a bucket, in whole milliseconds: at most 5 % off any value in it. */
+/** Returns the latency that represents a bucket in whole milliseconds, at most 5 % off any value in it. */
 export function bucketLatency(bucket: number): number {
   const lowest = LATENCY_BOUNDS[bucket - 1];
   if (lowest === undefined) throw new RangeError(`there is no latency bucket ${bucket}`);
@@ -29,7 +20,7 @@ export function bucketLatency(bucket: number): number {
   return Math.round((lowest + highest) / 2);
 }
 
-/** The number of checks in each latency bucket; empty buckets are left out. */
+/** Number of checks in each latency bucket, without empty buckets. */
 export type LatencyHistogram = ReadonlyMap<number, number>;
 
 export function mergeHistograms(histograms: Iterable<LatencyHistogram>): LatencyHistogram {
@@ -40,10 +31,7 @@ export function mergeHistograms(histograms: Iterable<LatencyHistogram>): Latency
   return merged;
 }
 
-/**
- * The latency that a fraction of the checks did not exceed (nearest rank), in whole milliseconds, accurate to 5 %; null if there are none.
- * @param part above 0, at most 1: 0.95 for the 95th percentile
- */
+/** Returns the latency (ms, accurate to 5 %) of the nearest rank, or null without checks. @param part 0.95 for the 95th percentile */
 export function latencyQuantile(histogram: LatencyHistogram, part: number): number | null {
   const buckets = [...histogram].toSorted(([one], [other]) => one - other);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
@@ -56,10 +44,10 @@ export function latencyQuantile(histogram: LatencyHistogram, part: number): numb
   return null;
 }
 
-/** The upper bounds of the histogram that Prometheus reads, in milliseconds, inclusive. One more bucket has no bound. */
+/** Inclusive upper bounds of the Prometheus histogram, in milliseconds. One more bucket has no bound. */
 export const DURATION_BOUNDS_MS = [50, 100, 250, 500, 1_000, 2_500, 10_000] as const;
 
-/** The index of the bucket that a duration in milliseconds belongs to; the last one for a duration beyond all bounds. */
+/** Returns the bucket index of a duration in milliseconds. The last one has no bound. */
 export function durationBucketOf(durationMs: number): number {
   const index = DURATION_BOUNDS_MS.findIndex((bound) => durationMs <= bound);
   return index < 0 ? DURATION_BOUNDS_MS.length : index;

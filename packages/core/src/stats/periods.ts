@@ -3,7 +3,7 @@ import { type PeriodQuery, STATS_WINDOWS, type StatsWindow } from '@tocsin/contr
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The buckets of a period without a window: the first one whose periods are long enough. In milliseconds. */
+/** A custom period gets the first bucket size whose limit it does not exceed. */
 const BUCKETS: readonly { readonly bucketMs: number; readonly longestMs: number }[] = [
   { bucketMs: 60_000, longestMs: 3 * HOUR_MS },
   { bucketMs: 300_000, longestMs: 12 * HOUR_MS },
@@ -13,22 +13,22 @@ const BUCKETS: readonly { readonly bucketMs: number; readonly longestMs: number 
   { bucketMs: DAY_MS, longestMs: Infinity },
 ];
 
-/** A period and its buckets; times in epoch milliseconds. */
+/** A period and its buckets, in epoch milliseconds. */
 export interface Period {
-  /** Null: the period has a start and an end of its own. */
+  /** Null for a custom period. */
   readonly window: StatsWindow | null;
-  /** The start of the period, and its end: at most now. */
   readonly from: number;
+  /** At most now. */
   readonly to: number;
-  /** All buckets begin at multiples of it. */
+  /** All buckets begin at multiples of this. */
   readonly bucketMs: number;
-  /** The start of each bucket that has a part of the period. */
+  /** Starts of the buckets, including partial ones. */
   readonly starts: readonly number[];
 }
 
 /**
- * The period of a request; a window begins with its first bucket. Null if it has not begun yet.
- * @param eventsSince since when every event is kept: buckets shorter than an hour need them. Epoch milliseconds, as `now`
+ * Resolves the period of a request, or null if it has not begun yet. A window begins with its first bucket.
+ * @param eventsSince every event since then is kept, which buckets shorter than an hour need; epoch milliseconds like `now`
  */
 export function resolvePeriod(
   { window, from, to }: PeriodQuery,

@@ -75,7 +75,7 @@ describe('applyCheck', () => {
       { ...region, recentSlots: [NOW] },
     ],
   ])('%s is recorded and changes nothing', (_, rules, regions, check, expected) => {
-    const effect = { kind: 'recorded', inconclusive: false, region: expected, awaited: [], status: null };
+    const effect = { kind: 'recorded', inconclusive: false, region: expected, restarted: [], status: null };
     expect(applyCheck(rules, regions, check, NOW)).toEqual(effect);
   });
 
@@ -152,7 +152,13 @@ describe('the network of a region', () => {
           const doubtful = counts ? isDoubtful : before?.doubtful;
           const kept = before && after && { ...before, recentSlots: after.recentSlots };
           const region = kept && { ...kept, doubtful: doubtful === true };
-          return { kind: 'recorded', inconclusive: true, region: region ?? null, awaited: [], status: null };
+          return {
+            kind: 'recorded',
+            inconclusive: true,
+            region: region ?? null,
+            restarted: [],
+            status: null,
+          };
         };
         const wasDoubtful = before?.doubtful === true;
         expect(apply('isolated')).toEqual(inconclusive(false));
@@ -174,11 +180,11 @@ describe('after a silence of all regions', () => {
     since: NOW - 10 * FRESH_FOR_MS,
   });
 
-  test('the first region to report does not decide alone: the others keep their streaks and are awaited', () => {
+  test('the first region to report does not decide alone: the others keep their streaks and count as just assigned', () => {
     const regions = [silent('eu', 5), silent('us', 0), silent('ap', 2)];
     expect(applyCheck(monitor, regions, down, NOW)).toMatchObject({
       status: null,
-      awaited: [
+      restarted: [
         { region: 'us', lastResultAt: null, since: NOW, consecutiveFailures: 0 },
         { region: 'ap', lastResultAt: null, since: NOW, consecutiveFailures: 2 },
       ],
@@ -187,16 +193,16 @@ describe('after a silence of all regions', () => {
 
   test('a region that was just assigned, or reported lately, stays unchanged', () => {
     const assigned = { ...region, region: 'us' };
-    expect(applyCheck(monitor, [silent('eu', 0), assigned], down, NOW)).toMatchObject({ awaited: [] });
+    expect(applyCheck(monitor, [silent('eu', 0), assigned], down, NOW)).toMatchObject({ restarted: [] });
     const fresh = { ...silent('us', 0), lastResultAt: NOW - FRESH_FOR_MS + 1 };
     const effect = applyCheck(monitor, [silent('eu', 0), fresh, silent('ap', 0)], down, NOW);
-    expect(effect).toMatchObject({ awaited: [] });
+    expect(effect).toMatchObject({ restarted: [] });
   });
 
-  test('other regions are awaited during maintenance too, for the evaluation at its end', () => {
+  test('other regions count as just assigned during maintenance too, for the evaluation at its end', () => {
     const covered: MonitorState = { ...monitor, status: 'MAINTENANCE' };
     const effect = applyCheck(covered, [silent('eu', 0), silent('us', 0)], down, NOW);
-    expect(effect).toMatchObject({ awaited: [{ region: 'us' }] });
+    expect(effect).toMatchObject({ restarted: [{ region: 'us' }] });
   });
 });
 
@@ -228,7 +234,7 @@ describe('for any reports of three regions, with pauses of any length', () => {
           const rules = { ...monitor, status, failureThreshold };
           const effect = applyCheck(rules, [...states.values()], check, now);
           if (effect.kind !== 'recorded' || effect.region === null) throw new Error('not recorded');
-          for (const state of [effect.region, ...effect.awaited]) states.set(state.region, state);
+          for (const state of [effect.region, ...effect.restarted]) states.set(state.region, state);
           if (effect.status === 'UP') expect(passed).toBe(true);
           if (effect.status === 'DOWN') {
             expect(passed).toBe(false);

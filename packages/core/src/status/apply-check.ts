@@ -8,32 +8,30 @@ import {
   type StatusRules,
 } from './evaluate-status.ts';
 
-/** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
-/** How long a result waits at most for proof that its region had a network. */
+/** A result waits at most this long for proof that its region had a network. */
 export const MAX_PROOF_WAIT_MS = 10_000;
 
-/** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
-  /** The revision at which url, method, headers, body, assertions or timeout last changed. */
+  /** The revision that last changed url, method, headers, body, assertions or timeout. */
   readonly probeRevision: number;
 }
 
-/** What is remembered of one region of a monitor. */
+/** Last results of one region of a monitor. */
 export interface RegionState extends RegionVerdict {
   readonly region: string;
   readonly recentSlots: readonly number[];
-  /** Whether its last result was inconclusive because it was doubtful. The next doubtful one counts. */
+  /** True if the last result was inconclusive because it was doubtful. The next doubtful one counts. */
   readonly doubtful: boolean;
-  /** Of the last check, or the last failed one while the region recovers: it is the cause of DOWN. */
+  /** From the last check or, while the region recovers, the last failed one: it is the cause of DOWN. */
   readonly lastLatencyMs: number | null;
   readonly lastErrorReason: ErrorReason | null;
   readonly lastErrorDetail: string | null;
 }
 
-/** The part of a check's result that affects the status. `slot` is epoch milliseconds, null for a triggered check. */
+/** The part of a check result that affects the status. `slot` is epoch milliseconds, or null for a triggered check. */
 export interface CheckVerdict {
   readonly region: string;
   readonly revision: number;
@@ -44,17 +42,15 @@ export interface CheckVerdict {
   readonly errorReason: ErrorReason | null;
   readonly errorDetail: string | null;
   /**
-   * The network of the region during a check that failed below HTTP: `unproven`, nothing is known yet; `isolated`, no canary responded;
-   * `doubtful`, canaries respond again, and so does the target; `unavailable`, the checker had no port, file descriptor or memory to use it.
-   * Null: a canary responded during the check, the region has no canaries, or the check reached its target.
+   * Network of the region during a check that failed below HTTP. `unproven`: unknown so far. `isolated`: no canary responded. `doubtful`:
+   * canaries respond again, and so does the target. `unavailable`: the checker lacked a port, file or memory. Null if none of these applies.
    */
   readonly network: 'unproven' | 'isolated' | 'doubtful' | 'unavailable' | null;
 }
 
 /**
- * The effect of one result. A `duplicate` is dropped. An `unproven` one counts towards the failure threshold of its region, and must not be
- * recorded before the network of the region is known. Otherwise: whether it is inconclusive, the new state of its region (null: unchanged), of other regions that
- * it changes, and the new status of the monitor (null: unchanged).
+ * Effect of one result. `unproven`: the failure would count, so first prove the network of its region. `region` and `status` are null if
+ * unchanged. `restarted` has other regions that count as just assigned.
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
@@ -63,14 +59,11 @@ export type CheckEffect =
       readonly kind: 'recorded';
       readonly inconclusive: boolean;
       readonly region: RegionState | null;
-      readonly awaited: readonly RegionState[];
+      readonly restarted: readonly RegionState[];
       readonly status: 'UP' | 'DOWN' | null;
     };
 
-/**
- * Decides what a result changes. One from a region that no longer checks the monitor changes nothing; the caller records it only once.
- * @param timestamp of the result by the monitor's clock, epoch milliseconds
- */
+/** Decides what a result changes: nothing if its region is no longer assigned. @param timestamp by the monitor's clock, epoch milliseconds */
 export function applyCheck(
   monitor: MonitorState,
   regions: readonly RegionState[],
@@ -79,30 +72,36 @@ export function applyCheck(
 ): CheckEffect {
   const before = regions.find((region) => region.region === check.region);
   if (before && check.slot !== null && before.recentSlots.includes(check.slot)) return { kind: 'duplicate' };
-  // A target that responds only to a second probe would never fail if each doubt were granted.
+  // Otherwise a target that responds only to second probes would never fail.
   const isDoubtful = check.network === 'doubtful' && before?.doubtful !== true;
   const inconclusive = check.network === 'isolated' || check.network === 'unavailable' || isDoubtful;
   if (before === undefined || check.urlOverride !== null) {
-    return { kind: 'recorded', inconclusive, region: null, awaited: [], status: null };
+    return { kind: 'recorded', inconclusive, region: null, restarted: [], status: null };
   }
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
   if (check.revision < monitor.probeRevision) {
-    return { kind: 'recorded', inconclusive, region: { ...before, recentSlots }, awaited: [], status: null };
+    return {
+      kind: 'recorded',
+      inconclusive,
+      region: { ...before, recentSlots },
+      restarted: [],
+      status: null,
+    };
   }
   if (inconclusive) {
-    // A failure of the checker says nothing about earlier doubts either.
+    // A failure of the checker does not settle an earlier doubt.
     const doubtful = check.network === 'unavailable' ? before.doubtful : isDoubtful;
     const region = { ...before, recentSlots, doubtful };
-    return { kind: 'recorded', inconclusive, region, awaited: [], status: null };
+    return { kind: 'recorded', inconclusive, region, restarted: [], status: null };
   }
 
   const { consecutiveFailures, recoveryPasses } = streakAfter(monitor, before, check.status === 'UP');
   const { region, since } = before;
   const verdict = { consecutiveFailures, recoveryPasses, lastResultAt: before.lastResultAt, since };
   const isRecovering = check.status === 'UP' && isFailing(monitor, verdict);
-  // Field by field: in Node 20, each object that is spread takes some microseconds.
+  // Field by field, because spreading an object takes microseconds in Node 20.
   const after: RegionState = {
     region,
     consecutiveFailures,
@@ -115,21 +114,21 @@ export function applyCheck(
     doubtful: false,
     lastResultAt: timestamp,
   };
-  // A region that fails already had its proof.
+  // A region that already fails had its proof.
   const failsAlready = isFailing(monitor, before) && hasFreshResult(monitor, before, timestamp);
   if (check.network === 'unproven' && !failsAlready) return { kind: 'unproven' };
-  const awaited = awaitOthers(monitor, regions, before, timestamp);
+  const restarted = restartOthers(monitor, regions, before, timestamp);
   if (monitor.status === 'MAINTENANCE')
-    return { kind: 'recorded', inconclusive, region: after, awaited, status: null };
+    return { kind: 'recorded', inconclusive, region: after, restarted, status: null };
 
-  const changed = new Map([after, ...awaited].map((region) => [region.region, region]));
+  const changed = new Map([after, ...restarted].map((region) => [region.region, region]));
   const all = regions.map((region) => changed.get(region.region) ?? region);
   const status = evaluateStatus(monitor, monitor.status, all, timestamp, [after]);
   const changedTo = status === monitor.status ? null : status;
-  return { kind: 'recorded', inconclusive, region: after, awaited, status: changedTo };
+  return { kind: 'recorded', inconclusive, region: after, restarted, status: changedTo };
 }
 
-/** The streak of a region after one more result. A failure of a failing region restarts its recovery. */
+/** Returns the streak of a region after one more result. A failure of a failing region restarts its recovery. */
 function streakAfter(
   rules: StatusRules,
   before: RegionVerdict,
@@ -144,8 +143,8 @@ function streakAfter(
   return { consecutiveFailures: 0, recoveryPasses: passes < rules.recoveryThreshold ? passes : null };
 }
 
-/** After all regions were silent, the first result would decide alone, so stale regions count as just assigned and keep their streaks. */
-function awaitOthers(
+/** After all regions were silent, the first result would decide alone. So stale regions count as just assigned, and keep their streaks. */
+function restartOthers(
   monitor: MonitorState,
   regions: readonly RegionState[],
   reporting: RegionState,

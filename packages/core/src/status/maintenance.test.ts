@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { MONITOR as rules, NOW, REGION as unchecked } from '../testing/monitor-states.ts';
 import type { RegionState } from './apply-check.ts';
 import {
-  coveredAfterCheck,
-  type CoveredStatus,
-  coveredStatus,
-  leaveMaintenance,
+  hiddenAfterCheck,
+  type HiddenStatus,
+  hiddenStatus,
+  maintenanceExit,
   maintenanceEntry,
 } from './maintenance.ts';
 
@@ -19,8 +19,8 @@ const failing: RegionState = {
 };
 const stale: RegionState = { ...failing, lastResultAt: NOW - 3_600_000 };
 
-describe('leaveMaintenance', () => {
-  test.each<[string, CoveredStatus, RegionState, CoveredStatus, boolean]>([
+describe('maintenanceExit', () => {
+  test.each<[string, HiddenStatus, RegionState, HiddenStatus, boolean]>([
     ['DOWN now, UP before', 'UP', failing, 'DOWN', true],
     ['DOWN now, DOWN before', 'DOWN', failing, 'DOWN', true],
     ['DOWN now, PENDING before', 'PENDING', failing, 'DOWN', true],
@@ -31,8 +31,8 @@ describe('leaveMaintenance', () => {
     ['stale, UP before', 'UP', stale, 'UP', false],
     ['stale, DOWN before', 'DOWN', stale, 'DOWN', false],
   ])('%s', (_, before, region, to, announced) => {
-    expect(leaveMaintenance(rules, before, [region], NOW)).toMatchObject({ to, announced });
-    expect(coveredStatus(rules, before, [region], NOW)).toBe(to);
+    expect(maintenanceExit(rules, before, [region], NOW)).toMatchObject({ to, announced });
+    expect(hiddenStatus(rules, before, [region], NOW)).toBe(to);
   });
 
   test.each<[string, RegionState[]]>([
@@ -41,13 +41,13 @@ describe('leaveMaintenance', () => {
     ['a region that passed long ago', [failing, { ...passing, lastResultAt: NOW - 3_600_000 }]],
   ])('recovers only by a check that passed: %s', (_, regions) => {
     const strict = { ...rules, failureThreshold: 3 };
-    expect(leaveMaintenance(strict, 'DOWN', regions, NOW)).toMatchObject({ to: 'DOWN', announced: false });
+    expect(maintenanceExit(strict, 'DOWN', regions, NOW)).toMatchObject({ to: 'DOWN', announced: false });
   });
 
   const old = { ...failing, region: 'ap', lastResultAt: NOW - 3_600_000, lastLatencyMs: 99 };
   const newest = { ...failing, region: 'ap', lastResultAt: NOW - 1_000, lastLatencyMs: 99 };
-  const unconfirmed = { ...newest, consecutiveFailures: 1 };
-  test.each<[string, CoveredStatus, number, RegionState[], RegionState]>([
+  const needsRetry = { ...newest, consecutiveFailures: 1 };
+  test.each<[string, HiddenStatus, number, RegionState[], RegionState]>([
     ['a current check rather than one of hours ago', 'UP', 1, [old, failing], failing],
     ['the last failure', 'UP', 1, [passing, failing, newest], newest],
     ['the last check that passed', 'DOWN', 1, [passing], passing],
@@ -55,11 +55,11 @@ describe('leaveMaintenance', () => {
       'a check that passed rather than a later failure below the threshold',
       'UP',
       2,
-      [unconfirmed, passing],
+      [needsRetry, passing],
       passing,
     ],
   ])('names as the cause %s', (_, before, failureThreshold, regions, expected) => {
-    const { check } = leaveMaintenance({ ...rules, failureThreshold }, before, regions, NOW);
+    const { check } = maintenanceExit({ ...rules, failureThreshold }, before, regions, NOW);
     expect(check).toEqual({
       region: expected.region,
       latencyMs: expected.lastLatencyMs,
@@ -75,12 +75,12 @@ test('maintenanceEntry names the first region of the monitor’s list, or the re
   expect(maintenanceEntry([], [passing])).toEqual({ region: 'eu', ...expected });
 });
 
-describe('coveredAfterCheck', () => {
+describe('hiddenAfterCheck', () => {
   const completed = {
     kind: 'recorded',
     inconclusive: false,
     region: { ...failing, lastResultAt: NOW },
-    awaited: [],
+    restarted: [],
     status: null,
   } as const;
   test.each([
@@ -92,6 +92,6 @@ describe('coveredAfterCheck', () => {
     ['DOWN stays', 'DOWN', completed, 'DOWN'],
     ['nothing is covered outside of maintenance', null, completed, null],
   ] as const)('%s', (_, before, effect, expected) => {
-    expect(coveredAfterCheck(before, effect, NOW)).toBe(expected);
+    expect(hiddenAfterCheck(before, effect, NOW)).toBe(expected);
   });
 });

@@ -8,23 +8,16 @@ import {
   type StatusRules,
 } from './evaluate-status.ts';
 
-/** A status that maintenance can cover. */
-export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
+export type HiddenStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
 
-/** The check that a webhook names as the cause of a status. */
 export interface DecidingCheck {
   readonly region: string;
   readonly latencyMs: number;
   readonly errorReason: ErrorReason | null;
-  /** `errorReason` in words. */
   readonly errorDetail: string | null;
 }
 
-/**
- * The cause of a status that no check has just caused: the last check of a region with that status. Eligible regions come first, then for
- * UP those whose last check passed. Without such a region: the first region, with a latency of 0.
- * @param now epoch milliseconds
- */
+/** Returns the last check that explains a status: of an eligible region if possible, for UP a passed one. Otherwise the first region, latency 0. */
 export function decidingCheck(
   rules: StatusRules,
   regions: readonly RegionState[],
@@ -45,42 +38,32 @@ export function decidingCheck(
   };
 }
 
-/** The status of a monitor after maintenance. */
 export interface MaintenanceExit {
-  readonly to: CoveredStatus;
-  /** Whether the change is announced; otherwise the status changes silently. */
+  readonly to: HiddenStatus;
+  /** False if the status changes silently. */
   readonly announced: boolean;
   readonly check: DecidingCheck;
 }
 
-/**
- * The cause that the announcement of maintenance names: no check, so the first region, latency 0 and no reason.
- * @param named the monitor's own list of regions, empty for the default region
- */
+/** Returns a cause without a check: the first region, latency 0 and no reason. @param named empty for the default region */
 export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
   return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null, errorDetail: null };
 }
 
-/**
- * The status the monitor would have if maintenance ended now. Without a verdict, the status before maintenance.
- * @param now epoch milliseconds
- */
-export function coveredStatus(
+/** Returns the status that the monitor would have if maintenance ended now: `before` without a result. @param now epoch milliseconds */
+export function hiddenStatus(
   rules: StatusRules,
-  before: CoveredStatus,
+  before: HiddenStatus,
   regions: readonly RegionVerdict[],
   now: number,
-): CoveredStatus {
+): HiddenStatus {
   return evaluateStatus(rules, before, regions, now) ?? before;
 }
 
-/**
- * The status after maintenance: DOWN is announced, UP only after DOWN. Without a verdict the covered status returns silently.
- * @param now epoch milliseconds
- */
-export function leaveMaintenance(
+/** Returns the status after maintenance. DOWN is announced, and UP only after DOWN. Without a result, the hidden status returns silently. */
+export function maintenanceExit(
   monitor: Omit<MonitorState, 'status'>,
-  before: CoveredStatus,
+  before: HiddenStatus,
   regions: readonly RegionState[],
   now: number,
 ): MaintenanceExit {
@@ -93,16 +76,12 @@ export function leaveMaintenance(
   };
 }
 
-/**
- * The covered status after a check during maintenance. The first completed check always turns PENDING into UP; a failure is announced at
- * the end.
- * @param timestamp of the check by the monitor's clock, epoch milliseconds
- */
-export function coveredAfterCheck(
-  before: CoveredStatus | null,
+/** The first completed check in maintenance turns a hidden PENDING into UP, because a failure is announced only at the end. */
+export function hiddenAfterCheck(
+  before: HiddenStatus | null,
   effect: CheckEffect,
   timestamp: number,
-): CoveredStatus | null {
+): HiddenStatus | null {
   const completed = effect.kind === 'recorded' && effect.region?.lastResultAt === timestamp;
   return before === 'PENDING' && completed ? 'UP' : before;
 }

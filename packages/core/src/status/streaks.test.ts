@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { fc } from '../testing/fast-check.ts';
 import { FAILED, MONITOR, NOW, PASSED, REGION } from '../testing/monitor-states.ts';
 import { applyCheck, type MonitorState } from './apply-check.ts';
-import { isFailing, isUnconfirmed } from './evaluate-status.ts';
+import { isFailing, needsRetry } from './evaluate-status.ts';
 
 const CODES = ['ap', 'eu', 'us'] as const;
 
@@ -73,7 +73,7 @@ test('n failures in a row make a region fail, m passes in a row recover it, and 
           const results = histories[place] ?? [];
           const fails = failsAfter(results, rules);
           expect(isFailing(monitor, state)).toBe(fails);
-          expect(isUnconfirmed(monitor, state)).toBe(!fails && results.at(-1) === false);
+          expect(needsRetry(monitor, state)).toBe(!fails && results.at(-1) === false);
         }
         const failing = histories.filter((results) => failsAfter(results, rules)).length;
         const reported = histories.filter((results) => results.length > 0).length;

@@ -1,9 +1,6 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 
-/**
- * The webhook events of a status change, in the order of their timestamps. DOWN opens an incident unless one is open; UP resolves it.
- * @param announced false: a silent change, such as `PENDING` to `UP`
- */
+/** Returns the webhook events of a status change in order. DOWN opens an incident unless one is open, UP resolves it. */
 export function webhookEventsOf(
   to: MonitorStatus,
   announced: boolean,
@@ -15,7 +12,7 @@ export function webhookEventsOf(
   return incidentOpen ? ['monitor.up', 'incident.resolved'] : ['monitor.up'];
 }
 
-/** Whether a change that a check caused is announced: everything but `PENDING` to `UP`. */
+/** A status change by a check is announced unless it is `PENDING` to `UP`. */
 export function isAnnounced(from: MonitorStatus, to: 'UP' | 'DOWN'): boolean {
   return to === 'DOWN' || from === 'DOWN';
 }

@@ -3,5 +3,5 @@ import { PROPERTY_PARAMETERS } from './property-parameters.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
-/** fast-check, configured for the tests of this project. */
+/** fast-check, configured for this project. */
 export { fc };

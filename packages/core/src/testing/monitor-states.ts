@@ -2,7 +2,7 @@ import type { CheckVerdict, MonitorState, RegionState } from '../status/apply-ch
 
 export const NOW = 1_800_000_000_000;
 
-/** A monitor that is UP, and goes DOWN and recovers by a single result. */
+/** Goes DOWN and recovers by a single result. */
 export const MONITOR: MonitorState = {
   status: 'UP',
   probeRevision: 1,
@@ -12,10 +12,10 @@ export const MONITOR: MonitorState = {
   timeoutSeconds: 10,
 };
 
-/** How long a result of that monitor counts. */
+/** A result of that monitor counts this long. */
 export const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
 
-/** A region that was just assigned and has not reported. */
+/** Just assigned, and without a result. */
 export const REGION: RegionState = {
   region: 'eu',
   consecutiveFailures: 0,

@@ -1,6 +1,6 @@
 import type { WindowSchedule } from '../maintenance/occurrences.ts';
 
-/** A maintenance window that begins at this time; by default of an hour, in UTC. */
+/** Makes a maintenance window of an hour in UTC by default. */
 export function windowOf(
   startsAt: string,
   rrule: string | null,

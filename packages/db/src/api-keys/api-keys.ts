@@ -7,7 +7,7 @@ import type { Actor } from '../audit-log/actor.ts';
 import { type AuditRecord, changesOf, recordAudit } from '../audit-log/record-audit.ts';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import { buildOnce, firstOf, tableOf, toWire } from '../database/sql.ts';
 import { users } from '../users/table.ts';
 import { apiKeys, apiKeyTombstones } from './table.ts';
@@ -22,18 +22,18 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
   return { ...toWire({ id, name, scopes, sources, expiresAt, lastUsedAt, createdAt }), createdBy };
 }
 
-/** The account that a request acts for, and its permissions. */
+/** An API key that may make requests. */
 export interface ApiKeyIdentity extends Readonly<
   Pick<ApiKeyRow, 'id' | 'accountId' | 'name' | 'scopes' | 'sources'>
 > {
-  /** Whether the user who created it is an owner now, or it comes from the settings. */
+  /** True if the user who created the key is an owner, or the key comes from the settings. */
   readonly isOwner: boolean;
 }
 
 const selectValidKey = buildOnce<ApiKeyIdentity[]>((db) => {
   const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
   const { id, accountId, name, scopes, sources } = apiKeys;
-  const isKey = and(sql`${prepared} ${apiKeys.hash} = ${sql.placeholder('hash')}`, isValid);
+  const isKey = and(sql`${PREPARE} ${apiKeys.hash} = ${sql.placeholder('hash')}`, isValid);
   const isOwner = sql<boolean>`${apiKeys.createdBy} is null or coalesce(${users.role} = 'owner', false)`;
   return db
     .select({ id, accountId, name, scopes, sources, isOwner })
@@ -42,13 +42,13 @@ const selectValidKey = buildOnce<ApiKeyIdentity[]>((db) => {
     .where(isKey);
 });
 
-/** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
+/** Finds a valid key by its hash. Not cached, because a deleted key must fail at once. */
 export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
   const [key] = await selectValidKey(db, { hash });
   return key ?? null;
 }
 
-/** The account's keys, including expired ones, newest first. */
+/** Lists the account's keys, including expired ones, newest first. */
 export async function listApiKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
   const rows = await db
     .select({ key: apiKeys, creator: users.id })
@@ -61,15 +61,15 @@ export async function listApiKeys(db: Queryable, accountId: string): Promise<Api
 
 export interface NewApiKey {
   readonly name: string;
-  /** Default: both, as for a key that is created in the dashboard. */
+  /** Default: both, as in the dashboard. */
   readonly scopes?: ApiKeyRow['scopes'];
-  /** Null or absent: all. */
+  /** Null or absent: any source. */
   readonly sources?: ApiKeyRow['sources'];
-  /** Null or absent: never expires. */
+  /** Null or absent: never. */
   readonly expiresAt?: Date | null;
 }
 
-/** Creates a key. The raw `key` cannot be read again. @throws AppError not_signed_in if the user has just been removed */
+/** Creates a key. The raw `key` cannot be read again. @throws AppError not_signed_in if the user was just removed */
 export async function createApiKey(
   db: Queryable,
   actor: Actor,
@@ -87,10 +87,7 @@ export async function createApiKey(
   return { apiKey: toApiKey(row, false), key };
 }
 
-/**
- * Until the transaction ends, the user cannot be removed: the removal then also deletes what the user creates.
- * @throws AppError not_signed_in if the user has just been removed
- */
+/** Keeps the user from being removed until the transaction ends. @throws AppError not_signed_in if the user was just removed */
 export async function lockCreator(
   tx: Transaction,
   { accountId, type, id }: Actor,
@@ -105,7 +102,7 @@ export async function lockCreator(
   return user;
 }
 
-/** Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`. @returns `refused` if the key was deleted: a deletion is final */
+/** Creates the key of `BOOTSTRAP_API_KEY` unless it exists. @returns `refused` if it was deleted, because a deletion is final */
 export async function ensureApiKey(
   db: Database,
   actor: Actor,
@@ -125,8 +122,8 @@ export async function ensureApiKey(
   });
 }
 
-/** Writes `lastUsedAt` of many keys in one statement; never moves it back. */
-export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, Date>): Promise<void> {
+/** Writes `lastUsedAt` of many keys in one statement. Never moves it back. */
+export async function writeLastUsed(db: Queryable, lastUsed: ReadonlyMap<string, Date>): Promise<void> {
   if (lastUsed.size === 0) return;
   await db.execute(sql`
     update ${apiKeys} k set last_used_at = greatest(k.last_used_at, u.used_at)
@@ -137,7 +134,7 @@ export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, 
     where k.id = u.id`);
 }
 
-/** Deletes a key at once and for good. Its hash stays as a tombstone. @throws AppError not_found */
+/** Deletes a key for good. Its hash stays as a tombstone. @throws AppError not_found */
 export async function deleteApiKey(db: Database, actor: Actor, id: string): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
@@ -147,10 +144,7 @@ export async function deleteApiKey(db: Database, actor: Actor, id: string): Prom
   });
 }
 
-/**
- * Deletes all keys that a user created. Call it after the user is deleted, in the same transaction.
- * @returns what is to be recorded
- */
+/** Deletes all keys that a user created. Call it after deleting the user, in the same transaction. @returns the audit records */
 export function deleteApiKeysOf(tx: Transaction, userId: string): Promise<AuditRecord[]> {
   return deleteKeys(tx, eq(apiKeys.createdBy, userId));
 }

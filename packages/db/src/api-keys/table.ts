@@ -3,7 +3,7 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** API keys by the SHA-256 of the raw key, which is not stored. */
+/** API keys. The raw key is not stored. */
 export const apiKeys = pgTable(
   'api_keys',
   (t) => ({
@@ -12,14 +12,13 @@ export const apiKeys = pgTable(
     name: t.text('name').notNull(),
     /** SHA-256 of the raw key, hexadecimal. */
     hash: t.text('hash').notNull().unique(),
-    /** The comma-separated scopes: `read,write` or `read`. */
+    /** Comma-separated scopes: `read,write` or `read`. */
     scopes: t.text('scopes').$type<ApiKey['scopes']>().notNull(),
-    /** The sources whose monitors and channels it may change; `*` at the end matches any rest. Null: all. */
+    /** Sources whose monitors and channels the key may change. `*` at the end is a wildcard. Null for all. */
     sources: t.text('sources').array(),
-    /** Null: never expires. */
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),
-    /** The user who created the key, as recorded then, kept after the user's removal. Null: the key comes from the settings. */
+    /** The creator as recorded then, kept after the user's removal. Null if the key comes from the settings. */
     createdBy: t.uuid('created_by'),
     createdByName: t.text('created_by_name'),
     createdByEmail: t.text('created_by_email'),
@@ -28,7 +27,7 @@ export const apiKeys = pgTable(
   (table) => [index('api_keys_account_idx').on(table.accountId)],
 );
 
-/** Hashes of deleted keys: a setting that still names such a key must not create it again. */
+/** Hashes of deleted keys. A setting that still names such a key must not create it again. */
 export const apiKeyTombstones = pgTable('api_key_tombstones', (t) => ({
   hash: t.text('hash').primaryKey(),
   deletedAt: instant('deleted_at').notNull().default(clockNow),

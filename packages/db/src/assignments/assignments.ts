@@ -6,23 +6,19 @@ import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, queryOne } from '../database/sql.ts';
 
-/* Which monitors a channel or a maintenance window has (ADR 17). `match-selectors.ts` writes those that it has by its selector. */
+/* Assignments of monitors to channels and maintenance windows (ADR 17). `match-selectors.ts` writes those by selector. */
 
-/** The tables of assignments, and what a row assigns a monitor to. */
+/** Tables of assignments, with the column of the channel or window. */
 export const TABLES = {
   channel: { table: sql.raw('channel_monitors'), owner: sql.raw('channel_id') },
   window: { table: sql.raw('maintenance_window_monitors'), owner: sql.raw('window_id') },
 } as const;
 export type Kind = keyof typeof TABLES;
 
-/** Rows that the maintenance clock deletes of windows that have ended; `repairMatches` deletes the rest. */
+/** Rows of ended windows that the maintenance clock deletes. `deleteFinished` deletes the rest. */
 const MAX_DELETED = 5_000;
 
-/**
- * The condition for a channel or a window that has every monitor of its account, so that no row says which. It is not true, but may be
- * null, for others. A selector without conditions selects everything.
- * @param alias of its table in the statement
- */
+/** Condition for a channel or window with every monitor of its account, which no rows list. False or null for others. */
 export function selectsAll(kind: Kind, alias: string): SQL {
   const isEmpty = `${alias}.selector <@ '{"matchLabels": {}, "matchExpressions": []}'::jsonb`;
   const isAll = `(${alias}.all_monitors or ${isEmpty})`;
@@ -30,9 +26,8 @@ export function selectsAll(kind: Kind, alias: string): SQL {
 }
 
 /**
- * Locks the assignments of an account until the transaction ends. Every transaction that changes them does so before it locks a row.
- * `shared`: to create, relabel or delete monitors, whose rows it then locks. `exclusive`: to change what a channel or a window is
- * assigned to. So neither misses what the other writes, and no two deadlock.
+ * Locks the assignments of an account. Whoever changes them does so before any row lock, so that none misses what another writes, and no two
+ * deadlock. `shared`: to create, relabel or delete monitors. `exclusive`: to change what a channel or a window is assigned to.
  */
 export async function lockAssignments(
   tx: Transaction,
@@ -46,10 +41,8 @@ export async function lockAssignments(
 const countRow = z.object({ used: z.number(), added: z.boolean() });
 
 /**
- * Requires that a transaction does not give an account too many assignments: requests and maintenance tasks that read or replace all of them
- * stay short. An account that has too many may remove some. Windows that have ended do not count. Call it after the assignments are written.
- * @param isPlannedAgain a window that had ended has its assignments again
- * @throws AppError quota_exceeded
+ * Limits the assignments of an account, so that reading or replacing all of them stays fast. An account above the limit may still remove
+ * some. Ended windows do not count. Call it after the assignments are written. @throws AppError quota_exceeded
  */
 export async function requireAssignmentQuota(
   tx: Transaction,
@@ -68,7 +61,7 @@ export async function requireAssignmentQuota(
   if (used > LIMITS.assignments && (added || isPlannedAgain)) throw tooManyAssignments(used);
 }
 
-/** The error of a request after which an account would have this many assignments, or more. */
+/** Returns the error for an account that would have at least this many assignments. */
 export function tooManyAssignments(used: number): AppError {
   const limit = LIMITS.assignments;
   return new AppError(
@@ -78,10 +71,7 @@ export function tooManyAssignments(used: number): AppError {
   );
 }
 
-/**
- * Deletes the matches of windows that have just ended, so that rows of many short windows do not pile up. If such a window is planned
- * again, it is matched again. Needs no lock of the assignments, and waits for none: it skips rows that another transaction is changing.
- */
+/** Deletes the matches of windows that have just ended. Needs no lock of the assignments, because it skips rows that others are changing. */
 export async function deleteWindowMatches(tx: Transaction, windowIds: readonly string[]): Promise<void> {
   if (windowIds.length === 0) return;
   await tx.execute(sql`
@@ -94,7 +84,7 @@ export async function deleteWindowMatches(tx: Transaction, windowIds: readonly s
     where a.window_id = m.window_id and a.monitor_id = m.monitor_id`);
 }
 
-/** Makes these the monitors that a channel or a window lists by their ids; unknown ones are left out. Requires the exclusive lock. */
+/** Replaces the monitors that a channel or a window lists by id. Ignores unknown ids. Requires the exclusive lock. */
 export async function listMonitorsOf(
   tx: Transaction,
   accountId: string,

@@ -5,33 +5,30 @@ import { matchesSelector } from '@tocsin/contracts/labels/selector-syntax';
 import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 import type { MonitorRow } from '../monitors/table.ts';
 
-/** Labels and values compared between two turns of the event loop. */
+/** Labels and values to compare in one turn of the event loop. */
 const MAX_COMPARISONS = 20_000;
-/** What one statement compares: memory and the time of a statement do not depend on how many owners there are. */
+/** Limits of one statement, so that its memory and time do not grow with the number of owners. */
 const MAX_OWNERS = 200;
 const MAX_PAIRS = 20_000;
 
-/** A channel or a maintenance window. */
 export interface Owner {
   readonly id: string;
-  /** Null: it selects nothing, or everything, and so has no matches. */
+  /** Null if it selects nothing or everything, so that it has no matches. */
   readonly selector: Selector | null;
-  /** Limits what it selects to monitors of these sources; null: no limit. */
+  /** Only monitors of these sources match; null for all. */
   readonly sources: readonly string[] | null;
 }
 
-/** What a selector decides by. */
 export type Labeled = Pick<MonitorRow, 'id' | 'labels' | 'source'>;
 
-export interface Pair {
+interface Pair {
   readonly ownerId: string;
   readonly monitorId: string;
 }
 
 export type Compared = readonly [owners: readonly Owner[], monitors: readonly Labeled[]];
 
-/** Some owners with all of their matches. */
-export interface Batch {
+interface Batch {
   readonly ownerIds: readonly string[];
   readonly pairs: readonly Pair[];
 }
@@ -68,7 +65,7 @@ export async function* matchesOf(
   if (ownerIds.length > 0) yield { ownerIds, pairs };
 }
 
-/** @returns the monitors that a selector may match: those that have a label that it requires */
+/** Finds the monitors with a label that the selector requires. */
 function indexByLabel(monitors: readonly Labeled[]): (selector: Selector) => readonly Labeled[] {
   const byLabel = new Map<string, Labeled[]>();
   for (const monitor of monitors) {
@@ -81,7 +78,7 @@ function indexByLabel(monitors: readonly Labeled[]): (selector: Selector) => rea
   return (selector) => requiredLabels(selector)?.flatMap((label) => byLabel.get(label) ?? []) ?? monitors;
 }
 
-/** Labels as `key=value`. Only a monitor with at least one of them can match, so that few are compared. Null: any monitor can match. */
+/** Returns labels as `key=value`, of which a monitor needs at least one to match. Null if any monitor can match. */
 function requiredLabels({ matchLabels = {}, matchExpressions = [] }: Selector): string[] | null {
   const [label] = labelTexts(matchLabels);
   if (label !== undefined) return [label];

@@ -2,14 +2,13 @@ import type { AuditActor } from '@tocsin/contracts/audit-log/audit-log';
 import { AppError } from '@tocsin/contracts/errors';
 import { isSourceAllowed } from '@tocsin/contracts/labels/sources';
 
-/** Who changes the configuration of an account. */
 export interface Actor extends Readonly<AuditActor> {
   readonly accountId: string;
-  /** Null: no request caused the change. */
+  /** Null if no request caused the change. */
   readonly requestId: string | null;
-  /** The sources whose monitors, channels and windows it may change, see `isSourceAllowed`; null: all. */
+  /** Sources whose monitors, channels and windows it may change, see `isSourceAllowed`; null for all. */
   readonly sources: readonly string[] | null;
-  /** Whether it has the rights of an owner. An API key has those of the user who created it. */
+  /** True for an owner, or an API key that an owner created. */
   readonly isOwner: boolean;
 }
 
@@ -23,7 +22,7 @@ export function userActor(
   return { accountId, type: 'user', id, name, requestId, sources: null, isOwner: false };
 }
 
-/** Tocsin itself, which changes the configuration at startup and in the background. */
+/** Tocsin itself, at startup and in the background. */
 export function systemActor(accountId: string): Actor {
   return {
     accountId,
@@ -36,11 +35,7 @@ export function systemActor(accountId: string): Actor {
   };
 }
 
-/**
- * Call it in the transaction of the change, with the source of the locked row, and with the new source too if it changes.
- * @param source of the monitor, channel or window that the actor wants to create, change or delete; null: it has none
- * @throws AppError source_not_allowed
- */
+/** Call it with the source of the locked row in the transaction of the change, and with a new source too. @throws AppError source_not_allowed */
 export function requireSource({ sources }: Actor, source: string | null): void {
   if (sources === null || isSourceAllowed(sources, source)) return;
   const what = source === null ? 'resources without a source' : `resources of the source "${source}"`;

@@ -4,7 +4,6 @@ import { and, asc, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
 import { auditLog } from './table.ts';
 
-/** The columns of an entry's wire record, in its order. */
 const wireColumns = {
   id: auditLog.id,
   timestamp: sql<string>`to_char(${auditLog.timestamp} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`,
@@ -15,10 +14,7 @@ const wireColumns = {
   changes: auditLog.changes,
 };
 
-/**
- * The account's entries in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
- * @throws AppError validation_failed if `before` is not an entry of the account
- */
+/** Lists entries in chronological order: the first `limit` after `since`, or the latest. @throws AppError validation_failed for an unknown `before` */
 export async function listAuditEntries(
   db: Database,
   accountId: string,
@@ -41,7 +37,7 @@ export async function listAuditEntries(
 
 type EntryRow = Omit<typeof auditLog.$inferSelect, 'accountId'>;
 
-/** Postgres does not keep the order of keys in JSON. */
+/** PostgreSQL does not keep the order of keys in JSON. */
 function toEntry({ id, timestamp, actor, requestId, action, target, changes }: EntryRow): AuditEntry {
   return {
     id,

@@ -7,10 +7,10 @@ import type { Transaction } from '../database/open.ts';
 import { firstOf, queryColumn } from '../database/sql.ts';
 import type { Actor } from './actor.ts';
 
-/** Entries of one statement, and between two turns of the event loop. */
+/** Entries per statement and per turn of the event loop. */
 const MAX_BATCH_SIZE = 250;
 
-/** What an actor did in a transaction. */
+/** One change that an actor made. */
 export interface AuditRecord {
   readonly action: AuditAction;
   readonly target: AuditTarget;
@@ -18,19 +18,13 @@ export interface AuditRecord {
   readonly changes: readonly AuditChange[];
 }
 
-/** What is audited of a target: its fields as the API shows them, with `HIDDEN_SECRET` in place of secrets. */
+/** The audited fields as the API shows them, with `HIDDEN_SECRET` in place of secrets. */
 export interface Audited {
   readonly id: string;
   readonly name: string;
 }
 
-/**
- * What happened to a target.
- * @param before null if it was created
- * @param after null if it was deleted
- * @param secrets fields that changed although they look the same
- * @returns nothing if no field changed
- */
+/** Audits a change, if any. @param before null if created @param after null if deleted @param secrets fields that changed invisibly */
 export function recordOf(
   type: 'monitor' | 'channel' | 'maintenanceWindow' | 'user',
   before: Audited | null,
@@ -44,7 +38,7 @@ export function recordOf(
   return [{ action, target: { type, id: target.id, name: target.name }, changes }];
 }
 
-/** The fields that differ. One that is missing counts as null. */
+/** Lists the fields that differ. A missing field counts as null. */
 export function changesOf(
   before: object | null,
   after: object | null,
@@ -57,16 +51,12 @@ export function changesOf(
   });
 }
 
-/** As JSON, except the id. */
 function fieldsOf(target: object | null): ReadonlyMap<string, AuditChange['from']> {
   const { id: _, ...fields } = { id: null, ...target };
   return new Map(Object.entries(JSON.parse(JSON.stringify(fields)) as Record<string, AuditChange['from']>));
 }
 
-/**
- * Records what the actor did. Call it last in the transaction that does it: until the commit, other transactions of the account that
- * record wait for it, so that timestamps increase in the order of commits, and nothing after it may wait for a lock.
- */
+/** Records what the actor did. Call it last: other transactions of the account wait for the commit, so that timestamps follow its order. */
 export async function recordAudit(
   tx: Transaction,
   { accountId, type, id, name, requestId }: Actor,
@@ -95,7 +85,7 @@ export async function recordAudit(
   }
 }
 
-/** Reserves a microsecond for each entry, and locks the clock of the account. @returns the first one */
+/** Reserves a microsecond for each entry, and locks the account's clock. @returns the first timestamp */
 async function advanceClock(tx: Transaction, accountId: string, count: number): Promise<string> {
   const rest = sql`${count - 1}::int * interval '1 microsecond'`;
   const rows = await queryColumn(tx)`

@@ -10,7 +10,7 @@ export const auditLog = pgTable(
   (t) => ({
     id: primaryId(),
     accountId: accountId(),
-    /** Strictly increasing in the account, in the order of the commits. Has microseconds. */
+    /** Strictly increasing in the account, in the order of commits. Has microseconds. */
     timestamp: t.timestamp('timestamp', { withTimezone: true, precision: 6, mode: 'string' }).notNull(),
     actor: t.jsonb('actor').$type<AuditActor>().notNull(),
     requestId: t.text('request_id'),
@@ -22,12 +22,12 @@ export const auditLog = pgTable(
   (table) => [
     index('audit_log_account_idx').on(table.accountId, table.timestamp),
     index('audit_log_target_idx').on(table.accountId, sql`(${table.target} ->> 'id')`, table.timestamp),
-    // To find expired entries: small, since the rows are in about the order of their timestamps.
+    // Finds expired entries. It is small, because the rows are roughly in the order of their timestamps.
     index('audit_log_timestamp_idx').using('brin', table.timestamp),
   ],
 );
 
-/** The timestamp of each account's last entry. Its row lock orders the transactions that write entries. */
+/** Timestamp of each account's last entry. Its row lock orders the transactions that write entries. */
 export const auditClocks = pgTable('audit_clocks', (t) => ({
   accountId: ownerId('account_id', () => accounts.id).primaryKey(),
   lastTimestamp: t

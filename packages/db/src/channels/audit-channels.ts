@@ -13,14 +13,9 @@ import { arrayOf } from '../database/sql.ts';
 import { wireColumns } from './read-channels.ts';
 import { type ChannelRow, channels } from './table.ts';
 
-/** Channels as they are audited, by id. */
 type AuditedChannels = ReadonlyMap<string, Audited>;
 
-/**
- * Reads channels for `auditChannels`; one that was deleted, or does not exist yet, is left out.
- * @param listsMonitors whether to include the listed monitors. It requires the exclusive lock of the assignments: without it, a monitor
- * that is deleted meanwhile would look like a change of the channel
- */
+/** Reads channels for `auditChannels`. @param listsMonitors requires the exclusive lock, because a deleted monitor would look like a change */
 export async function readAuditedChannels(
   tx: Transaction,
   ids: readonly string[],
@@ -36,13 +31,12 @@ export async function readAuditedChannels(
   );
 }
 
-/** What a transaction did to channels that it read before and after. */
+/** Audits the changes between two reads of the same channels. */
 export function auditChannels(before: AuditedChannels, after: AuditedChannels): AuditRecord[] {
   const ids = [...new Set([...before.keys(), ...after.keys()])];
   return ids.flatMap((id) => recordOf('channel', before.get(id) ?? null, after.get(id) ?? null));
 }
 
-/** The record of a secret that was shown or replaced. */
 export function auditSecret(
   what: 'secretRevealed' | 'secretRotated',
   { id, name }: Pick<ChannelRow, 'id' | 'name'>,

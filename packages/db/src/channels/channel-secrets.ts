@@ -11,10 +11,10 @@ import { auditSecret } from './audit-channels.ts';
 import { findChannelRow, isChannel } from './read-channels.ts';
 import { channels } from './table.ts';
 
-/** How long the previous secret keeps signing, so that receivers can switch one after the other. */
+/** The previous secret keeps signing this long, so that receivers can switch one by one. */
 const OVERLAP_HOURS = 24;
 
-/** A new Standard Webhooks secret. */
+/** Generates a Standard Webhooks secret. */
 export function generateSecret(): string {
   return `whsec_${randomBytes(24).toString('base64')}`;
 }
@@ -39,7 +39,7 @@ export async function rotateChannelSecret(
   });
 }
 
-/** The current signing secret of a channel. @throws AppError not_found */
+/** Returns the current signing secret of a channel. @throws AppError not_found */
 export async function revealChannelSecret(
   { db, secrets }: DbContext,
   actor: Actor,
@@ -59,10 +59,7 @@ export interface Rotation {
   readonly previousSecretExpiresAt: SQL;
 }
 
-/**
- * The columns that give an existing channel another secret, and keep the current one valid for 24 hours. Every way to replace a secret
- * needs them, so only owners can. @throws AppError owner_required
- */
+/** Returns the columns that replace a secret and keep the current one valid for 24 hours. @throws AppError owner_required */
 export function rotateTo(secrets: SecretBox, { type, isOwner }: Actor, secret: string): Rotation {
   if (!isOwner) throw ownerRequired(type);
   return {

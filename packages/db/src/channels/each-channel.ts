@@ -3,17 +3,13 @@ import { isRefusal } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
 import { queryColumn } from '../database/sql.ts';
 
-/** Ids that one statement selects. */
 const PAGE_SIZE = 500;
-/** Errors that are kept if many channels fail. */
 const MAX_ERRORS = 10;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Does some work for each channel that meets a condition. A channel whose work Postgres refuses does not stop the others.
- * @param condition of a row of `channels`
- * @param signal ends it after the current channel
- * @throws AggregateError of the refused channels, after all others; any other error at once, because it would fail for every channel
+ * Does some work for each channel that meets a condition. A channel that PostgreSQL refuses does not stop the others.
+ * @throws AggregateError of the refused channels, after all others. Any other error at once, because it would fail for every channel
  */
 export async function forEachChannel(
   db: Database,

@@ -11,10 +11,7 @@ import { getChannel, isChannelOf } from './read-channels.ts';
 import { type ChannelRow, channels } from './table.ts';
 import { writeChannel } from './write-channels.ts';
 
-/**
- * Adds a monitor to the lists of channels, and removes it from those of others.
- * @throws AppError not_found; source_not_allowed; validation_failed if the account does not have all of the channels
- */
+/** Adds a monitor to the lists of some channels, and removes it from others. @throws AppError not_found, source_not_allowed, validation_failed */
 export async function updateMonitorChannels(
   db: Database,
   actor: Actor,
@@ -42,13 +39,12 @@ export async function updateMonitorChannels(
   });
 }
 
-/** The account's channels with these ids, locked in the order of the ids. */
+/** Locks the account's channels with these ids, in the order of the ids. */
 function lockChannels(tx: Transaction, accountId: string, ids: readonly string[]): Promise<ChannelRow[]> {
   const isOne = and(isChannelOf(accountId), inArray(channels.id, [...ids]));
   return tx.select().from(channels).where(isOne).orderBy(channels.id).for('no key update');
 }
 
-/** @throws AppError validation_failed */
 function refuseUnknown(change: MonitorChannels, rows: readonly ChannelRow[]): void {
   const known = new Set(rows.map(({ id }) => id));
   const errors = (['add', 'remove'] as const).flatMap((field) =>

@@ -6,7 +6,7 @@ import type { Database, Queryable } from '../database/open.ts';
 import { arrayOf, queryOne, toWire } from '../database/sql.ts';
 import { type ChannelRow, channels } from './table.ts';
 
-/** The columns of a channel's wire record, which has no secrets. */
+/** Columns of a channel's wire record, which has no secrets. */
 export const wireColumns = {
   id: channels.id,
   name: channels.name,
@@ -26,21 +26,16 @@ export const wireColumns = {
   updatedAt: channels.updatedAt,
 };
 
-/** The condition for the account's channels. A deleted one does not match. */
+/** Condition for the account's channels that are not deleted. */
 export function isChannelOf(accountId: string): SQL | undefined {
   return and(eq(channels.accountId, accountId), isNull(channels.deletedAt));
 }
 
-/** The condition for the account's channel with this id, see `isChannelOf`. */
 export function isChannel(accountId: string, id: string): SQL | undefined {
   return and(eq(channels.id, id), isChannelOf(accountId));
 }
 
-/**
- * The account's channel with this id.
- * @param lock locks the row. A transaction that changes a channel and its deliveries locks the channel first, so no two deadlock.
- * @throws AppError not_found
- */
+/** @param lock for changes. Whoever changes a channel and its deliveries locks the channel first, against deadlocks. @throws AppError not_found */
 export async function findChannelRow(
   db: Queryable,
   accountId: string,
@@ -51,13 +46,13 @@ export async function findChannelRow(
   return requireFound(await (lock === undefined ? query : query.for(lock)), 'channel');
 }
 
-/** One channel of the account. @throws AppError not_found */
+/** @throws AppError not_found */
 export async function getChannel(db: Queryable, accountId: string, id: string): Promise<Channel> {
   const rows = await db.select(wireColumns).from(channels).where(isChannel(accountId, id));
   return toWire(requireFound(rows, 'channel'));
 }
 
-/** Every channel of the account, by creation date, then id, descending. */
+/** Lists the account's channels by creation date, then id, descending. */
 export async function listChannels(db: Database, accountId: string): Promise<Channel[]> {
   const rows = await db
     .select(wireColumns)
@@ -67,7 +62,7 @@ export async function listChannels(db: Database, accountId: string): Promise<Cha
   return rows.map(toWire);
 }
 
-/** The URLs of the account's channels with these externalIds, by externalId. */
+/** Returns the URLs of the account's channels with these externalIds, by externalId. */
 export async function findReceivers(
   db: Database,
   accountId: string,

@@ -20,24 +20,24 @@ export const channels = pgTable(
     previousSecretExpiresAt: instant('previous_secret_expires_at'),
     /** Assigned to every monitor of the account, including later ones. */
     allMonitors: t.boolean('all_monitors').notNull().default(false),
-    /** Assigned to the monitors that it matches, see `matchMonitors`. Null: to none. */
+    /** Assigned to the matching monitors, see `matchMonitors`. Null for none. */
     selector: t.jsonb('selector').$type<Selector>(),
-    /** The webhook events that it receives; null: all. */
+    /** Webhook events to send; null for all. */
     events: t.text('events').array().$type<WebhookEvent[]>(),
     externalId: t.text('external_id'),
     source: t.text('source'),
     enabled: t.boolean('enabled').notNull().default(true),
-    /** Why the service disabled it; null if a user did, or while it is enabled. */
+    /** Why the service disabled the channel. Null if a user did, or while it is enabled. */
     disabledReason: t.text('disabled_reason'),
-    /** The first failed attempt since the last success; null while the last attempt succeeded. */
+    /** First failed attempt since the last success. Null while the last attempt succeeded. */
     failingSince: instant('failing_since'),
-    /** The last failed attempt; counts only while `failingSince` is set. */
+    /** Counts only while `failingSince` is set. */
     lastFailedAt: instant('last_failed_at'),
-    /** Attempts to it that may run at the same time, across all notifiers; it adapts to the receiver. */
+    /** Maximum concurrent attempts across all notifiers. Adapts to the receiver. */
     attemptLimit: t.integer('attempt_limit').notNull().default(FIRST_ATTEMPT_LIMIT),
-    /** No attempt starts earlier, as its receiver requested; test events do not wait. */
+    /** As its receiver requested, no attempt starts earlier. Test events do not wait. */
     pausedUntil: instant('paused_until'),
-    /** Not null: deleted. The row stays until `deleteFinished` has deleted its deliveries. */
+    /** Set when deleted. The row stays until `deleteFinished` has deleted its deliveries. */
     deletedAt: instant('deleted_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
@@ -51,7 +51,7 @@ export const channels = pgTable(
 );
 export type ChannelRow = typeof channels.$inferSelect;
 
-/** The monitors that a channel is assigned to, besides `allMonitors`: by their ids, by its selector, or both. */
+/** Monitors of a channel without `allMonitors`: by their ids, by its selector, or both. */
 export const channelMonitors = pgTable(
   'channel_monitors',
   {

@@ -6,7 +6,7 @@ import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
 import { listMonitorsOf, lockAssignments, requireAssignmentQuota } from '../assignments/assignments.ts';
 import { matchOwner } from '../assignments/match-selectors.ts';
-import { violatedUniqueConstraint } from '../database/errors.ts';
+import { rethrowConflict } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
 import { clockNow, firstOf } from '../database/sql.ts';
 import { countedTime } from '../deliveries/delivery-outages.ts';
@@ -19,17 +19,14 @@ import { findUnknownMonitors, validateMonitorIds } from '../monitors/monitor-row
 import { auditChannels, readAuditedChannels, recordDisabled } from './audit-channels.ts';
 import { generateSecret, type Rotation } from './channel-secrets.ts';
 import { forEachChannel } from './each-channel.ts';
-import { findChannelRow, getChannel, isChannelOf } from './read-channels.ts';
+import { findChannelRow, getChannel } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** The unique index of `externalId`. */
-export const CHANNEL_EXTERNAL_ID_KEY = 'channels_external_id_key';
-/** How long a request that enables a channel may spend holding its backlog while the client waits. */
+/** A request that enables a channel may spend this long holding its backlog. */
 const HOLD_WITHIN_MS = 5_000;
-/** The longest pause of the retry schedule, rounded up: 8 h plus 20 % jitter. After it, another attempt should have followed. */
+/** Longest pause of the retry schedule, 8 h plus 20 % jitter, rounded up. After it, another attempt should have followed. */
 const LONGEST_PAUSE_HOURS = 10;
 
-/** A validated channel. */
 export interface NewChannel extends Readonly<
   Pick<ChannelInput, 'name' | 'url'> & Partial<Pick<ChannelInput, 'allMonitors' | 'selector' | 'events'>>
 > {
@@ -37,7 +34,7 @@ export interface NewChannel extends Readonly<
   readonly externalId?: string | null;
   readonly source?: string | null;
   readonly enabled?: boolean | undefined;
-  /** Absent: it is generated. */
+  /** Generated if absent. */
   readonly secret?: string | undefined;
 }
 
@@ -46,11 +43,7 @@ interface CreatedChannel {
   readonly secret: string;
 }
 
-/**
- * Creates a webhook channel.
- * @throws AppError source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if the account already
- * has the externalId
- */
+/** @throws AppError source_not_allowed, validation_failed for unknown monitors, conflict if the externalId is taken */
 export async function createChannel(
   { db, secrets }: DbContext,
   actor: Actor,
@@ -65,19 +58,14 @@ export async function createChannel(
       const created = await insertChannel(tx, secrets, actor, channel);
       if (selector) await matchOwner(tx, accountId, 'channel', created.id);
       await requireAssignmentQuota(tx, accountId);
-      await recordAudit(
-        tx,
-        actor,
-        auditChannels(new Map(), await readAuditedChannels(tx, [created.id], true)),
-      );
+      const audited = await readAuditedChannels(tx, [created.id], true);
+      await recordAudit(tx, actor, auditChannels(new Map(), audited));
       return created;
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
-    });
+    .catch(rethrowConflict(db, accountId, externalId));
 }
 
-/** Creates a channel, without the monitors that its selector matches. Requires the exclusive lock. @throws AppError as `createChannel` */
+/** Creates a channel without the monitors that its selector matches. Requires the exclusive lock. @throws AppError as `createChannel` */
 export async function insertChannel(
   tx: Transaction,
   secrets: SecretBox,
@@ -90,28 +78,9 @@ export async function insertChannel(
   return { id: row.id, secret };
 }
 
-/** The conflict if another channel has the externalId, or null for any other error. */
-async function externalIdTaken(
-  db: Database,
-  accountId: string,
-  error: unknown,
-  externalId: string | null | undefined,
-): Promise<AppError | null> {
-  if (violatedUniqueConstraint(error) !== CHANNEL_EXTERNAL_ID_KEY || !externalId) return null;
-  const isOther = and(eq(channels.externalId, externalId), isChannelOf(accountId));
-  const [other] = await db.select({ id: channels.id }).from(channels).where(isOther);
-  return new AppError('conflict', `Another channel of this account has externalId "${externalId}".`, {
-    errors: [{ path: 'externalId', message: 'is taken by another channel of this account' }],
-    ...(other && { conflictingId: other.id }),
-    cause: error,
-  });
-}
-
 /**
- * Changes the given fields of a channel. Disabling it holds its pending deliveries. Enabling it, or a new URL, resets its failures.
- * @param holding limits how long the backlog is held before the channel is enabled
- * @throws AppError not_found; source_not_allowed; validation_failed if the account does not have all of the monitors; conflict if the
- * account already has the externalId; unavailable if the backlog of a channel to enable could not be held in time: the next request continues
+ * Changes the given fields. Disabling a channel holds its deliveries. Enabling it, or a new URL, resets its failures.
+ * @throws AppError as `createChannel`, not_found, unavailable if the backlog could not be held in time (the next request continues)
  */
 export async function updateChannel(
   db: Database,
@@ -146,16 +115,10 @@ export async function updateChannel(
       await recordAudit(tx, actor, auditChannels(before, await readAuditedChannels(tx, [id], reassigns)));
       return after;
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(db, accountId, error, externalId)) ?? error;
-    });
+    .catch(rethrowConflict(db, accountId, externalId));
 }
 
-/**
- * Adds monitors to those that a channel lists. Ids of unknown monitors are ignored.
- * @returns how many it did not list before
- * @throws AppError not_found, source_not_allowed
- */
+/** Adds monitors to the list of a channel and returns how many were new. Ignores unknown ids. @throws AppError not_found, source_not_allowed */
 export async function addMonitorsToChannel(
   db: Database,
   actor: Actor,
@@ -180,7 +143,7 @@ export async function addMonitorsToChannel(
   });
 }
 
-/** Holds what is due to disabled channels, in transactions of its own: it stays held if the channels are not enabled. */
+/** Holds what is due to disabled channels in transactions of its own, so that it stays held if the channels are not enabled. */
 export async function holdBeforeEnabling(
   db: Database,
   rows: readonly ChannelRow[],
@@ -189,12 +152,7 @@ export async function holdBeforeEnabling(
   for (const { id, enabled } of rows) if (!enabled) await holdAllIfDisabled(db, id, holding);
 }
 
-/**
- * Changes the given fields of a channel whose row is locked, except which monitors its selector matches. Other monitors require the
- * exclusive lock of the assignments.
- * @param rotation see `rotateTo`
- * @throws AppError validation_failed, unavailable, as `updateChannel`
- */
+/** Changes a locked channel without matching its selector. Other monitors require the exclusive lock. @throws AppError as `updateChannel` */
 export async function writeChannel(
   tx: Transaction,
   row: ChannelRow,
@@ -236,7 +194,7 @@ async function assignMonitors(
   await listMonitorsOf(tx, accountId, 'channel', channelId, ids);
 }
 
-/** Deletes a channel at once; `deleteFinished` later deletes its deliveries, and then the row. @throws AppError not_found, source_not_allowed */
+/** Deletes a channel at once. `deleteFinished` later deletes its deliveries, then the row. @throws AppError not_found, source_not_allowed */
 export async function deleteChannel(db: Database, actor: Actor, id: string): Promise<void> {
   const { accountId } = actor;
   await db.transaction(async (tx) => {
@@ -249,7 +207,7 @@ export async function deleteChannel(db: Database, actor: Actor, id: string): Pro
   });
 }
 
-/** Deletes channels whose rows are locked, under the exclusive lock of the assignments. */
+/** Deletes locked channels. Requires the exclusive lock of the assignments. */
 export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id);
   const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
@@ -258,11 +216,8 @@ export async function removeChannels(tx: Transaction, rows: readonly ChannelRow[
 }
 
 /**
- * Disables the channels that have failed for 72 hours without one success. A lone delivery's last attempt comes before the end of the
- * 72 hours. Outages do not count. Without attempts in the last ten hours, every notifier may have been down.
- * @param onDisabled called after each has been disabled
- * @param signal ends it after the current channel
- * @throws as `forEachChannel`
+ * Disables the channels that have failed for 72 hours without a success, not counting outages. A lone delivery's last attempt is earlier.
+ * Without attempts in the last ten hours, every notifier may have been down. @throws as `forEachChannel`
  */
 export async function disableExhaustedChannels(
   db: Database,

@@ -7,31 +7,31 @@ import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 import { storedEvents } from '../events/stored-events.ts';
 
-/** The phases of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
-const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
-const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map(toText).join(', '));
+/** Timings of a check: `events` has a column `dns_ms` … for each, `check_rollups` a sum `dns_sum_ms` …. */
+const TIMINGS = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
+const forTimings = (toText: (timing: string) => string): SQL => sql.raw(TIMINGS.map(toText).join(', '));
 
-/** The columns of `check_rollups` in the order of `hourlyCounts`. */
+/** Columns of `check_rollups` in the order of `hourlyCounts`. */
 export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, inconclusive, gaps, latency_buckets, latency_counts, timed_checks,
-  ${forPhases((phase) => `${phase}_sum_ms`)}`;
+  ${forTimings((timing) => `${timing}_sum_ms`)}`;
 
 const HOUR_MS = 3_600_000;
 
-/** Whole hours, or other whole periods, in epoch milliseconds. */
+/** A range of whole hours, or of other whole periods, in epoch milliseconds. */
 export interface HoursRange {
-  /** The start of the first hour, and the end of the last. */
   readonly from: number;
   readonly to: number;
-  /** The length of a period; unset: an hour. */
+  /** Length of a period. Default: an hour. */
   readonly periodMs?: number;
-  /** Postgres' clock: no slot is a gap while its check may still happen. */
+  /** PostgreSQL's clock. A slot is no gap while its check may still happen. */
   readonly now: number;
 }
 
 /**
- * The query that counts raw events by monitor, region and hour, or by other periods, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
- * A check counts in the hour of its event, a gap in the hour of its slot. An inconclusive check is no gap, and counts only as such. A planned slot without an event within 15 minutes is a gap as
- * soon as its check can no longer start: one interval and 15 s after the slot, but at most 15 minutes.
+ * Query that counts raw events by monitor, region and hour (or another period), with `ROLLUP_COLUMNS`. Hours without checks and gaps are
+ * left out. A check counts in the hour of its event, a gap in the hour of its slot. An inconclusive check is no gap, and counts only as
+ * such. A planned slot without an event within 15 minutes is a gap as soon as its check can no longer start: one interval and 15 s after the
+ * slot, but at most 15 minutes.
  */
 export function hourlyCounts(
   monitorIds: readonly string[],
@@ -52,7 +52,7 @@ export function hourlyCounts(
         count(*) filter (where status = 'DOWN' and not inconclusive) as failures,
         count(*) filter (where inconclusive) as inconclusive,
         count(first_byte_ms) filter (where not inconclusive) as timed_checks,
-        ${forPhases((phase) => `sum(${phase}_ms) filter (where first_byte_ms is not null and not inconclusive) as ${phase}_ms`)}
+        ${forTimings((timing) => `sum(${timing}_ms) filter (where first_byte_ms is not null and not inconclusive) as ${timing}_ms`)}
       from ${counted} group by 1, 2, 3),
     responded as (
       select monitor_id, region, ${hourOf(sql`timestamp`)} as hour,
@@ -74,7 +74,7 @@ export function hourlyCounts(
     planned as (
       select monitor_id, region, hour, sum(${slotsBefore(sql`until_at`)} - ${slotsBefore(sql`first_at`)}) as slots
       from due where until_at > first_at group by 1, 2, 3),
-    covered as (
+    checked_slots as (
       select d.monitor_id, d.region, d.hour, count(distinct e.slot) as slots
       from due d join (select * from ${stored(from - MAX_LATENESS_MS, to + MAX_LATENESS_MS)}) e
         on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
@@ -88,9 +88,9 @@ export function hourlyCounts(
       (coalesce(p.slots, 0) - coalesce(v.slots, 0))::int as gaps,
       coalesce(l.latency_buckets, '{}') as latency_buckets, coalesce(l.latency_counts, '{}') as latency_counts,
       coalesce(c.timed_checks, 0)::int as timed_checks,
-      ${forPhases((phase) => `coalesce(c.${phase}_ms, 0)::bigint as ${phase}_sum_ms`)}
+      ${forTimings((timing) => `coalesce(c.${timing}_ms, 0)::bigint as ${timing}_sum_ms`)}
     from checked c full join planned p using (monitor_id, region, hour)
-    left join covered v using (monitor_id, region, hour)
+    left join checked_slots v using (monitor_id, region, hour)
     left join latencies l using (monitor_id, region, hour)
     where c.checks > 0 or c.inconclusive > 0 or p.slots > coalesce(v.slots, 0)`;
 }
@@ -103,7 +103,7 @@ function wholeMs(time: SQL): SQL {
   return sql`(extract(epoch from ${time}) * 1000)::bigint`;
 }
 
-/** The number of slots of a schedule before an instant, counted from its phase in 1970. */
+/** Counts the slots of a schedule before an instant, from its phase in 1970. */
 function slotsBefore(time: SQL): SQL {
   return sql`((${wholeMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
 }
@@ -111,11 +111,11 @@ function slotsBefore(time: SQL): SQL {
 export interface CountsRange extends Omit<HoursRange, 'periodMs'> {
   readonly monitorId: string;
   readonly bucketMs: number;
-  /** Hours before it are rolled up; the others are counted from their events. Buckets shorter than an hour always are. */
+  /** Hours before this are rolled up, later ones are counted from events. Buckets shorter than an hour are always counted. */
   readonly rolledUntil: number;
 }
 
-/** The counts of one region in one period, which begins at `start`, epoch milliseconds. */
+/** Counts of one region in the period that begins at `start`, epoch milliseconds. */
 export interface BucketCounts extends CheckCounts {
   readonly region: string;
   readonly start: number;
@@ -138,10 +138,7 @@ const countsRow = z.object({
   download: z.number(),
 });
 
-/**
- * A monitor's counts by region and period, from rollups and from the events after them. Call it in the snapshot in which
- * `rolledUntil` was read, so that nothing counts twice. Periods without a check and without a gap are left out.
- */
+/** Reads counts by region and period. Call it in the snapshot in which `rolledUntil` was read, so that nothing counts twice. */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now, bucketMs } = range;
   const periodMs = Math.min(bucketMs, HOUR_MS);
@@ -164,12 +161,12 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
       sum(checks)::float8 as checks, sum(failures)::float8 as failures,
       sum(inconclusive)::float8 as inconclusive, sum(gaps)::float8 as gaps,
       sum(timed_checks)::float8 as timed_checks,
-      ${forPhases((phase) => `sum(${phase}_sum_ms)::float8 as ${phase}`)}
+      ${forTimings((timing) => `sum(${timing}_sum_ms)::float8 as ${timing}`)}
     from hourly left join latencies l using (region, start)
     group by region, start, l.buckets, l.counts order by start, region`;
   return rows.map(({ buckets, counts, dns, tcp, tls, firstByte, download, ...row }) => {
     const latencies = new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0]));
-    return Object.assign(row, { latencies, phaseSumsMs: { dns, tcp, tls, firstByte, download } });
+    return Object.assign(row, { latencies, timingSumsMs: { dns, tcp, tls, firstByte, download } });
   });
 }
 
@@ -180,7 +177,7 @@ const totalsRow = z.object({
   gaps: z.number(),
 });
 
-/** The counts of each monitor with any, of all regions together. Requires the snapshot that `readCounts` requires. */
+/** Reads the counts of each monitor with any, over all regions. Requires the snapshot that `readCounts` requires. */
 export async function readTotals(
   tx: Transaction,
   monitorIds: readonly string[],

@@ -5,7 +5,7 @@ import { addCounts, averageTimings, figuresOf } from '@tocsin/core/stats/check-c
 import { type Period, resolvePeriod } from '@tocsin/core/stats/periods';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Database } from '../database/open.ts';
+import { type Database, readSnapshot } from '../database/open.ts';
 import { clockNow, epochMs, firstOf, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
 import { listMonitorRegions } from '../monitor-regions/read-regions.ts';
@@ -15,60 +15,56 @@ import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What a request for figures of a period depends on. */
 export interface PeriodRequest {
   readonly query: PeriodQuery;
-  /** How long events and status changes are kept. */
+  /** Retention of events and status changes. */
   readonly retentionDays: number;
 }
 
-/** A monitor's statistics, from one snapshot, in which rollups and events do not overlap. @throws AppError not_found, validation_failed */
+/** Reads a monitor's statistics from one snapshot, in which rollups and events do not overlap. @throws AppError not_found, validation_failed */
 export async function getMonitorStats(
   db: Database,
   accountId: string,
   id: string,
   request: PeriodRequest,
 ): Promise<MonitorStats> {
-  return db.transaction(
-    async (tx) => {
-      await holdPartitions(tx);
-      const monitor = await findMonitorRow(tx, accountId, id);
-      const { now, rolledUntil } = await queryOne(tx, clockRow)`
-        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
-      const period = requirePeriod(request, now);
-      const { window, to, bucketMs, starts } = period;
-      const { times } = firstOf(await measureMonitors(tx, [monitor], { from: period.from, to, now }));
-      const [from = to, last = to] = [starts[0], starts.at(-1)];
-      const end = last + bucketMs;
-      const counts = await readCounts(tx, {
-        monitorId: id,
-        from,
-        // Rollups end with the current hour.
-        to: bucketMs < HOUR_MS ? end : Math.min(end, (Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
-        bucketMs,
-        rolledUntil: rolledUntil ?? from,
-        now,
-      });
-      return {
-        window,
-        from: new Date(from).toISOString(),
-        to: new Date(Math.min(end, now)).toISOString(),
-        bucketSeconds: bucketMs / 1_000,
-        uptime: uptimeOf(times),
-        measured: times.observedMs / (to - period.from),
-        ...figuresOf(addCounts(counts)),
-        regions: byRegion(counts),
-        current: await listMonitorRegions(tx, accountId, id),
-        series: toSeries(counts, starts),
-      };
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return readSnapshot(db, async (tx) => {
+    await holdPartitions(tx);
+    const monitor = await findMonitorRow(tx, accountId, id);
+    const { now, rolledUntil } = await queryOne(tx, clockRow)`
+      select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
+    const period = requirePeriod(request, now);
+    const { window, to, bucketMs, starts } = period;
+    const { times } = firstOf(await measureMonitors(tx, [monitor], { from: period.from, to, now }));
+    const [from = to, last = to] = [starts[0], starts.at(-1)];
+    const end = last + bucketMs;
+    const counts = await readCounts(tx, {
+      monitorId: id,
+      from,
+      // Rollups end with the current hour.
+      to: bucketMs < HOUR_MS ? end : Math.min(end, (Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
+      bucketMs,
+      rolledUntil: rolledUntil ?? from,
+      now,
+    });
+    return {
+      window,
+      from: new Date(from).toISOString(),
+      to: new Date(Math.min(end, now)).toISOString(),
+      bucketSeconds: bucketMs / 1_000,
+      uptime: uptimeOf(times),
+      measured: times.observedMs / (to - period.from),
+      ...figuresOf(addCounts(counts)),
+      regions: byRegion(counts),
+      current: await listMonitorRegions(tx, accountId, id),
+      series: toSeries(counts, starts),
+    };
+  });
 }
 
 const clockRow = z.object({ now: z.number(), rolledUntil: z.number().nullable() });
 
-/** The requested period. @param now Postgres' clock, epoch milliseconds. @throws AppError validation_failed */
+/** Resolves the requested period. @param now PostgreSQL's clock, epoch milliseconds. @throws AppError validation_failed */
 export function requirePeriod({ query, retentionDays }: PeriodRequest, now: number): Period {
   const period = resolvePeriod(query, now, now - retentionDays * 24 * HOUR_MS);
   if (period !== null) return period;

@@ -13,12 +13,11 @@ import { checkRollupState } from './table.ts';
 const HOUR_MS = 3_600_000;
 /** Checks that run up to 15 minutes late count, and a timestamp may be 15 s older than its commit. */
 const SETTLED_AFTER_MS = 16 * 60_000;
-/** Keeps each slice far below the statement timeout: checks every 5 s from several regions produce several hundred thousand events. */
+/** Keeps slices far below the statement timeout. Checks every 5 s from several regions produce several hundred thousand events. */
 const MONITORS_AT_ONCE = 250;
-/** A slice that Postgres refuses is repeated with fewer monitors. */
+/** A slice that PostgreSQL refuses is repeated with fewer monitors. */
 const SMALLER = 'smaller';
 
-/** How far the events are rolled up. */
 export type RollupState = Readonly<typeof checkRollupState.$inferSelect>;
 
 /** Null before the first roll-up. */
@@ -27,40 +26,37 @@ export async function readRollupState(db: Queryable): Promise<RollupState | null
   return state ?? null;
 }
 
-/** Stores how long the clock has been doubted; does nothing before the first roll-up. */
+/** Stores how long the clock has been doubted. Does nothing before the first roll-up. */
 export async function writeClockDoubt(db: Database, clockDoubtedMs: number): Promise<void> {
   await db.update(checkRollupState).set({ clockDoubtedMs });
 }
 
-/** Waits until no slice of a roll-up is being written. Later slices do not see monitors that were deleted before this call. */
+/** Waits for the slice of a roll-up that is being written. Later slices do not see monitors that were deleted before this call. */
 export async function waitForRollUp(db: Database): Promise<void> {
   await db.execute(sql`select from check_rollup_state for share`);
 }
 
-/** An hour, or a shorter period, that was rolled up. */
 export interface RolledHour {
   readonly hour: Date;
-  /** Gaps by region; regions without any are left out. */
+  /** Gaps by region, without regions that have none. */
   readonly gaps: Readonly<Record<string, number>>;
 }
 
 export interface RollUpOptions {
-  /** The length of a rolled-up period: a divisor of an hour. Default: an hour. */
+  /** Length of a rolled-up period, a divisor of an hour. Default: an hour. */
   readonly periodMinutes?: number | undefined;
-  /** How many monitors a slice counts. */
   readonly monitorsAtOnce?: number | undefined;
-  /** Slices take this share of the time, and pauses the rest, until half a period after the hour became due. Default: 1, no pauses. */
+  /** Share of the time that slices take, until half a period after the hour became due. Pauses take the rest. Default: 1, no pauses. */
   readonly share?: number | undefined;
-  /** Called for each monitor whose events Postgres refuses to count even alone. Its hour stays without rollups. */
+  /** Called for each monitor whose events PostgreSQL refuses to count even alone. Its hour stays without rollups. */
   readonly onRefused?: ((monitor: RefusedRecord) => void) | undefined;
-  /** Ends the roll-up after the current slice; the next call repeats the hour. */
+  /** Stops after the current slice. The next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): a slice of monitors per transaction, then the watermark. An
- * interrupted hour is repeated from its start: the events of a settled hour never change, so a repeated slice gives the same rollups.
- * @returns null if no hour is due, the signal was aborted, or another process completed the hour
+ * Rolls up the oldest finished hour (ADR 8): slices of monitors, each in a transaction, then the watermark. An interrupted hour is repeated,
+ * with the same rollups. @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(
   db: Database,
@@ -100,7 +96,7 @@ export async function rollUpNextHour(
           return { gaps: [], last: id };
         }),
     );
-    // One monitor that Postgres refuses must not stop the roll-up of all others.
+    // One monitor that PostgreSQL refuses must not stop the roll-up of all others.
     if (slice === SMALLER) {
       atOnce = Math.ceil(atOnce / 10);
       continue;
@@ -118,21 +114,20 @@ export async function rollUpNextHour(
   return rowCount === 1 ? { hour, gaps } : null;
 }
 
-/** The greatest common divisor. */
 function greatestDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
 const watermark = z.object({ hour: z.number(), now: z.number() });
 
-/** The start of the first hour that is not rolled up, and Postgres' clock, in epoch milliseconds; undefined before the first roll-up. */
+/** Reads the first hour that is not rolled up, and PostgreSQL's clock, in epoch milliseconds. Undefined before the first roll-up. */
 async function readWatermark(db: Database): Promise<z.output<typeof watermark> | undefined> {
   const [state] = await query(db, watermark)`
     select ${epochMs(sql`rolled_until`)} as hour, ${epochMs(clockNow)} as now from check_rollup_state`;
   return state;
 }
 
-/** The first roll-up begins with the first hour of the first monitor, but not before the retention period. */
+/** Starts with the first hour of the first monitor, but not before the retention period. */
 async function begin(db: Database): Promise<z.output<typeof watermark>> {
   const { hour: since, now } = await queryOne(db, watermark)`
     select ${epochMs(sql`least(c.now, (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))`)} as hour,
@@ -150,8 +145,7 @@ function listMonitorsAfter(db: Queryable, after: string, limit: number): Promise
 const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
 /**
- * Writes the rollups of the next monitors after an id. It locks no monitor, so that a deletion never waits for it. Instead it locks the
- * watermark: `purgeDeletedMonitors` waits for that lock before it deletes the rest of a monitor.
+ * Writes the rollups of the next monitors. It locks the watermark instead of monitors, so that no deletion waits, and a purge does.
  * @returns its gaps and last monitor; null if no monitor is left, or another process has completed the hour
  */
 async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {

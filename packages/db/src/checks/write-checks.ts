@@ -2,7 +2,7 @@ import { durationBucketOf } from '@tocsin/core/stats/latency-histogram';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import {
   arrayOf,
   columnNames,
@@ -10,27 +10,23 @@ import {
   queryColumn,
   query,
   tableOf,
-  together,
+  inOneRoundTrip,
 } from '../database/sql.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
-import type { CheckRecord, RecordedCheck, RegionUpdate, SealResponse } from './check-record.ts';
-
-type Recorded = Pick<RecordedCheck, 'check' | 'timestamp' | 'inconclusive'>;
-
-type Counted = NonNullable<RegionUpdate['counted']>;
+import type { CheckRecord, RecordedCheck, SealResponse } from './check-record.ts';
 
 const HOUR_MS = 3_600_000;
 
-const EVENT_COLUMNS: Columns<Recorded & { readonly sealedResponse: string | null }> = {
+const EVENT_COLUMNS: Columns<RecordedCheck & { readonly sealedResponse: string | null }> = {
   monitor_id: ['uuid', ({ check }) => check.monitorId],
-  timestamp: ['timestamptz', ({ timestamp }) => timestamp],
+  timestamp: ['timestamptz', ({ decided }) => decided.timestamp],
   status: ['text', ({ check }) => check.status],
   latency_ms: ['int', ({ check }) => check.latencyMs],
   status_code: ['int', ({ check }) => check.statusCode],
   error_reason: ['text', ({ check }) => check.errorReason],
   error_detail: ['text', ({ check }) => check.errorDetail],
-  inconclusive: ['bool', ({ inconclusive }) => inconclusive],
+  inconclusive: ['bool', ({ decided }) => decided.inconclusive],
   sealed_response: ['text', ({ sealedResponse }) => sealedResponse],
   region: ['text', ({ check }) => check.region],
   source: ['text', ({ check }) => check.source],
@@ -43,25 +39,32 @@ const EVENT_COLUMNS: Columns<Recorded & { readonly sealedResponse: string | null
   download_ms: ['int', ({ check }) => check.timings.download],
 };
 
-/** Writes the events of a batch in one statement. */
 export async function insertEvents(
   tx: Transaction,
   recorded: readonly RecordedCheck[],
   sealResponse: SealResponse,
 ): Promise<void> {
   if (recorded.length === 0) return;
-  const rows = recorded.map(({ check, timestamp, inconclusive, firstFailure }) => {
-    return { check, timestamp, inconclusive, sealedResponse: firstFailure ? sealResponse(check) : null };
+  const rows = recorded.map(({ check, decided }) => {
+    return { check, decided, sealedResponse: decided.isFirstFailure ? sealResponse(check) : null };
   });
-  await tx.execute(sql`${prepared}
+  await tx.execute(sql`${PREPARE}
     insert into events (${columnNames(EVENT_COLUMNS)}, id)
     select u.*, event_id(monitor_id, "timestamp") from ${tableOf('u', rows, EVENT_COLUMNS)}`);
 }
 
-/** Writes the region states of a batch in one statement. */
-export async function updateRegions(tx: Transaction, updates: readonly RegionUpdate[]): Promise<void> {
+/** Writes the region states of a batch. Only the region that was checked counts the check. */
+export async function updateRegions(tx: Transaction, recorded: readonly RecordedCheck[]): Promise<void> {
+  const updates = recorded.flatMap(({ check, decided }) =>
+    decided.regions.map(({ state, certificateExpiresAt, checkedAt }) => {
+      const result = checkedAt === null ? null : resultOf(check, decided.inconclusive);
+      const counts = result !== null && result !== 'inconclusive' && check.statusCode !== null;
+      const durationMs = counts ? check.latencyMs : null;
+      return { monitorId: check.monitorId, state, certificateExpiresAt, checkedAt, result, durationMs };
+    }),
+  );
   if (updates.length === 0) return;
-  await tx.execute(sql`${prepared}
+  await tx.execute(sql`${PREPARE}
     update monitor_regions r set
       consecutive_failures = u.failures,
       recovery_passes = u.recovery_passes,
@@ -93,56 +96,50 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       slots: ['text', ({ state }) => `{${state.recentSlots.join(',')}}`],
       doubtful: ['bool', ({ state }) => state.doubtful],
       certificate: ['timestamptz', ({ certificateExpiresAt }) => certificateExpiresAt],
-      result: ['text', ({ counted }) => (counted === null ? 'none' : checkResultOf(counted))],
-      // Arrays of Postgres begin at 1. A subscript of null is an error.
-      bucket: ['int', ({ counted }) => 1 + durationBucketOf(durationOf(counted) ?? 0)],
-      duration: ['int', ({ counted }) => durationOf(counted)],
+      result: ['text', ({ result }) => result ?? 'none'],
+      // PostgreSQL's arrays begin at 1. A subscript of null is an error.
+      bucket: ['int', ({ durationMs }) => 1 + durationBucketOf(durationMs ?? 0)],
+      duration: ['int', ({ durationMs }) => durationMs],
     })}
     where r.monitor_id = u.monitor_id and r.region = u.region`);
 }
 
-function checkResultOf({ check, inconclusive }: Counted): 'up' | 'down' | 'inconclusive' {
+function resultOf({ status }: CheckRecord, inconclusive: boolean): 'up' | 'down' | 'inconclusive' {
   if (inconclusive) return 'inconclusive';
-  return check.status === 'UP' ? 'up' : 'down';
-}
-
-/** The duration that a check adds to the histogram of its region, in milliseconds; null: it got no response, or does not count. */
-function durationOf(counted: Counted | null): number | null {
-  if (counted === null || counted.inconclusive || counted.check.statusCode === null) return null;
-  return counted.check.latencyMs;
+  return status === 'UP' ? 'up' : 'down';
 }
 
 /** Gives each waiting trigger the event of its check. */
-export async function settleTriggers(tx: Transaction, recorded: readonly Recorded[]): Promise<void> {
+export async function settleTriggers(tx: Transaction, recorded: readonly RecordedCheck[]): Promise<void> {
   const triggered = recorded.filter(({ check }) => check.triggerId !== null);
   if (triggered.length === 0) return;
   await tx.execute(sql`
     update triggers t set event_timestamp = u.timestamp
     from ${tableOf('u', triggered, {
       id: ['uuid', ({ check }) => check.triggerId],
-      timestamp: ['timestamptz', ({ timestamp }) => timestamp],
+      timestamp: ['timestamptz', ({ decided }) => decided.timestamp],
     })}
     where t.id = u.id`);
 }
 
-/** The monitors of these checks that exist, whether or not another session has locked them. */
+/** Returns the monitors of these checks that exist, even if another session has locked them. */
 export async function findExisting(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
   if (checks.length === 0) return new Set();
   const ids = new Set(checks.map(({ monitorId }) => monitorId));
   return new Set(await queryColumn(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
 }
 
-/** The results that are already recorded but that the region states do not show. */
+/** Returns the results that are already recorded, although the region states do not show them. */
 export async function findRepeated(
   tx: Transaction,
   checks: readonly CheckRecord[],
   monitors: ReadonlyMap<string, LockedMonitor>,
 ): Promise<ReadonlySet<CheckRecord>> {
-  const found = await together(findSettled(tx, checks), findForgotten(tx, checks, monitors));
+  const found = await inOneRoundTrip(findSettled(tx, checks), findForgotten(tx, checks, monitors));
   return new Set(found.flat());
 }
 
-/** The results whose trigger already has its event: a batch is recorded again if the response to its commit was lost. */
+/** Returns results whose trigger already has its event. A batch is recorded again if the response to its commit was lost. */
 async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   const ids = checks.flatMap(({ triggerId }) => triggerId ?? []);
   if (ids.length === 0) return [];
@@ -151,7 +148,7 @@ async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   return checks.filter(({ triggerId }) => triggerId !== null && settled.includes(triggerId));
 }
 
-/** The results whose slot has an event that no region remembers: the region was removed, and perhaps added again. */
+/** Returns results whose slot has an event that no region remembers, because the region was removed, and perhaps added again. */
 async function findForgotten(
   tx: Transaction,
   checks: readonly CheckRecord[],
@@ -164,7 +161,7 @@ async function findForgotten(
     return state === undefined || (state.recentSlots.length === 0 && slot < state.since);
   });
   if (forgotten.length === 0) return [];
-  // The slot comes from the checker's or the queue's clock, the timestamp from Postgres': they are an hour apart at most.
+  // The slot is from the checker's or the queue's clock, the timestamp from PostgreSQL's. They are at most an hour apart.
   const rows = await query(tx, z.object({ index: z.number() }))`
     select u.index from ${tableOf('u', [...forgotten.entries()], {
       index: ['int', ([index]) => index],

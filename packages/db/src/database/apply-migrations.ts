@@ -8,19 +8,18 @@ import { epochMs, query } from './sql.ts';
 
 /** How long a migration waits for locks, in milliseconds (ADR 13). */
 export const PATIENCE = {
-  /** For all locks of a transaction together. Below `deadlock_timeout` (1 s), so that a migration never ends a service's transaction. */
+  /** For all locks of a transaction. Below `deadlock_timeout` (1 s), so that a migration never ends a service's transaction. */
   lockTimeoutMs: 500,
-  /** Between two tries, while other sessions proceed. */
+  /** Between two attempts, while other sessions proceed. */
   pauseMs: 5_000,
-  /** For all migrations of a run together. Below the 15 minutes of the chart's Job, so that its log contains the error. */
+  /** For all migrations of a run. Below the 15 minutes of the chart's Job, so that its log contains the error. */
   maxWaitMs: 600_000,
 };
 
 const POLL_MS = 100;
-/** The minimum share of `lockTimeoutMs` for each lock: long enough to see which session holds it. */
+/** Minimum share of `lockTimeoutMs` for each lock, so that the watcher sees which session holds it. */
 const MIN_LOCK_SHARE = 0.2;
 
-/** A migration that waits for locks of other sessions. */
 export interface MigrationWait {
   readonly migration: string;
   readonly blockedBy: readonly BlockingSession[];
@@ -28,7 +27,7 @@ export interface MigrationWait {
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** The rows that the `RETURNING` clauses of a migration returned: what it deleted. */
+/** Rows returned by the `RETURNING` clauses of a migration: what it deleted. */
 export interface MigrationReport {
   readonly migration: string;
   readonly rows: Rows;
@@ -36,32 +35,24 @@ export interface MigrationReport {
 
 export interface ApplyOptions {
   readonly patience: Readonly<typeof PATIENCE>;
-  /** Called each time a migration has to wait. */
   readonly onWait: (wait: MigrationWait) => void;
-  /** Called after the commit of a migration that returned rows. */
   readonly onReport: (report: MigrationReport) => void;
-  /** A clock in milliseconds that only moves forward. */
   readonly now: () => number;
   /** Cancels the running statement and ends the run. The next run continues. */
   readonly signal: AbortSignal;
 }
 
-/** One run of a migrator. */
 export interface MigrationRun extends ApplyOptions {
-  /** Applies the migrations. */
   readonly client: Client;
-  /** Another connection, which sees what `client` waits for. */
+  /** A second connection, to see what `client` waits for. */
   readonly watcher: Client;
-  /** Of the session of `client`. */
   readonly pid: number;
-  /** How long the run has waited so far, in milliseconds. */
   waitedMs: number;
 }
 
 /**
- * Applies the migrations that the database does not have yet, with drizzle's bookkeeping, while services read and write (ADR 13).
- * @throws Error if other sessions hold locks for too long: it names them; if an earlier build made the database; the reason of the signal,
- * or the error of the canceled statement
+ * Applies missing migrations while services read and write (ADR 13). @throws Error if other sessions hold locks for too long, or an earlier
+ * build made the database; the reason of the signal, or the error of the canceled statement
  */
 export async function applyMigrations(run: MigrationRun, migrations: readonly Migration[]): Promise<void> {
   const { client, signal, onReport } = run;
@@ -84,9 +75,8 @@ export async function applyMigrations(run: MigrationRun, migrations: readonly Mi
 }
 
 /**
- * When the newest applied migration was generated. That time identifies a migration, since a checkout may change line endings, and so
- * hashes. Migrations of newer versions are allowed; any other unknown one belongs to a history that this version does not continue.
- * @throws Error if an earlier build made the database
+ * Returns when the newest applied migration was generated. That time is its identity, because line endings may change its hash. Newer
+ * migrations are allowed; any other unknown one belongs to a history that this version does not continue. @throws Error
  */
 async function readLastApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
   const rows = await query(drizzle(client), z.object({ createdAt: z.number() }))`
@@ -122,7 +112,7 @@ async function retryWhileBlocked<Result>(
         if (!isConcurrent) return;
         run.waitedMs += blockedMs;
         isTooLong = run.waitedMs >= patience.maxWaitMs;
-        // Only while it still waits: it may have got its lock since the last poll.
+        // Only while it still waits, because it may have got its lock since the last poll.
         const cancel = 'select pg_cancel_backend($1::int) where cardinality(pg_blocking_pids($1::int)) > 0';
         if (isTooLong) await watcher.query(cancel, [pid]);
         if (now() - reportedAt < patience.pauseMs) return;
@@ -145,7 +135,6 @@ const LOCK_TIMEOUT = '55P03';
 const DEADLOCK = '40P01';
 const CANCELED = '57014';
 
-/** @returns the rows that its statements returned */
 async function runInTransaction(
   { client, patience: { lockTimeoutMs }, now }: MigrationRun,
   migration: Migration,
@@ -168,7 +157,7 @@ async function runInTransaction(
   }
 }
 
-/** Runs a statement that can be repeated: an interrupted build leaves an invalid index, which is dropped. A valid one is kept. */
+/** An interrupted build leaves an invalid index, which is dropped. A valid one is kept. */
 async function runConcurrently(client: Client, statement: string): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "([^"]+)"/.exec(statement)?.[1];
   if (index !== undefined) {
@@ -186,9 +175,8 @@ async function recordMigration(client: Client, { hash, createdAt }: Migration): 
 }
 
 /**
- * Waits for the work of the client, and polls which sessions it waits for. A poll that fails is skipped. Once the signal is aborted, every
- * statement of the work is canceled: the server would continue it after the client has left.
- * @param onBlocked called every 100 ms while it waits, with the time since the poll before, in milliseconds
+ * Waits for the client's work, and polls which sessions block it. An aborted signal cancels every statement, because the server would
+ * continue it. @param onBlocked called every 100 ms while blocked, with the milliseconds since the previous poll
  */
 async function watch<Result>(
   { watcher, pid, now, signal }: MigrationRun,
@@ -206,7 +194,7 @@ async function watch<Result>(
       if (blocking.length > 0) await onBlocked(blocking, seenAt - (blockedSince ?? seenAt));
       blockedSince = blocking.length > 0 ? seenAt : null;
     } catch {
-      // The work itself fails if anything is wrong.
+      // If anything is wrong, the work itself fails.
     }
     await Promise.race([ended, wait(POLL_MS)]);
   }
@@ -219,9 +207,9 @@ const blockingSession = z.object({
     .string()
     .nullable()
     .transform((name) => name ?? ''),
-  /** As in `pg_stat_activity`, such as `idle in transaction`; null if it may not be seen. */
+  /** As in `pg_stat_activity`, such as `idle in transaction`. Null if it may not be seen. */
   state: z.string().nullable(),
-  /** When its transaction began, ISO 8601; null without one. */
+  /** Start of its transaction, ISO 8601. Null without one. */
   transactionSince: z
     .number()
     .nullable()
@@ -231,7 +219,6 @@ const blockingSession = z.object({
 /** A session that holds a lock for which another one waits. */
 type BlockingSession = Readonly<z.output<typeof blockingSession>>;
 
-/** The sessions that the session `pid` waits for now. */
 async function readBlockingSessions(watcher: Client, pid: number): Promise<BlockingSession[]> {
   return query(drizzle(watcher), blockingSession)`
     select b.pid, a.application_name as application, a.state, ${epochMs(sql`a.xact_start`)} as transaction_since

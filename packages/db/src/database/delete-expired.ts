@@ -2,13 +2,10 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { sql, type SQL } from 'drizzle-orm';
 import type { Database } from './open.ts';
 
-/** Rows that one statement deletes: it ends long before its timeout, and holds locks only briefly. */
+/** Rows per statement, so that it ends long before its timeout and holds locks only briefly. */
 const BATCH_SIZE = 1_000;
 
-/**
- * Deletes the rows of a table that meet a condition, except locked ones, and returns how many.
- * @param signal ends it after the current batch; the next call continues
- */
+/** Deletes the rows of a table that meet a condition, except locked ones, and returns how many. @param signal stops after the current batch */
 export async function deleteInBatches(
   db: Database,
   table: string,
@@ -25,10 +22,7 @@ export async function deleteInBatches(
   }
 }
 
-/**
- * Deletes old finished records (docs/reference/delivery.md#retention) and deleted channels with their deliveries, and returns how many.
- * @param signal ends it after the current batch; the next call continues
- */
+/** Deletes old finished records (docs/reference/delivery.md#retention) and deleted channels with their deliveries, and returns how many. */
 export async function deleteFinished(
   db: Database,
   retentionDays: number,
@@ -43,6 +37,8 @@ export async function deleteFinished(
   const isEmpty = sql`not exists (select from deliveries d where d.channel_id = channels.id)`;
   // Reports need maintenance as long as incidents.
   const isOfMaintenance = sql`(from_status = 'MAINTENANCE' or to_status = 'MAINTENANCE')`;
+  const isOfEndedWindow = sql`window_id = any(array(select id from maintenance_windows where state = 'ended'))`;
+  await remove('maintenance_window_monitors', sql`${isOfEndedWindow} and not listed`);
   return {
     deliveries:
       (await remove('deliveries', isOfDeletedChannel)) +
@@ -60,7 +56,7 @@ export async function deleteFinished(
   };
 }
 
-/** Deletes expired sessions and unfinished sign-ins, and invitations a month after they expired. @returns how many */
+/** Deletes expired sessions and unfinished sign-ins, and invitations a month after they expired. */
 export async function deleteExpiredSignIns(
   db: Database,
   signal?: AbortSignal,
@@ -74,20 +70,19 @@ export async function deleteExpiredSignIns(
   };
 }
 
-/** Deletes triggers and tests of checks that no request waits for any more. @returns how many */
+/** Deletes triggers and test checks that no request waits for any more. */
 export async function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
   const isOld = sql`created_at < now() - interval '1 hour'`;
   const triggers = await deleteInBatches(db, 'triggers', isOld, signal);
   return triggers + (await deleteInBatches(db, 'test_checks', isOld, signal));
 }
 
-/** Deletes the keys whose results are no longer replayed. @returns how many */
+/** Deletes keys whose results are no longer replayed. */
 export function deleteOldIdempotencyKeys(db: Database, signal?: AbortSignal): Promise<number> {
   const isOld = sql`created_at < now() - make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
   return deleteInBatches(db, 'idempotency_keys', isOld, signal);
 }
 
-/** Deletes entries of the audit log after 13 months. @returns how many */
 export function deleteOldAuditEntries(db: Database, signal?: AbortSignal): Promise<number> {
   return deleteInBatches(db, 'audit_log', sql`timestamp < now() - interval '13 months'`, signal);
 }

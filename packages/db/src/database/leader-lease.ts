@@ -4,21 +4,20 @@ import type { Client } from 'pg';
 import { z } from 'zod';
 import { queryOne } from './sql.ts';
 
-/** How a lease is kept alive, in milliseconds. */
+/** How leadership is kept alive, in milliseconds. */
 const TIMING = {
   /** From the response to one heartbeat to the next heartbeat. */
   heartbeatMs: 2_000,
-  /** A lease is lost this long after the last heartbeat with a response was sent. */
+  /** Leadership is lost this long after the last heartbeat that was answered. */
   validMs: 8_000,
-  /** Postgres ends the session, and with it the lock, this long after the last heartbeat: more than `validMs`. */
+  /** PostgreSQL ends the session, and so the lock, this long after the last heartbeat. More than `validMs`. */
   sessionMs: 10_000,
 };
 type LeaseTiming = Readonly<typeof TIMING>;
 
 /**
- * Tries to become the leader of `lockKey` on a direct connection, without a transaction pooler; null if another session holds the lock.
- * If Postgres stops responding, the lease is lost a little before Postgres ends the silent session.
- * @param signal ends the attempt, which then rejects with its reason
+ * Tries to become the leader of `lockKey` on a direct connection. Null if another session holds the lock. If PostgreSQL stops responding,
+ * leadership is lost a little before PostgreSQL ends the silent session. @param signal ends the attempt, which then rejects with its reason
  */
 export async function acquireLeaderLease(
   url: string,
@@ -68,7 +67,7 @@ export class LeaderLease {
   #nextHeartbeat: NodeJS.Timeout | undefined;
   #notify: (() => void) | undefined;
 
-  /** @param sentAt when the query was sent that acquired the lock, by `performance.now()` */
+  /** @param sentAt when the query that acquired the lock was sent, by `performance.now()` */
   constructor(session: PostgresSession, timing: LeaseTiming, sentAt: number) {
     this.#session = session;
     this.#timing = timing;
@@ -78,13 +77,13 @@ export class LeaderLease {
     this.#confirm(sentAt);
   }
 
-  /** False from the moment at which another session may hold the lock. */
+  /** False as soon as another session may hold the lock. */
   isAlive(): boolean {
-    // The timer alone is not enough: in a process that was suspended, it has not fired yet.
+    // In a process that was suspended, the timer has not fired yet.
     return !this.#over && performance.now() < this.#validUntil;
   }
 
-  /** Calls back once when the lease is lost without `release`; immediately if it already is. */
+  /** Calls back once when leadership is lost without `release`; immediately if it already is. */
   onLost(callback: () => void): void {
     if (this.#lost) callback();
     else this.#notify = callback;
@@ -96,7 +95,7 @@ export class LeaderLease {
     await endSession(this.#session);
   }
 
-  /** Postgres received the query after `sentAt`, so its timer for this session started later. */
+  /** PostgreSQL received the query after `sentAt`, so its timer for this session started later. */
   #confirm(sentAt: number): void {
     if (this.#over) return;
     clearTimeout(this.#expiry);
@@ -130,16 +129,16 @@ export class LeaderLease {
   }
 }
 
-/** The keys of all advisory locks. */
+/** Keys of all advisory locks. */
 export const ADVISORY_LOCKS = {
   migrations: 8_262_001,
   reconciler: 8_262_002,
   partitions: 8_262_003,
-  /** With a second key: the hash of account and source. */
+  /** Second key: hash of account and source. */
   monitorSets: 8_262_004,
-  /** With a second key: the hash of account and Idempotency-Key. */
+  /** Second key: hash of account and Idempotency-Key. */
   idempotencyKeys: 8_262_005,
-  /** With a second key: the hash of the account. */
+  /** Second key: hash of the account. */
   assignments: 8_262_006,
   packing: 8_262_007,
 } as const;

@@ -13,22 +13,21 @@ import { queryOne } from './sql.ts';
 
 export const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** A PostgreSQL server that is starting or busy may need this long to accept a connection. */
+/** A server that is starting or busy may need this long to accept a connection. */
 const CONNECT_WITHIN_MS = 60_000;
-/** How often a migrator checks whether another one has finished. */
-const TURN_EVERY_MS = 500;
+/** Polling interval for the lock of another migrator. */
+const LOCK_POLL_MS = 500;
 
 export interface MigrateOptions extends Partial<ApplyOptions> {
   /** Default: this version's. */
   readonly folder?: string;
-  /** The length of a partition of events; default: a day. */
+  /** Length of a partition of events. Default: a day. */
   readonly partitionMinutes?: number;
 }
 
 /**
- * Brings the database to this version's schema while services run. Several processes may do so at once: they take turns.
- * @throws Error if it has waited for ten minutes in all, for locks of other sessions, which it names, or for its turn; if its signal
- * interrupted it; if an earlier build made the database
+ * Brings the database to this version's schema while services run. Concurrent runs take turns.
+ * @throws Error after waiting ten minutes for locks or another run; if its signal interrupted it; if an earlier build made the database
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<void> {
   const { folder = MIGRATIONS, partitionMinutes, signal = new AbortController().signal, ...others } = options;
@@ -62,7 +61,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
 
 async function migrateIn(run: MigrationRun, folder: string, minutes?: number): Promise<void> {
   const { client, signal } = run;
-  await takeTurn(run);
+  await lockMigrations(run);
   // The role may have limits meant for the services, but building an index takes as long as it takes.
   await client.query('set statement_timeout = 0');
   await client.query('set lock_timeout = 0');
@@ -85,11 +84,8 @@ async function withSession(databaseUrl: string, work: (client: Client) => Promis
   }
 }
 
-/**
- * Takes the lock of migrations, which ends with the session. It polls, since a session that waits for a lock has a snapshot (ADR 13).
- * @throws Error if the run has waited for too long; the reason of the signal
- */
-async function takeTurn(run: MigrationRun): Promise<void> {
+/** Takes the lock of migrations. Polls, because a session that waits for a lock has a snapshot (ADR 13). @throws Error after too long */
+async function lockMigrations(run: MigrationRun): Promise<void> {
   const { client, patience, now, signal } = run;
   for (;;) {
     const startedAt = now();
@@ -99,7 +95,7 @@ async function takeTurn(run: MigrationRun): Promise<void> {
         'Another migration is still running, in a session named `tocsin migrations`. Wait for it to end, and run this one again.',
       );
     }
-    await wait(TURN_EVERY_MS, undefined, { signal });
+    await wait(LOCK_POLL_MS, undefined, { signal });
     run.waitedMs += now() - startedAt;
   }
 }

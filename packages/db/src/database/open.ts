@@ -15,33 +15,29 @@ export interface DbContext {
 type NoSchema = Record<string, never>;
 export type Database = NodePgDatabase<NoSchema>;
 export type Transaction = NodePgTransaction<NoSchema, ExtractTablesWithRelations<NoSchema>>;
-/** Where a single statement may run: on the pool or inside a transaction. */
+/** The pool or a transaction. */
 export type Queryable = Database | Transaction;
 
 export interface OpenDatabase {
   readonly db: Database;
   readonly pool: Pool;
-  /** The readiness check of every service. @throws Error if Postgres does not respond, or is read-only */
+  /** Readiness check of every service. @throws Error if PostgreSQL does not respond, or is read-only */
   ping(): Promise<void>;
   close(): Promise<void>;
-  /** Breaks every connection, including later ones, so that a shutdown does not wait for a connection without a response. */
+  /** Breaks every connection, including later ones, so that a shutdown does not wait for a dead one. */
   abandon(): void;
 }
 
 export interface OpenDatabaseOptions {
-  /** Of one server or of several, see `parsePostgresUrl`. */
+  /** One server or several, see `parsePostgresUrl`. */
   readonly url: string;
   readonly poolSize: number;
-  /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Errors of idle connections, as after a restart of Postgres. The pool replaces these connections by itself. */
+  /** Errors of idle connections, as after a restart of PostgreSQL. The pool replaces these connections by itself. */
   readonly onIdleError: (error: Error) => void;
-  /** Whether `url` leads to a transaction pooler, which accepts no session settings: set `SESSION_LIMITS` on the role. Default false. */
+  /** True if `url` leads to a transaction pooler, which accepts no session settings: set `SESSION_LIMITS` on the role. Default: false. */
   readonly throughPooler?: boolean;
-  /**
-   * Whether tables are read by their indexes even while they are small: the plan of a prepared statement is kept when they grow, until
-   * Postgres analyzes them. Has no effect through a transaction pooler. Default false.
-   */
+  /** Prefers indexes even to small tables, because a prepared plan outlives their growth. No effect through a pooler. Default: false. */
   readonly avoidsScans?: boolean;
 }
 
@@ -62,12 +58,12 @@ const SILENT_CONNECTION_MS = 20_000;
 /** An idle session costs memory, but a new one has to plan its statements again. */
 const IDLE_CONNECTION_MS = 120_000;
 
-/** Opens the connection pool; connections are made when first needed. */
+/** Opens the connection pool. Connections are made when first needed. */
 export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   const opened = openPostgresPool(options.url, {
     max: options.poolSize,
     application_name: options.applicationName,
-    // With `pipeline`, a statement is sent without waiting for the response to the one before: see `together`.
+    // With `pipeline`, a statement is sent without waiting for the response to the previous one: see `inOneRoundTrip`.
     ...(options.throughPooler !== true && {
       options: options.avoidsScans === true ? `${SESSION_LIMITS} -c enable_seqscan=off` : SESSION_LIMITS,
       Client: PreparingClient,
@@ -87,7 +83,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   };
 }
 
-/** Drizzle on a pool. Drizzle's own transactions leak a connection of the pool if `begin` fails, as on a broken connection. */
+/** Drizzle's own transactions leak a connection of the pool if `begin` fails, as on a broken connection. */
 function openDrizzle(pool: Pool): Database {
   const transaction: Database['transaction'] = async (work, config) => {
     const client = await pool.connect();
@@ -104,7 +100,15 @@ function openDrizzle(pool: Pool): Database {
   return Object.assign(drizzle(pool), { transaction });
 }
 
-/** @throws Error if Postgres does not respond */
+/** Runs reads on one snapshot. */
+export function readSnapshot<Result>(
+  db: Database,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(work, { isolationLevel: 'repeatable read', accessMode: 'read only' });
+}
+
+/** @throws Error if PostgreSQL does not respond */
 export async function ping(db: Queryable): Promise<void> {
   await db.execute(sql`select 1`);
 }

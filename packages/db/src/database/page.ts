@@ -4,11 +4,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Queryable } from './open.ts';
 import { epochMs, timestamptz } from './sql.ts';
 
-/**
- * The condition for the next page of a list that is ordered by time, then id, descending.
- * @param before the id of the last row of the previous page; undefined: the first page
- * @throws AppError validation_failed if `before` is not a row of the list
- */
+/** Condition for the next page of a list ordered by time, then id, descending. @throws AppError validation_failed for an unknown `before` */
 export async function pageAfter(
   db: Queryable,
   list: { table: PgTable; time: PgColumn; id: PgColumn; scope: SQL | undefined; message: string },

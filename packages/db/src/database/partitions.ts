@@ -6,10 +6,10 @@ import { ADVISORY_LOCKS } from './leader-lease.ts';
 import type { Database, Queryable, Transaction } from './open.ts';
 import { epochMs, query, queryColumn } from './sql.ts';
 
-/** The tables that are partitioned by UTC days, or parts of them, and by UTC months. */
+/** Partitioned by UTC days, or parts of them, and by UTC months. */
 type PartitionedTable = 'events' | 'event_blocks' | 'check_rollups';
 
-/** From a start to an exclusive end, epoch milliseconds. */
+/** From `start` to `end` (exclusive), epoch milliseconds. */
 export interface Period {
   readonly start: number;
   readonly end: number;
@@ -21,7 +21,7 @@ export interface Partition extends Period {
 
 const DAY_MS = 86_400_000;
 
-/** `2026_11` for the partition of a month, `2026_11_20` for that of a day, `2026_11_20_1405` for a shorter one. */
+/** `2026_11` for the partition of a month, `2026_11_20` for a day, `2026_11_20_1405` for a shorter one. */
 function nameOf(table: PartitionedTable, { start, end }: Period) {
   const [, date = '', hours = '', minutes = ''] = /^(.*)T(..):(..)/.exec(new Date(start).toISOString()) ?? [];
   const month = date.slice(0, 7);
@@ -30,7 +30,6 @@ function nameOf(table: PartitionedTable, { start, end }: Period) {
   return `${table}_${suffix.replaceAll('-', '_')}`;
 }
 
-/** The names of a table's partitions. */
 export async function listPartitions(db: Queryable, table: PartitionedTable): Promise<Set<string>> {
   const names = await queryColumn(db)`
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = ${table}::regclass`;
@@ -39,7 +38,7 @@ export async function listPartitions(db: Queryable, table: PartitionedTable): Pr
 
 const partitionRow = z.object({ name: z.string(), start: z.number(), end: z.number() });
 
-/** The partitions of a table that have two instants as bounds, oldest first. */
+/** Reads the partitions with two instants as bounds, oldest first. */
 export async function readPartitions(db: Queryable, table: PartitionedTable): Promise<Partition[]> {
   return query(db, partitionRow)`
     select c.relname as name, ${epochMs(sql`bounds[1]::timestamptz`)} as start, ${epochMs(sql`bounds[2]::timestamptz`)} as "end"
@@ -48,16 +47,13 @@ export async function readPartitions(db: Queryable, table: PartitionedTable): Pr
     where i.inhparent = ${table}::regclass and bounds is not null order by 2`;
 }
 
-/** The partitions that this file has named: others, such as an archive, are an operator's. */
+/** Reads the partitions that this file has named. Others, such as an archive, are an operator's. */
 export async function readOwnPartitions(db: Queryable, table: PartitionedTable): Promise<Partition[]> {
   const own = new RegExp(String.raw`^${table}_\d{4}_\d\d(_\d\d(_\d{4})?)?$`);
   return (await readPartitions(db, table)).filter(({ name }) => own.test(name));
 }
 
-/**
- * Makes partitions for these periods, as far as no partition covers them. Any process may run it at any time: attaching a table, unlike
- * creating a partition, does not wait for sessions that read or write the others.
- */
+/** Creates missing partitions, at any time: attaching a table, unlike creating a partition, does not wait for sessions that use the others. */
 export async function ensurePartitions(
   db: Queryable,
   table: PartitionedTable,
@@ -74,7 +70,7 @@ export async function ensurePartitions(
   });
 }
 
-/** What the existing partitions leave of these periods. Partitions of another length remain from before a change of the setting. */
+/** Returns the parts of these periods without a partition. Partitions of another length remain from before a change of the setting. */
 function missingPeriods(wanted: readonly Period[], existing: readonly Period[]): readonly Period[] {
   return existing.reduce(
     (missing, { start, end }) =>
@@ -88,7 +84,7 @@ function missingPeriods(wanted: readonly Period[], existing: readonly Period[]):
   );
 }
 
-/** Makes a table with the right columns and indexes a partition. */
+/** Makes a partition of a table with the right columns and indexes. */
 export async function attachPartition(
   db: Queryable,
   table: PartitionedTable,
@@ -99,7 +95,7 @@ export async function attachPartition(
     alter table ${sql.identifier(table)} attach partition ${sql.identifier(name)} for values from (${from}) to (${to})`);
 }
 
-/** Drops the partitions that end by then with their rows, one by one. Others, such as an archive, stay. @returns their names */
+/** Drops the partitions that end by then, one by one. Others, such as an archive, stay. @returns their names */
 export async function dropPartitionsBefore(
   db: Database,
   table: PartitionedTable,
@@ -116,24 +112,18 @@ export async function dropPartitionsBefore(
   return expired.map(({ name }) => name);
 }
 
-/**
- * Waits until nobody writes to a partition, not even autovacuum, and keeps it so until the transaction ends. Readers go on. Before
- * `lockAlone`, so that nothing of the partition has to be waited for while the whole table is locked.
- */
+/** Blocks writers of a partition, even autovacuum, until the transaction ends. Call it before `lockAlone`, which must not wait for them. */
 export async function closePartition(tx: Transaction, name: string): Promise<void> {
   await tx.execute(sql`lock table only ${sql.identifier(name)} in share mode`);
 }
 
-/** Every session that uses the table queues behind one that waits for the whole of it. So it waits only for moments, and rarely. */
+/** Sessions that use the table queue behind one that waits to lock all of it. So it waits only briefly, and rarely. */
 const LOCK_ATTEMPTS = { count: 5, waitMs: 100, pauseMs: 250 };
 
 /** The table was in use at every attempt to lock it, as by a long report or a backup. */
 export class TableInUseError extends Error {}
 
-/**
- * Locks a partitioned table, without its partitions, until the transaction ends: nobody else reads or writes it.
- * @throws TableInUseError
- */
+/** Locks a partitioned table exclusively, without its partitions, until the transaction ends. @throws TableInUseError */
 export async function lockAlone(tx: Transaction, table: PartitionedTable): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

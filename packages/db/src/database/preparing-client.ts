@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import { Client } from 'pg';
 
-/** Marks statements that a session prepares once. It is a comment, so that other clients run them unchanged. */
+/** Marks a statement that each session prepares once. A comment, so that other clients run it unchanged. */
 const MARK = '/* prepared */';
-export const prepared: SQL = sql.raw(MARK);
+export const PREPARE: SQL = sql.raw(MARK);
 
 const names = new Map<string, string>();
 
-/** A statement's name in its session: the same text has the same name. */
+/** Names a statement in its session. The same text has the same name. */
 function nameOf(text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;
@@ -17,7 +17,7 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** Lets Postgres parse and plan statements that contain `prepared` once per session: planning costs more than running them. */
+/** Makes PostgreSQL parse and plan statements that contain `PREPARE` once per session, because planning costs more than running them. */
 export class PreparingClient extends Client {
   override query(...args: unknown[]): never {
     const [config, ...rest] = args;

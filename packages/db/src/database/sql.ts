@@ -21,7 +21,7 @@ import { z } from 'zod';
 import { encodeArray } from './binary-arrays.ts';
 import type { Queryable, Transaction } from './open.ts';
 
-/** A timestamp with millisecond precision: what the wire can carry, so a value that is read back equals the written one. */
+/** A timestamp with millisecond precision, as on the wire, so that a value that is read back equals the written one. */
 export function instant(name: string): PgTimestampBuilderInitial<string> {
   return timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 }
@@ -35,7 +35,7 @@ export function primaryId(): HasDefault<
     .$defaultFn(() => uuidv7());
 }
 
-/** The row that a row belongs to, and is deleted with. */
+/** Owning row. Rows are deleted with it. */
 export function ownerId<Name extends string>(
   name: Name,
   owner: () => AnyPgColumn,
@@ -43,25 +43,24 @@ export function ownerId<Name extends string>(
   return uuid(name).notNull().references(owner, { onDelete: 'cascade' });
 }
 
-/** Postgres' clock in whole milliseconds: the only clock of timestamps in rows. */
+/** PostgreSQL's clock in whole milliseconds, the only clock of timestamps in rows. */
 export const clockNow = sql`date_trunc('milliseconds', clock_timestamp())`;
 
-/** `updated_at` of a row that changes: later than before, even if the clock stepped back. */
+/** New `updated_at` of a row: later than before, even if the clock stepped back. */
 export function laterThan(updatedAt: PgColumn): SQL {
   return sql`greatest(${clockNow}, ${updatedAt} + interval '1 millisecond')`;
 }
 
-/** A time in a statement, as epoch milliseconds. */
+/** Selects a time as epoch milliseconds. */
 export function epochMs(time: SQL | PgColumn): SQL<number> {
   return sql<number>`(extract(epoch from ${time}) * 1000)::float8`;
 }
 
-/** An instant as a parameter. */
 export function timestamptz(time: Date | number): SQL {
   return sql`${toIso(time)}::timestamptz`;
 }
 
-/** A JavaScript array as one array parameter, which Drizzle would spread into a list. */
+/** Passes an array as one parameter, which Drizzle would spread into a list. */
 export function arrayOf(type: string, values: readonly unknown[]): SQL {
   return sql`${arrayParam(type, values)}::${sql.raw(type)}[]`;
 }
@@ -76,7 +75,7 @@ function toEpochMs(time: unknown): unknown {
   return time instanceof Date ? time.getTime() : time;
 }
 
-/** Epoch milliseconds or a date as Postgres reads it; anything else as it is. A number outside `TIMESTAMP_RANGE` is infinite. */
+/** Formats epoch milliseconds or a date for PostgreSQL, and leaves anything else unchanged. A number outside `TIMESTAMP_RANGE` is infinite. */
 export function toIso(time: unknown): unknown {
   if (typeof time === 'number') {
     if (time < TIMESTAMP_RANGE.earliest) return '-infinity';
@@ -87,9 +86,9 @@ export function toIso(time: unknown): unknown {
 
 export type Columns<Row> = Readonly<Record<string, readonly [type: string, pick: (row: Row) => unknown]>>;
 
-/** Rows as a table `name` of a statement, with one array parameter for each column. Instants are dates or epoch milliseconds. */
+/** Passes rows as a table `name`, with one array parameter per column. Instants are dates or epoch milliseconds. */
 export function tableOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
-  // Few chunks: Drizzle inspects each of them every time that it builds a statement.
+  // Few chunks, because Drizzle inspects each of them every time it builds a statement.
   const arrays = Object.values(columns).flatMap(([type, pick], index) => [
     sql.raw(index === 0 ? 'unnest(' : ', '),
     arrayParam(type, rows.map(pick)),
@@ -98,12 +97,12 @@ export function tableOf<Row>(name: string, rows: readonly Row[], columns: Column
   return sql.join([...arrays, sql.raw(`) as "${name}" (`), columnNames(columns), sql.raw(')')]);
 }
 
-/** The names of the columns of `tableOf`, for an `insert`. */
+/** Names of the columns of `tableOf`, for an `insert`. */
 export function columnNames(columns: Columns<never>): SQL {
   return sql.raw(`"${Object.keys(columns).join('", "')}"`);
 }
 
-/** Until the transaction ends, statements are planned as for large tables: a plan outlives the size that a table had. */
+/** Until the transaction ends, plans statements as for large tables, because a plan outlives the size that a table had. */
 export async function preferIndexes(tx: Transaction): Promise<void> {
   await tx.execute(
     sql`select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan']) as name`,
@@ -111,21 +110,20 @@ export async function preferIndexes(tx: Transaction): Promise<void> {
 }
 
 /**
- * The results of statements that are sent together, so that they take one round trip: over a long distance, that is nearly all of their
- * time. Postgres runs them in this order. It waits for all of them even if one fails, because nothing may be sent for a transaction
- * that has ended. @throws the first error
+ * Sends statements in one round trip; PostgreSQL runs them in order. Waits for all even if one fails, because nothing may be sent for a
+ * transaction that has ended. @throws the first error
  */
-export async function together<Results extends readonly unknown[]>(
+export async function inOneRoundTrip<Results extends readonly unknown[]>(
   ...sent: { readonly [Index in keyof Results]: Promise<Results[Index]> }
 ): Promise<Results> {
   await Promise.allSettled(sent);
   return Promise.all(sent) as Promise<unknown> as Promise<Results>;
 }
 
-/** A statement as a template, which is sent at once and resolves to a result. */
+/** A statement as a template, which is sent at once. */
 type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
 
-/** Runs a statement and parses its rows, with the names of columns in camel case: ``await query(db, schema)`select …` ``. */
+/** Runs a statement and parses its rows, with column names in camel case: ``await query(db, schema)`select …` ``. */
 export function query<Row extends z.ZodType>(db: Queryable, row: Row): Statement<z.output<Row>[]> {
   return async (text, ...values) => {
     const { rows, fields } = await db.execute(sql(text, ...values)).execute();
@@ -142,12 +140,12 @@ function toCamelCase(name: string): string {
   return name.replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** `query` for a statement that always returns a row, such as an aggregate. */
+/** Runs a statement that always returns a row, such as an aggregate. */
 export function queryOne<Row extends z.ZodType>(db: Queryable, row: Row): Statement<z.output<Row>> {
   return async (...statement) => firstOf(await query(db, row)(...statement));
 }
 
-/** How many rows are due, and the age of the oldest in seconds; 0 without any. */
+/** Number of due rows, and the age of the oldest in seconds; 0 without any. */
 export const backlogRow = z.object({
   count: z.number(),
   oldestSeconds: z
@@ -157,21 +155,17 @@ export const backlogRow = z.object({
 });
 export type Backlog = z.output<typeof backlogRow>;
 
-/** A query of Drizzle with placeholders. */
 interface Buildable<Result> {
   prepare(name: string): { execute(values: Readonly<Record<string, unknown>>): Promise<Result> };
 }
 
-/**
- * A query that Drizzle builds once for each database (or transaction), because building it takes longer than sending it. Pass a value for
- * each `sql.placeholder(name)`.
- */
+/** Builds a Drizzle query once per database or transaction, because building takes longer than sending. Pass a value for each `sql.placeholder(name)`. */
 export function buildOnce<Result>(
   build: (db: Queryable) => Buildable<Result>,
 ): (db: Queryable, values: Readonly<Record<string, unknown>>) => Promise<Result> {
   const built = new WeakMap<Queryable, ReturnType<Buildable<Result>['prepare']>>();
   return async (db, values) => {
-    // The empty name leaves the statement unnamed, unless it is marked with `prepared`.
+    // The empty name leaves the statement unnamed, unless it is marked with `PREPARE`.
     const query = built.get(db) ?? build(db).prepare('');
     built.set(db, query);
     return query.execute(values);
@@ -180,12 +174,12 @@ export function buildOnce<Result>(
 
 const textRow = z.record(z.string(), z.string()).transform((row) => Object.values(row));
 
-/** `query` for a single column of ids or texts. */
+/** Runs a statement with a single column of ids or texts. */
 export function queryColumn(db: Queryable): Statement<string[]> {
   return async (...statement) => (await query(db, textRow)(...statement)).flat();
 }
 
-/** The row of a statement that always returns one. */
+/** Returns the row of a statement that always returns one. */
 export function firstOf<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined) throw new Error('The statement returned no row');
@@ -194,7 +188,7 @@ export function firstOf<Row>(rows: readonly Row[]): Row {
 
 const clockRow = z.object({ now: z.number() });
 
-/** Postgres' clock, epoch milliseconds. */
+/** Reads PostgreSQL's clock, epoch milliseconds. */
 export async function readClock(db: Queryable): Promise<number> {
   const { now } = await queryOne(db, clockRow)`select floor(${epochMs(sql`clock_timestamp()`)}) as now`;
   return now;
@@ -208,7 +202,7 @@ type Wire<Row> = {
       : Row[Key];
 };
 
-/** A row as a wire record: dates as ISO 8601. */
+/** Converts a row to a wire record, with dates as ISO 8601. */
 export function toWire<Row extends object>(row: Row): Wire<Row> {
   const entries = Object.entries(row).map(([key, value]: [string, unknown]) => [
     key,

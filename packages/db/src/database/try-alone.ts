@@ -2,21 +2,20 @@ import { sql } from 'drizzle-orm';
 import { isRefusal } from './errors.ts';
 import type { Database, Transaction } from './open.ts';
 
-/** The time limit of each statement for a record, in milliseconds. It replaces the usual one. */
+/** Time limit of each statement for a record, in milliseconds. Replaces the usual one. */
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** For how long the records of a refused batch are tried. The next call tries the rest. */
+/** Records of a refused batch are tried for this long. The next call tries the rest. */
 const TRY_WITHIN_MS = 5_000;
 
-/** A record that Postgres refuses even alone. */
+/** A record that PostgreSQL refuses even alone. */
 export interface RefusedRecord {
   readonly id: string;
   readonly error: unknown;
 }
 
 /**
- * Handles each record of a batch that Postgres refused in a transaction of its own, so that one that always fails does not stop the
- * others. The order is random: otherwise records that time out could take all of the time in every call.
- * @throws the first error that is not a refusal
+ * Handles each record of a refused batch alone, so that one that always fails does not stop the others. The order is random, because
+ * records that time out could take all of the time in every call. @throws the first error that is not a refusal
  */
 export async function tryAlone<Item extends { readonly id: string }, Result>(
   db: Database,
@@ -43,8 +42,8 @@ export async function tryAlone<Item extends { readonly id: string }, Result>(
 }
 
 /**
- * Handles records in one transaction or, if Postgres refuses it, each alone (`tryAlone`).
- * @param onRefused called for each record that Postgres refuses even alone
+ * Handles records in one transaction or, if PostgreSQL refuses it, each alone (`tryAlone`).
+ * @param onRefused called for each record that PostgreSQL refuses even alone
  */
 export async function tryTogether<Item extends { readonly id: string }, Result>(
   db: Database,

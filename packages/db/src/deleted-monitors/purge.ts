@@ -5,16 +5,11 @@ import type { Database } from '../database/open.ts';
 import { listPartitions } from '../database/partitions.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
 
-/** Monitors whose history is deleted together. */
 const MONITORS_AT_ONCE = 1_000;
-/** Rows that one statement deletes: it holds locks only briefly. */
+/** Rows per statement, so that it holds locks only briefly. */
 const ROWS_AT_ONCE = 5_000;
 
-/**
- * Deletes the events, rollups, incidents and silences of deleted monitors in small steps, and returns how many monitors were purged. Several
- * processes may run it at once.
- * @param signal ends it after the current step; the next call continues
- */
+/** Deletes the history of deleted monitors in small steps, and returns how many were purged. Several processes may run it at once. */
 export async function purgeDeletedMonitors(
   db: Database,
   signal?: AbortSignal,
@@ -26,14 +21,14 @@ export async function purgeDeletedMonitors(
     if (monitorIds.length === 0) return purged;
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
-    // Partitions one by one: a row's address is unique only within its partition.
+    // Partitions one by one, because a row's address is unique only within its partition.
     const partitions: string[] = [];
     for (const table of ['events', 'event_blocks', 'check_rollups'] as const)
       partitions.push(...(await listPartitions(db, table)));
     for (const table of [...partitions, 'incidents', 'silences']) {
       const name = sql.identifier(table);
       for (let deleted = 1; deleted > 0;) {
-        // Waits for rows that another process is deleting: a row that is skipped could come back.
+        // Waits for rows that another process is deleting, because a skipped row could come back.
         const statement = sql`
           delete from ${name} where ctid = any(array(
             select ctid from ${name} where monitor_id = any(${ids}) limit ${rowsAtOnce}))`;

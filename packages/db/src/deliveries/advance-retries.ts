@@ -2,21 +2,21 @@ import { MAX_ATTEMPT_LIMIT, OVERLOADED_STATUS_CODES } from '@tocsin/core/deliver
 import { LONGEST_DELAYS_SECONDS, MAX_RETRY_AFTER_SECONDS } from '@tocsin/core/deliveries/retry-schedule';
 import { sql, type SQL } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, clockNow, preferIndexes } from '../database/sql.ts';
-import { channelsWithPending, takesAttempts } from './due-deliveries.ts';
+import { channelsWithPending, takesAttempts } from './claim-deliveries.ts';
 import { channelIf } from './table.ts';
 
 /** Retries of a channel that one success makes due: as many as may run at the same time. Each success among these does the same. */
 const MAX_ADVANCED = MAX_ATTEMPT_LIMIT;
-/** Changes of one statement; the next run continues. */
+/** Changes per statement. The next run continues. */
 const MAX_BATCH_SIZE = 1_000;
-/** Channels that one run probes: as many as a notifier can attempt before its next run, even if all receivers hang. */
+/** Channels to probe in one run: as many as a notifier can attempt before its next run, even if all receivers hang. */
 const MAX_PROBES = 100;
 /** A channel that only fails gets an attempt this long after its last one. */
 const PROBE_AFTER = sql`interval '1 minute'`;
 
-/** The longest delay that the schedule can have given a retry `d`. */
+/** Longest delay that the schedule can have given a retry `d`. */
 const longestDelay = sql`make_interval(secs =>
   (array[${sql.raw(LONGEST_DELAYS_SECONDS.join(', '))}]::float8[])[least(d.round_attempt_count, ${sql.raw(String(LONGEST_DELAYS_SECONDS.length))})])`;
 
@@ -28,15 +28,15 @@ const nextRetries = sql`(
   select r.id, r.next_attempt_at, r.round_attempt_count, r.attempt_count from deliveries r
   where ${channelIf('repeated', 'r')} = c.id order by r.next_attempt_at, r.id limit ${sql.raw(String(MAX_ADVANCED))})`;
 
-/** Makes deliveries due, except those that another transaction has locked: an attempt or a person is changing them. */
+/** Makes deliveries due, except those that another transaction has locked, because an attempt or a person is changing them. */
 function makeDue(ids: SQL, dueAt: SQL = clockNow): SQL {
-  return sql`${prepared}
+  return sql`${PREPARE}
     update deliveries set next_attempt_at = ${dueAt}
     where id = any(array(
       select id from deliveries where id = any(array(${ids})) and state = 'pending' for no key update skip locked))`;
 }
 
-/** The next retries of channels that wait only for their schedule. */
+/** Selects the next retries of channels that wait only for their schedule. */
 function waitingOf(channelIds: readonly string[]): SQL {
   return sql`
     select d.id from channels c cross join lateral ${nextRetries} d
@@ -44,9 +44,8 @@ function waitingOf(channelIds: readonly string[]): SQL {
 }
 
 /**
- * Brings forward the next retries of channels to which an attempt has succeeded. They are due now if the receiver works again. Otherwise
- * it may have refused them for good: only those whose last attempt got no response are due, within a minute.
- * @param working the channels whose receivers work again: a retry has succeeded, or nothing had for a minute
+ * Brings forward the next retries of channels with a success: now if the receiver works again. Otherwise it may have refused them for good, so
+ * only those without a response, within a minute. @param working channels with a successful retry, or a success after a minute of failures
  */
 export async function advanceRetries(
   tx: Transaction,
@@ -66,9 +65,8 @@ export async function advanceRetries(
 }
 
 /**
- * Makes one retry due in each channel that only fails, a minute after its last attempt, so that a receiver that works again gets its alerts
- * soon. It is the one that comes next, so a delivery that always fails does not hide the others.
- * A last failure in the future was recorded before the clock was set back.
+ * Makes one retry due in each channel that only fails, a minute after its last attempt. Taking the next one keeps a delivery that always
+ * fails from hiding the others. A last failure in the future was recorded before the clock was set back.
  */
 export async function probeFailingChannels(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
@@ -87,7 +85,7 @@ export async function probeFailingChannels(db: Database): Promise<void> {
   });
 }
 
-/** Makes deliveries due whose attempt is further away than it was ever planned: Postgres' clock was set back. */
+/** Makes deliveries due whose attempt is further away than any was planned, because PostgreSQL's clock was set back. */
 export async function correctFarAttempts(db: Database): Promise<void> {
   await db.transaction(async (tx) => {
     await preferIndexes(tx);

@@ -3,22 +3,19 @@ import type { Database } from '../database/open.ts';
 
 /** Shorter outages do not matter for the 72 hours of a delivery or a channel. */
 const MIN_OUTAGE = sql`interval '5 minutes'`;
-/** Outages that are longer ago count after all, so that even a lone receiver that is gone is given up in the end. */
+/** Older outages count after all, so that even a lone receiver that is gone is abandoned in the end. */
 const MAX_UNCOUNTED = sql`interval '14 days'`;
-/** A channel whose last failure is older is not attempted at present. */
+/** A channel whose last failure is older is not being attempted. */
 const RECENT = sql`interval '10 minutes'`;
 
-/** How much time has passed since `start` without outages, as an interval; null if `start` is. */
+/** Returns the time since `start` without outages, as an interval; null if `start` is. */
 export function countedTime(start: SQL): SQL {
   return sql`(now() - ${start} - coalesce((
     select sum(coalesce(o.ended_at, now()) - greatest(o.started_at, ${start}, now() - ${MAX_UNCOUNTED})) from delivery_outages o
     where o.started_at < now() and coalesce(o.ended_at, now()) > greatest(${start}, now() - ${MAX_UNCOUNTED})), interval '0'))`;
 }
 
-/**
- * Begins an outage, because an attempt to a channel got no response, and no other attempt has lately. If another channel is enabled, it must
- * be failing too: otherwise one receiver may be the cause.
- */
+/** Begins an outage if no attempt gets a response. Another enabled channel must fail too, because otherwise one receiver may be the cause. */
 export async function beginOutage(db: Database, channelId: string): Promise<void> {
   const isOther = sql`c.id <> ${channelId} and c.enabled and c.deleted_at is null`;
   await db.execute(sql`
@@ -29,7 +26,7 @@ export async function beginOutage(db: Database, channelId: string): Promise<void
     on conflict do nothing`);
 }
 
-/** Ends the outage, if there is one: a receiver has responded. */
+/** Ends the outage, if there is one, because a receiver has responded. */
 export async function endOutage(db: Database): Promise<void> {
   await db.execute(
     sql`delete from delivery_outages where ended_at is null and started_at > now() - ${MIN_OUTAGE}`,
@@ -37,7 +34,7 @@ export async function endOutage(db: Database): Promise<void> {
   await db.execute(sql`update delivery_outages set ended_at = now() where ended_at is null`);
 }
 
-/** Deletes the outages that count after all. */
+/** Deletes outages that are so old that they count after all. */
 export async function deleteOldOutages(db: Database): Promise<void> {
   await db.execute(sql`delete from delivery_outages where ended_at < now() - ${MAX_UNCOUNTED}`);
 }

@@ -8,13 +8,12 @@ import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { epochMs, queryOne } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
-/** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
+/** Deliveries per statement, so that it ends long before its timeout. */
 const MAX_BATCH_SIZE = 1_000;
 
 /**
- * Holds up to a thousand pending deliveries of a disabled channel whose row the transaction has locked, except test events, and returns
- * how many; `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds. Deliveries are locked in the order of
- * their ids, as when attempts are recorded, so that the two do not deadlock.
+ * Holds up to a thousand deliveries of a locked, disabled channel, except test events, and returns how many. A running attempt still counts
+ * if it succeeds. Deliveries are locked in the order of their ids, as when attempts are recorded, so that the two do not deadlock.
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
   const { rowCount } = await tx.execute(sql`
@@ -27,14 +26,14 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
   return rowCount ?? 0;
 }
 
-/** Holds the pending deliveries of all disabled channels. @param signal ends it after the current transaction @throws as `forEachChannel` */
+/** Holds the pending deliveries of all disabled channels. @param signal stops after the current transaction @throws as `forEachChannel` */
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
   const hasToHold = sql`not enabled and deleted_at is null
     and exists (select from deliveries where ${channelIf('pending')} = channels.id and not test)`;
   await forEachChannel(db, hasToHold, (id) => holdAllIfDisabled(db, id, signal), signal);
 }
 
-/** Whether a channel has deliveries that are neither finished nor held. */
+/** Reports whether a channel has deliveries that are neither finished nor held. */
 export async function hasPendingDeliveries(db: Queryable, channelId: string): Promise<boolean> {
   const { rowCount } = await db.execute(
     sql`select from deliveries where ${channelIf('pending')} = ${channelId} and not test limit 1`,
@@ -42,7 +41,7 @@ export async function hasPendingDeliveries(db: Queryable, channelId: string): Pr
   return rowCount === 1;
 }
 
-/** Holds all pending deliveries of a channel if it is disabled, in one transaction for each thousand. @param signal ends it after one */
+/** Holds all pending deliveries of a channel if it is disabled, a thousand per transaction. @param signal stops after the current one */
 export async function holdAllIfDisabled(
   db: Database,
   channelId: string,
@@ -66,7 +65,7 @@ const heldCount = z.object({
     .transform((time) => (time === null ? null : new Date(time).toISOString())),
 });
 
-/** How many deliveries a channel holds, up to a bound, and the first timestamp of these. @param channelId a channel of the caller's account */
+/** Counts the deliveries that a channel holds, up to a bound, with the first timestamp of these. @param channelId a channel of the caller's account */
 export async function readHeldDeliveries(
   db: Database,
   channelId: string,
@@ -76,7 +75,7 @@ export async function readHeldDeliveries(
       select timestamp from deliveries where channel_id = ${channelId} and state = 'held' limit ${MAX_HELD_COUNT}) h`;
 }
 
-/** Marks the held deliveries of a channel as failed, a thousand in each transaction. @returns how many each one marked, and whether more may be left @throws AppError not_found */
+/** Marks the held deliveries of a channel as failed, a thousand per transaction. `more` is false after the last one. @throws AppError not_found */
 export async function* discardHeldDeliveries(
   db: Database,
   accountId: string,

@@ -3,23 +3,22 @@ import { z } from 'zod';
 import { recordDisabled } from '../channels/audit-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, preferIndexes, query, tableOf, timestamptz } from '../database/sql.ts';
 import { advanceRetries } from './advance-retries.ts';
 import { countedTime } from './delivery-outages.ts';
 import { holdPendingDeliveries } from './hold-deliveries.ts';
 import type { AttemptRow } from './table.ts';
 
-/** A channel that has failed for this long without one success is disabled. */
+/** A channel that has failed for this long without a success is disabled. */
 const DISABLE_AFTER_HOURS = 72;
 
-/** The outcome of an attempt, and what follows. */
 export type AttemptOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly delayMs: number }
   /** The 72 hours are over. */
   | { readonly kind: 'failed' }
-  /** The receiver responded with 410: it wants no more. */
+  /** The receiver responded with 410, so it wants no more. */
   | { readonly kind: 'gone' };
 
 /** `error` is null after a 2xx response. */
@@ -27,26 +26,24 @@ export interface AttemptRecord extends Readonly<Omit<AttemptRow, 'number'>> {
   readonly leaseToken: string;
   readonly channelId: string;
   readonly url: string;
-  /** Of a test event: does not affect the health of the channel. */
+  /** A test event does not affect the health of the channel. */
   readonly test: boolean;
   readonly outcome: AttemptOutcome;
-  /** The limit of concurrent attempts to the channel when this one started, and the limit that follows, see `nextAttemptLimit`. */
+  /** Limits of concurrent attempts to the channel, when this one started and afterwards, see `nextAttemptLimit`. */
   readonly attemptLimit: number;
   readonly nextAttemptLimit: number;
-  /** How long no attempt to the channel may start, as its receiver requested; 0 if it did not. */
+  /** As the receiver requested, no attempt to the channel starts for this long. 0 without a request. */
   readonly pauseMs: number;
 }
 
-/** The attempt is in the log already: the response to its commit was lost. Nothing is written again. */
+/** The attempt is already in the log, because the response to its commit was lost. Nothing is written again. */
 class AlreadyRecordedError extends Error {
   override readonly name = 'AlreadyRecordedError';
 }
 
 /**
- * Records an attempt, the delivery's next state and the health of its channel, in one transaction; a repeated call changes nothing. A
- * success counts even if the lease was lost; any other outcome then only enters the log. An attempt at a former URL of the channel does
- * not change its health.
- * @returns why this attempt disabled the channel, or null
+ * Records an attempt, the delivery's next state and the channel's health. Repeating it changes nothing. A success counts even without the
+ * lease. An attempt at a former URL does not change the health. @returns why this attempt disabled the channel, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
   if (attempt.outcome.kind === 'delivered') {
@@ -63,7 +60,7 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
   });
 }
 
-/** Runs a transaction. It is rolled back if it finds its attempts in the log. @returns null then */
+/** Runs a transaction, and rolls it back if its attempts are already in the log. @returns null then */
 async function recordOnce<Result>(
   db: Database,
   work: (tx: Transaction) => Promise<Result>,
@@ -76,9 +73,9 @@ async function recordOnce<Result>(
   }
 }
 
-/** Evaluates to the channel of a delivery that was attempted before, and to null for any other. */
+/** The channel of a delivery that was attempted before, and null for any other. */
 const lockedRow = z.object({ retriedChannelId: z.string().nullable() });
-/** A changed channel, and whether it had failed for a minute; null if it was not failing. */
+/** `hadFailed` is true if the channel had failed for a minute, and null if it was not failing. */
 const changedRow = z.object({ id: z.string(), hadFailed: z.boolean().nullable() });
 
 /** Records successful attempts as `recordAttempt` does, all in one transaction. */
@@ -90,17 +87,15 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
     status_code: ['int', ({ statusCode }) => statusCode],
     response_excerpt: ['text', ({ responseExcerpt }) => responseExcerpt],
   });
-  const ids = arrayOf(
-    'uuid',
-    delivered.map(({ deliveryId }) => deliveryId),
-  );
+  const deliveryIds = delivered.map(({ deliveryId }) => deliveryId);
+  const ids = arrayOf('uuid', deliveryIds);
   await recordOnce(db, async (tx) => {
     await preferIndexes(tx);
     const recovered = await endFailures(tx, delivered);
-    const locked = await query(tx, lockedRow)`${prepared}
+    const locked = await query(tx, lockedRow)`${PREPARE}
       select case when round_attempt_count > 0 and not test then channel_id end as retried_channel_id
       from deliveries where id = any(${ids}) order by id for no key update`;
-    const { rowCount } = await tx.execute(sql`${prepared}
+    const { rowCount } = await tx.execute(sql`${PREPARE}
       with recorded as (
         update deliveries d set
           attempt_count = d.attempt_count + 1,
@@ -117,20 +112,14 @@ export async function recordDelivered(db: Database, delivered: readonly AttemptR
       select * from recorded`);
     if (rowCount === 0) throw new AlreadyRecordedError();
     const channelIds = new Set(delivered.flatMap(({ test, channelId }) => (test ? [] : channelId)));
-    await advanceRetries(
-      tx,
-      channelIds,
-      new Set([...recovered, ...locked.map((row) => row.retriedChannelId)]),
-    );
+    const working = new Set([...recovered, ...locked.map((row) => row.retriedChannelId)]);
+    await advanceRetries(tx, channelIds, working);
   });
 }
 
-/**
- * Ends the failures of channels whose attempts succeeded, and changes their limits, unless these have changed since.
- * @returns the ids of the channels that had failed for a minute
- */
+/** Ends failures and changes limits, unless these have changed since. @returns the channels that had failed for a minute */
 async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[]): Promise<string[]> {
-  // Of each URL: an attempt at a former one must not decide.
+  // By URL, because an attempt at a former one must not decide.
   const byReceiver = new Map<string, AttemptRecord>();
   for (const attempt of delivered) {
     if (attempt.test) continue;
@@ -140,7 +129,8 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
   }
   if (byReceiver.size === 0) return [];
   const deciding = [...byReceiver.values()];
-  const changed = await query(tx, changedRow)`${prepared}
+  const channelIds = deciding.map(({ channelId }) => channelId);
+  const changed = await query(tx, changedRow)`${PREPARE}
     with changed as materialized (
       select c.id, c.failing_since, u.attempt_limit, u.next_attempt_limit
       from channels c join ${tableOf('u', deciding, {
@@ -149,10 +139,7 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
         attempt_limit: ['int', ({ attemptLimit }) => attemptLimit],
         next_attempt_limit: ['int', ({ nextAttemptLimit }) => nextAttemptLimit],
       })} on u.id = c.id and u.url = c.url
-      where c.id = any(${arrayOf(
-        'uuid',
-        deciding.map(({ channelId }) => channelId),
-      )})
+      where c.id = any(${arrayOf('uuid', channelIds)})
         and (c.failing_since is not null or (c.attempt_limit = u.attempt_limit and u.next_attempt_limit <> u.attempt_limit))
       order by c.id for no key update of c)
     update channels c set
@@ -163,7 +150,7 @@ async function endFailures(tx: Transaction, delivered: readonly AttemptRecord[])
   return changed.flatMap(({ id, hadFailed }) => (hadFailed === true ? id : []));
 }
 
-/** Of two attempts recorded together, the later limit decides for their channel; if it is the same, a fall, else a rise. */
+/** Of two attempts recorded in one batch, the later limit decides for their channel. If it is the same, a fall wins over a rise. */
 function decides(attempt: AttemptRecord, other: AttemptRecord): boolean {
   if (attempt.attemptLimit !== other.attemptLimit) return attempt.startedAt > other.startedAt;
   const [next, otherNext] = [attempt.nextAttemptLimit, other.nextAttemptLimit];
@@ -193,7 +180,7 @@ const updatedRow = z.object({ number: z.number(), hadLease: z.boolean() });
 /** @returns the attempt's number, and whether it still had the lease; null if the delivery was deleted with its channel */
 async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: Health | null) {
   const { outcome } = attempt;
-  // A 410 from a former URL is not final: the delivery is due at the current one.
+  // A 410 from a former URL is not final, so the delivery is due at the current one.
   const isMoved = outcome.kind === 'gone' && health?.isCurrentUrl === false;
   const delayMs = outcome.kind === 'retry' ? outcome.delayMs : isMoved ? 0 : null;
   const state = delayMs === null ? 'failed' : 'pending';
@@ -216,7 +203,7 @@ async function updateDelivery(tx: Transaction, attempt: AttemptRecord, health: H
   return row ?? null;
 }
 
-/** Whether the log has an attempt of a delivery. Its start identifies it: leases keep attempts seconds apart. */
+/** Tests whether the log has an attempt. Its start identifies it, because leases keep attempts seconds apart. */
 function isInLog(deliveryId: SQL, startedAt: SQL, durationMs: SQL, statusCode: SQL): SQL {
   return sql`exists (
     select from attempts a

@@ -11,12 +11,12 @@ import { arrayOf, clockNow } from '../database/sql.ts';
 import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
 import { deliveries } from './table.ts';
 
-/** Deliveries that one transaction releases: it ends long before its timeout, and locks the channel only briefly. */
+/** Deliveries per transaction, so that it ends long before its timeout and locks the channel only briefly. */
 const MAX_BATCH_SIZE = 1_000;
-/** Deliveries that one call reads; the next call reads the rest. */
+/** Deliveries that one call reads. The next call reads the rest. */
 const MAX_READ = 50_000;
 
-/** A due delivery whose retry schedule starts over. Its attempts keep their numbers. */
+/** Restarts the retry schedule. Attempts keep their numbers. */
 const AFRESH = {
   state: 'pending',
   nextAttemptAt: clockNow,
@@ -28,10 +28,7 @@ const AFRESH = {
 
 const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
 
-/**
- * Makes a delivery due again, whatever its state.
- * @throws AppError not_found; conflict if its channel is disabled, or an attempt of it is running
- */
+/** Makes a delivery due again, whatever its state. @throws AppError not_found; conflict if its channel is disabled, or an attempt is running */
 export async function redeliver(db: Database, accountId: string, id: string): Promise<Delivery> {
   return db.transaction(async (tx) => {
     const { channelId } = await findDeliveryRow(tx, accountId, id);
@@ -43,7 +40,7 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
   });
 }
 
-/** What one transaction of a redelivery released. */
+/** Deliveries that one transaction released. */
 interface Released {
   /** Oldest event first. */
   readonly ids: readonly string[];
@@ -52,9 +49,9 @@ interface Released {
 }
 
 /**
- * Makes a channel's undelivered deliveries due again, except test events: those in the given states, with a timestamp from `since`
- * (inclusive) to `until` (exclusive) and without a running attempt, the oldest first, a thousand in each transaction. Deliveries that wait for their first attempt
- * anyway come last, so the next call continues where this one stopped.
+ * Makes a channel's undelivered deliveries due again, except test events and running attempts: those in the given states with a timestamp
+ * from `since` to `until` (exclusive), oldest first, a thousand per transaction. Deliveries that wait for their first attempt anyway come
+ * last, so the next call continues where this one stopped.
  * @returns what each transaction released, once it has committed; at least one
  * @throws AppError not_found; conflict if the channel is disabled
  */
@@ -98,7 +95,7 @@ export async function* redeliverUndelivered(
   } while (from < end);
 }
 
-/** Until the transaction ends, the channel stays enabled and no other redelivery of it runs. */
+/** Keeps the channel enabled, and other redeliveries waiting, until the transaction ends. */
 async function lockEnabledChannel(tx: Transaction, accountId: string, id: string): Promise<void> {
   const { enabled } = await findChannelRow(tx, accountId, id, 'no key update');
   if (!enabled) throw new AppError('conflict', 'This channel is disabled: enable it first.');

@@ -9,35 +9,35 @@ import {
 } from '../database/partitions.ts';
 import { arrayOf, queryColumn, readClock } from '../database/sql.ts';
 import { workForShare } from '../database/work-share.ts';
-import { blocksOf } from './blocks-of.ts';
 import { settledUntil } from './partitions.ts';
-import { BLOCK_COLUMNS, createPending, dropAbandoned, pendingOf, takeTurn } from './pending-blocks.ts';
+import {
+  BLOCK_COLUMNS,
+  blocksOf,
+  createPending,
+  dropAbandoned,
+  lockPacking,
+  pendingOf,
+} from './pending-blocks.ts';
 import { isSamePeriod, replacePartition } from './replace-partition.ts';
 import { storedEvents } from './stored-events.ts';
 
-/**
- * Keeps a slice below the statement timeout: checks every 5 s from several regions produce some hundred thousand events a day. If it
- * does not suffice, the rest of the partition is packed monitor by monitor.
- */
+/** Keeps slices below the statement timeout. If it does not suffice, the rest of the partition is packed monitor by monitor. */
 const MONITORS_AT_ONCE = 4;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 export interface PackOptions {
-  /** Postgres' clock, epoch milliseconds: it stamped the events. */
+  /** PostgreSQL's clock, which stamped the events; epoch milliseconds. */
   readonly now: number;
-  /** How many monitors a slice packs. */
   readonly monitorsAtOnce?: number | undefined;
-  /** Slices take this share of the time, and pauses the rest, unless several partitions are due. Default: 1, no pauses. */
+  /** Share of the time that slices take, unless several partitions are due. Pauses take the rest. Default: 1, no pauses. */
   readonly share?: number | undefined;
-  /** Ends the packing after the current slice; the next call continues. */
+  /** Stops after the current slice. The next call continues. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The partitions of events that are closed and not packed yet, latest first: those ended as long ago as they are long, and are rolled up.
- * Until then they are read most, and by an api of the previous release, which sees no packed events.
- *
- * A partition that overlaps packed ones of another length stays as it is: after a change of the setting, an empty one may.
+ * Lists the partitions of events to pack, latest first: rolled up, and ended as long ago as they are long, because they are read most until
+ * then. A partition that overlaps packed ones of another length is never packed.
  */
 async function listPackable(db: Queryable, now: number): Promise<Partition[]> {
   const settled = await settledUntil(db);
@@ -52,15 +52,15 @@ async function listPackable(db: Queryable, now: number): Promise<Partition[]> {
     .toReversed();
 }
 
-/** How many closed partitions are not packed yet. */
+/** Counts closed partitions that are not packed yet. */
 export async function countPackable(db: Queryable): Promise<number> {
   return (await listPackable(db, await readClock(db))).length;
 }
 
 /**
- * Packs the closed partitions of events (ADR 27), latest first: the oldest expire soonest. It writes slices of monitors, each in its own
- * transaction, into a table that nobody reads yet, and then puts that table in the place of the partition, in one transaction. An
- * interrupted partition is continued after its last monitor. Several processes may run it at once: they take turns by slices.
+ * Packs the closed partitions of events (ADR 27), latest first, because the oldest expire soonest. Slices of monitors are written to a table
+ * that nobody reads yet, each in its own transaction. Then that table replaces the partition in one transaction. An interrupted partition
+ * continues after its last monitor. Several processes may run it at once.
  * @returns the names of the packed partitions
  * @throws AggregateError of those that failed, after all others
  */
@@ -75,7 +75,7 @@ export async function packEvents(db: Database, options: PackOptions): Promise<st
       if (await packPartition(db, partition, { ...options, share })) packed.push(partition.name);
     } catch (error) {
       failures.push(new Error(`Could not pack ${partition.name}`, { cause: error }));
-      // The next partition would disturb all sessions again, for nothing.
+      // The next partition would disturb all sessions again in vain.
       if (error instanceof TableInUseError) break;
     }
     if (options.signal?.aborted === true) break;
@@ -113,12 +113,9 @@ async function packPartition(
   return db.transaction((tx) => replacePartition(tx, partition));
 }
 
-/**
- * Packs the next monitors after an id, or after the last one that an interrupted run has packed.
- * @returns its last monitor, null if none is left; null if another process has packed the partition
- */
+/** Packs the next monitors after an id. @returns its last monitor, or null if none is left; null if another process has packed the partition */
 async function packSlice(tx: Transaction, partition: Partition, after: string, monitorsAtOnce: number) {
-  if (!(await takeTurn(tx, partition))) return null;
+  if (!(await lockPacking(tx, partition))) return null;
   const pending = sql.identifier(pendingOf(partition));
   await createPending(tx, partition);
   const monitorIds = await queryColumn(tx)`
@@ -126,7 +123,7 @@ async function packSlice(tx: Transaction, partition: Partition, after: string, m
     where id > greatest(${after}::uuid, (select monitor_id from ${pending} order by monitor_id desc limit 1))
     order by id limit ${monitorsAtOnce}`;
   if (monitorIds.length > 0) {
-    // Raw and packed: rows of a period that is packed already appear if Postgres' clock is set back.
+    // Raw and packed, because after PostgreSQL's clock was set back, rows appear in a period that is already packed.
     const stored = storedEvents({
       of: sql`monitor_id = any(${arrayOf('uuid', monitorIds)})`,
       after: partition.start - 1,
@@ -138,7 +135,7 @@ async function packSlice(tx: Transaction, partition: Partition, after: string, m
   return { last: monitorIds.at(-1) ?? null };
 }
 
-/** In a transaction with one snapshot, first of all: no partition of events is packed until it ends. */
+/** Call it first in a transaction with one snapshot. Keeps all partitions of events from being packed until it ends. */
 export async function holdPartitions(tx: Transaction): Promise<void> {
   await tx.execute(sql`lock table only events in access share mode`);
 }

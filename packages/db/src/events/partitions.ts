@@ -7,17 +7,17 @@ import { readClock } from '../database/sql.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** How far ahead partitions are made: a week of days, or a few hours of short ones, of which a week would be too many. */
+/** Partitions are created this far ahead: a week of days, or a few hours of short ones, of which a week would be too many. */
 const AHEAD = { periods: 7, ms: 3 * HOUR_MS };
 
 export interface EventPartitionOptions {
-  /** The length of a partition: a divisor of a day. Default: a day. */
+  /** Length of a partition, a divisor of a day. Default: a day. */
   readonly minutes?: number | undefined;
-  /** Postgres' clock, epoch milliseconds, from which events get their timestamps; default: read it. */
+  /** PostgreSQL's clock, epoch milliseconds. Default: read it. */
   readonly now?: number | undefined;
 }
 
-/** Makes the missing partitions from the previous period to a week, or at least some hours, ahead. */
+/** Creates the missing partitions from the previous period to a week, or at least some hours, ahead. */
 export async function ensureEventPartitions(
   db: Queryable,
   { minutes = DAY_MS / MINUTE_MS, now }: EventPartitionOptions = {},
@@ -25,28 +25,19 @@ export async function ensureEventPartitions(
   const length = minutes * MINUTE_MS;
   const current = Math.floor((now ?? (await readClock(db))) / length) * length;
   const count = Math.max(AHEAD.periods, Math.ceil(AHEAD.ms / length)) + 2;
-  const starts = Array.from({ length: count }, (_, index) => current + (index - 1) * length);
-  await ensurePartitions(
-    db,
-    'events',
-    starts.map((start) => ({ start, end: start + length })),
-  );
+  const periods = Array.from({ length: count }, (_, index) => {
+    return { start: current + (index - 1) * length, end: current + index * length };
+  });
+  await ensurePartitions(db, 'events', periods);
 }
 
-/**
- * The end of the last partition whose events are no longer needed to roll up: rolling up what follows a partition needs its last
- * minutes too. Null before the first roll-up.
- */
+/** Returns the end of the last partition that is not needed to roll up, which includes a partition's next minutes. Null before the first roll-up. */
 export async function settledUntil(db: Queryable): Promise<number | null> {
   const state = await readRollupState(db);
   return state && state.rolledUntil.getTime() - MAX_LATENESS_MS;
 }
 
-/**
- * Drops the partitions whose events, raw or packed, are all older than the retention and rolled up.
- * @param now Postgres' clock, epoch milliseconds: it stamped the events
- * @returns the names of the dropped partitions
- */
+/** Drops the partitions whose events, raw or packed, are all older than the retention and rolled up. @param now PostgreSQL's clock @returns their names */
 export async function dropExpiredEventPartitions(
   db: Database,
   retentionDays: number,

@@ -1,4 +1,4 @@
-import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
+import { getTableColumns, is, sql, type SQL, type Subquery } from 'drizzle-orm';
 import { PgArray } from 'drizzle-orm/pg-core';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { Database, Transaction } from '../database/open.ts';
@@ -20,22 +20,22 @@ export function pendingOf(partition: Partition): string {
   return packedName(partition) + PENDING;
 }
 
-/** Whether another process has not packed the partition meanwhile. From here to the end of the transaction, none packs. */
-export async function takeTurn(tx: Transaction, { name }: Partition): Promise<boolean> {
+/** Keeps other processes from packing until the transaction ends. @returns false if another one has packed the partition */
+export async function lockPacking(tx: Transaction, { name }: Partition): Promise<boolean> {
   await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.packing})`);
   return (await listPartitions(tx, 'events')).has(name);
 }
 
 const NAMESPACE = sql`(select relnamespace from pg_class where oid = 'event_blocks'::regclass)`;
 
-/** Whether the table of a partition's blocks exists. Call it after `takeTurn`: another process may have attached or dropped the table. */
+/** Reports whether the table of a partition's blocks exists. Call it after `lockPacking`, because another process may attach or drop it. */
 export async function hasPending(tx: Transaction, partition: Partition): Promise<boolean> {
   const { rowCount } = await tx.execute(sql`
     select from pg_class where relname = ${pendingOf(partition)} and relnamespace = ${NAMESPACE}`);
   return rowCount !== 0;
 }
 
-/** Makes the table of a partition's blocks, until it is complete, unless an interrupted run has made it. Its constraint spares the scan when it is attached. */
+/** Creates the table of a partition's blocks, unless an interrupted run has. Its constraint avoids the scan when it is attached. */
 export async function createPending(tx: Transaction, partition: Partition): Promise<void> {
   const name = sql.identifier(pendingOf(partition));
   if (await hasPending(tx, partition)) return;
@@ -44,7 +44,7 @@ export async function createPending(tx: Transaction, partition: Partition): Prom
   );
   await tx.execute(sql`create table ${name} (like event_blocks including all,
     constraint bounds check (ends_at >= ${start} and ends_at < ${end})) with (toast_tuple_target = 128)`);
-  // Statistics of array elements are of no use, and take long to compute.
+  // Statistics of array elements are useless and slow to compute.
   const changes = ARRAY_COLUMNS.map((column) => sql`alter column ${sql.identifier(column)} set statistics 0`);
   await tx.execute(sql`alter table ${name} ${sql.join(changes, sql`, `)}`);
 }
@@ -52,10 +52,7 @@ export async function createPending(tx: Transaction, partition: Partition): Prom
 const columnsOf = (table: SQL): SQL =>
   sql`array(select attname::text from pg_attribute where attrelid = ${table} and attnum > 0 and not attisdropped order by 1)`;
 
-/**
- * Drops tables of blocks that an interrupted run has left, for a partition that has expired, or with other columns than those of this
- * version.
- */
+/** Drops pending tables of expired partitions, and those with other columns than this version's. */
 export async function dropAbandoned(db: Database): Promise<void> {
   const abandoned = await queryColumn(db)`
     select relname from pg_class c
@@ -64,4 +61,35 @@ export async function dropAbandoned(db: Database): Promise<void> {
       and (to_regclass(replace(replace(relname, 'event_blocks', 'events'), ${PENDING}, '')) is null
         or ${columnsOf(sql`c.oid`)} <> ${columnsOf(sql`'event_blocks'::regclass`)})`;
   for (const name of abandoned) await db.execute(sql`drop table if exists ${sql.identifier(name)}`);
+}
+
+/** Two full blocks of typical checks fill a page of 8 kB. Larger ones waste more of it, smaller ones compress less. */
+const EVENTS_PER_BLOCK = 256;
+
+const array = (value: SQL): SQL => sql`array_agg(${value} order by "timestamp")`;
+/** Null without any value. */
+const sparse = (value: SQL): SQL => sql`case when count(${value}) > 0 then ${array(value)} end`;
+const ms = (duration: SQL): SQL => sql`(extract(epoch from ${duration}) * 1000)::bigint`;
+
+/** Selects blocks of packed events. `packed_events` is the inverse. */
+export function blocksOf(stored: Subquery): SQL {
+  const packed: Readonly<Record<string, SQL>> = {
+    monitor_id: sql`monitor_id`,
+    starts_at: sql`starts_at`,
+    ends_at: sql`max("timestamp")`,
+    slot_steps: sparse(ms(sql`slot - coalesce(previous_slot, starts_at)`)),
+    delays: array(ms(sql`"timestamp" - coalesce(slot, starts_at)`)),
+    id: sparse(sql`nullif(id, event_id(monitor_id, "timestamp"))`),
+  };
+  const columns = BLOCK_COLUMNS.map(({ name }) => packed[name] ?? sparse(sql`${sql.identifier(name)}`));
+  return sql`
+    select ${sql.join(columns, sql`, `)}
+    from (
+      select *, first_value("timestamp") over in_block as starts_at,
+        lag(slot) over (partition by monitor_id, block, slot is null order by "timestamp") as previous_slot
+      from (
+        select *, (row_number() over (partition by monitor_id order by "timestamp") - 1) / ${EVENTS_PER_BLOCK} as block
+        from ${stored}) numbered
+      window in_block as (partition by monitor_id, block order by "timestamp")) e
+    group by monitor_id, block, starts_at`;
 }

@@ -20,16 +20,13 @@ import { endOfDay, type StoredEvents, storedEvents } from './stored-events.ts';
 import { events } from './table.ts';
 
 const DAY_MS = 86_400_000;
-/** A monitor at five minutes has 288 checks a day in each region. */
+/** A monitor with an interval of five minutes has 288 checks a day in each region. */
 const NEAREST_DAYS = [1, 8];
-/**
- * How much older than its monitor an event may be, because Postgres' clock was set back in between. If it was set back further, a page of
- * the latest events that is not full lacks the oldest ones while the monitor is young.
- */
+/** An event may be this much older than its monitor, because PostgreSQL's clock was set back. After more, a young monitor's page lacks some. */
 const CLOCK_STEP_MS = 3_600_000;
 const keptResponse = eventResponseSchema.omit({ statusCode: true });
 
-/** An SQL expression for each field of an event's wire record, over the rows of the event and its monitor. */
+/** SQL expression for each field of an event's wire record, over the rows of the event and its monitor. */
 const WIRE_FIELDS: Readonly<Record<keyof Event, string>> = {
   id: 'events.id',
   monitorId: 'events.monitor_id',
@@ -55,15 +52,12 @@ const wireColumns = sql.raw(
     .join(', '),
 );
 
-/**
- * The wire records of a `from` clause with `events` and `monitors`, in its order, as one JSON array: reading rows of so many columns takes
- * this process several times as long.
- */
+/** Selects the wire records of `events` and `monitors` as one JSON array. Reading rows of so many columns takes several times as long. */
 export function wireEvents(from: SQL): SQL<Event[]> {
   return sql<Event[]>`(select coalesce(json_agg(w), '[]') from (select ${wireColumns} from ${from}) w)`;
 }
 
-/** A monitor with some of its events, of one snapshot. */
+/** A monitor with some of its events, from one snapshot. */
 interface Page {
   readonly monitor: MonitorRow;
   readonly found: Event[];
@@ -83,7 +77,7 @@ function pageQuery(order: 'asc' | 'desc') {
     eq(monitors.id, sql.placeholder('monitorId')),
     eq(monitors.accountId, sql.placeholder('accountId')),
   );
-  // Not prepared: it would lock `event_blocks` before `events`, and could deadlock with the replacement of a partition.
+  // Not prepared, because it would lock `event_blocks` before `events` and could deadlock with the replacement of a partition.
   return buildOnce<Page[]>((db) =>
     db
       .select({ monitor: monitors, found: wireEvents(sql`${page}`) })
@@ -93,12 +87,12 @@ function pageQuery(order: 'asc' | 'desc') {
 }
 
 /**
- * A monitor with its first `count` events after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest days first:
- * Postgres plans a statement for each partition of its range, which takes longer than to read a page. A page is used only if it is full or
- * has all events, so a result always comes from one statement.
+ * Reads a monitor with its first `count` events after `since` (epoch milliseconds), or the latest, newest first. It looks in the nearest
+ * days first, because PostgreSQL plans a statement for each partition in its range, which takes longer than reading a page. A page is used
+ * only if it is full or has all events, so the result always comes from one statement.
  * @throws AppError not_found
  */
-async function readPage(
+export async function readPage(
   db: Database,
   of: { readonly accountId: string; readonly monitorId: string },
   count: number,
@@ -120,12 +114,12 @@ async function readPage(
   return read(since ?? -Infinity, Infinity);
 }
 
-/** The event with a timestamp. Timestamps have whole milliseconds. */
+/** Bounds for the event with a timestamp, in whole milliseconds. */
 function at(timestamp: Date): Pick<StoredEvents, 'after' | 'upTo'> {
   return { after: timestamp.getTime() - 1, upTo: timestamp.getTime() };
 }
 
-/** The event with this timestamp; null if it is no longer kept. @throws AppError not_found if there is no such monitor */
+/** Finds the event with this timestamp. Null if it is no longer kept. @throws AppError not_found without such a monitor */
 export async function findEvent(
   db: Database,
   accountId: string,
@@ -141,10 +135,7 @@ export async function findEvent(
   return requireFound(rows, 'monitor').found[0] ?? null;
 }
 
-/**
- * The response that the event with this timestamp has kept. One that no key decrypts has the body `(unreadable)`, and no headers.
- * @throws AppError not_found if there is none
- */
+/** Returns the kept response. The body is `(unreadable)`, without headers, if no key decrypts it. @throws AppError not_found */
 export async function getEventResponse(
   { db, secrets }: DbContext,
   accountId: string,
@@ -167,10 +158,7 @@ export async function getEventResponse(
   return { statusCode, ...keptResponse.parse(JSON.parse(text)) };
 }
 
-/**
- * A monitor's events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit` without it.
- * @throws AppError not_found
- */
+/** Lists events in chronological order: the first `limit` after `since` (exclusive), or the latest `limit`. @throws AppError not_found */
 export async function listEvents(
   db: Database,
   accountId: string,
@@ -181,20 +169,7 @@ export async function listEvents(
   return since === undefined ? found.toReversed() : found;
 }
 
-/** A monitor and its latest events, newest first. @throws AppError not_found */
-export function readWithLatestEvents(
-  db: Database,
-  accountId: string,
-  monitorId: string,
-  limit: number,
-): Promise<Page> {
-  return readPage(db, { accountId, monitorId }, limit, null);
-}
-
-/**
- * The first events in these ranges of the account's monitors, by timestamp, then monitor. A monitor of another account, or one that was
- * deleted, has none.
- */
+/** Lists the first events in these ranges of the account's monitors, by timestamp, then monitor. Other monitors have none. */
 export async function tailEvents(
   db: Database,
   accountId: string,
@@ -208,16 +183,14 @@ export async function tailEvents(
     within: { after: sql`r.after`, upTo: sql`r.up_to` },
     limit: { order: 'asc', count: limit },
   });
-  return selectWireEvents(
-    db,
-    sql`${timestampRanges(ranges)}
-      join monitors on monitors.id = r.monitor_id and monitors.account_id = ${accountId}
-      cross join lateral ${tail}
-      order by events.timestamp, events.monitor_id limit ${limit}`,
-  );
+  const from = sql`${timestampRanges(ranges)}
+    join monitors on monitors.id = r.monitor_id and monitors.account_id = ${accountId}
+    cross join lateral ${tail}
+    order by events.timestamp, events.monitor_id limit ${limit}`;
+  return selectWireEvents(db, from);
 }
 
-/** The wire records of a `from` clause with `events` and `monitors`, in its order. */
+/** Reads the wire records of a `from` clause with `events` and `monitors`, in its order. */
 export async function selectWireEvents(db: Database, from: SQL): Promise<Event[]> {
   const { found } = await queryOne(db, wireRow)`select ${wireEvents(from)} as found`;
   return found;
@@ -238,10 +211,7 @@ const recentChecks = z.object({
   ),
 });
 
-/**
- * The latest checks of these monitors, oldest first, in the order of the ids, without triggered checks of another URL. Monitors that do
- * not exist, or belong to another account, are left out.
- */
+/** Lists the latest checks of the account's monitors among these, oldest first, in the order of the ids, without triggered checks of another URL. */
 export async function listRecentChecks(
   db: Database,
   accountId: string,

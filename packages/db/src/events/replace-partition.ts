@@ -10,25 +10,24 @@ import {
   readPartitions,
 } from '../database/partitions.ts';
 import { queryOne } from '../database/sql.ts';
-import { hasPending, packedName, pendingOf, takeTurn } from './pending-blocks.ts';
+import { hasPending, lockPacking, packedName, pendingOf } from './pending-blocks.ts';
 
 /**
- * Puts the packed events in the place of a partition.
+ * Replaces a partition by its packed events.
  *
- * Every reader finds each event exactly once. It locks `events` before it takes its snapshot, and keeps that lock: a statement does so by
- * itself, a transaction with one snapshot for several statements by `holdPartitions`. Dropping a partition waits for that lock.
+ * Every reader finds each event exactly once, because it locks `events` before it takes its snapshot. A single statement does so by itself,
+ * a transaction with one snapshot for several statements by `holdPartitions`. Dropping a partition waits for that lock.
  *
- * Nothing of a deleted monitor stays. If the monitor was deleted before this transaction looks, its blocks are deleted here. If not, its
- * purge begins later, waits for the row that is locked here (`waitForRollUp`), and then finds these blocks in the partition.
+ * Nothing of a deleted monitor stays. If the monitor is already deleted, its blocks are deleted here. Otherwise its purge begins later, waits
+ * for the row that is locked here (`waitForRollUp`), and then finds these blocks in the partition.
  *
- * `events` is locked last, when only renaming and dropping is left: meanwhile no result is recorded.
+ * `events` is locked last, when only renaming and dropping is left, because no result is recorded meanwhile.
  *
- * @returns false if another process has packed the partition, or it must be packed again because events were added meanwhile, as this or
- * another process has found
+ * @returns false if another process has packed the partition, or it must be packed again because events were added meanwhile
  * @throws TableInUseError
  */
 export async function replacePartition(tx: Transaction, partition: Partition): Promise<boolean> {
-  if (!(await takeTurn(tx, partition)) || !(await hasPending(tx, partition))) return false;
+  if (!(await lockPacking(tx, partition)) || !(await hasPending(tx, partition))) return false;
   const [raw, packed, pending] = [partition.name, packedName(partition), pendingOf(partition)].map((one) =>
     sql.identifier(one),
   );
@@ -64,10 +63,7 @@ export function isSamePeriod(one: Period, other: Period): boolean {
 
 const changedRow = z.object({ changed: z.boolean() });
 
-/**
- * Whether a closed partition has events that no slice has packed. Timestamps of a monitor only increase, so such an event is the
- * monitor's latest in the partition. It may have later ones elsewhere: Postgres' clock may have been set back and forward again.
- */
+/** Detects events that no slice has packed. Such an event is its monitor's latest in the partition, because timestamps only increase. */
 async function wasAddedTo(tx: Transaction, partition: Partition): Promise<boolean> {
   const [raw, pending] = [partition.name, pendingOf(partition)].map((one) => sql.identifier(one));
   const { changed } = await queryOne(tx, changedRow)`

@@ -4,7 +4,7 @@ import { events } from './table.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The columns of an event, in every statement that reads raw and packed events. */
+/** Columns of an event, in every statement that reads raw and packed events. */
 const columns = sql.raw(
   Object.values(getTableColumns(events))
     .map(({ name }) => `"${name}"`)
@@ -14,25 +14,18 @@ const columns = sql.raw(
 export interface StoredEvents {
   /** A condition on `monitor_id`, such as `monitor_id = …`. */
   readonly of: SQL;
-  /**
-   * Exclusive, epoch milliseconds; default: from the first. Values, unlike expressions, let the planner skip the partitions of other
-   * days.
-   */
+  /** Exclusive, epoch milliseconds. Default: the first. Values, unlike expressions, let the planner skip the partitions of other days. */
   readonly after?: number | Placeholder | undefined;
-  /** Inclusive, epoch milliseconds; default: to the last. A placeholder needs another one for `endOfDay(upTo)`. */
+  /** Inclusive, epoch milliseconds. Default: the last. A placeholder needs another one for `endOfDay(upTo)`. */
   readonly upTo?: number | { readonly time: Placeholder; readonly endOfDay: Placeholder } | undefined;
   /** Further bounds, which may differ by row. */
   readonly within?: { readonly after: SQL; readonly upTo?: SQL } | undefined;
-  /** Further conditions on the columns of `events`. */
   readonly where?: SQL | undefined;
-  /** Only the first or last so many, in this order; default: all, in any order. */
+  /** Only the first or last events, in this order. Default: all, in any order. */
   readonly limit?: { readonly order: 'asc' | 'desc'; readonly count: number | Placeholder | SQL } | undefined;
 }
 
-/**
- * The events of a monitor or several in a range of time, raw and packed, as a table `events`. With a limit it needs one monitor, and reads
- * few blocks: both indexes lead to the first event of the range, and the reading stops at the limit.
- */
+/** Selects raw and packed events of monitors as a table `events`. With a limit it needs one monitor, and stops reading at the limit. */
 export function storedEvents({ of, after, upTo, within, where, limit }: StoredEvents): Subquery {
   const until = typeof upTo === 'number' ? { time: upTo, endOfDay: endOfDay(upTo) } : upTo;
   const lower = [...(after === undefined ? [] : [instantOf(after)]), ...(within ? [within.after] : [])];
@@ -62,7 +55,7 @@ export function storedEvents({ of, after, upTo, within, where, limit }: StoredEv
   const order = sql.raw(limit.order);
   const first = (rows: SQL, keys: SQL): SQL => sql`(${rows} order by ${keys} limit ${limit.count})`;
   const byTime = sql`"timestamp" ${order}`;
-  // Raw events are nearly always the latest: if they suffice, no block is read.
+  // Raw events are nearly always the latest. If they suffice, no block is read.
   const isLater =
     limit.order === 'asc'
       ? sql``
@@ -81,7 +74,7 @@ function instantOf(time: number | Placeholder): SQL {
   return typeof time === 'number' ? timestamptz(time) : sql`${time}::timestamptz`;
 }
 
-/** The end of a UTC day. Both are epoch milliseconds, or infinite. */
+/** Returns the end of a UTC day. Both are epoch milliseconds, or infinite. */
 export function endOfDay(time: number): number {
   return (Math.floor(time / DAY_MS) + 1) * DAY_MS;
 }

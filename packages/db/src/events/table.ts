@@ -2,7 +2,7 @@ import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vo
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/** One row per executed check of the last days, partitioned by day (`EVENT_PARTITION_MINUTES`). Without a foreign key: the monitor's row lock keeps both consistent at no cost. */
+/** Checks of the last days, partitioned (`EVENT_PARTITION_MINUTES`). No foreign key: the monitor's row lock keeps both consistent at no cost. */
 export const events = pgTable(
   'events',
   (t) => ({
@@ -14,13 +14,13 @@ export const events = pgTable(
     statusCode: t.integer('status_code'),
     errorReason: t.text('error_reason').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
-    /** The check failed because of its checker or the network of its region: it counts for no status and no statistics. */
+    /** The check failed because of its checker or the network of its region, so it counts for no status and no statistics. */
     inconclusive: t.boolean('inconclusive').notNull().default(false),
-    /** What the target sent: kept of the first failed check of a region. */
+    /** Response of the target, kept only of a region's first failed check. */
     sealedResponse: t.text('sealed_response'),
     region: t.text('region').notNull(),
     source: t.text('source').$type<CheckSource>().notNull(),
-    /** The planned time of a scheduled check; null for a triggered one. */
+    /** Planned time of a scheduled check. Null for a triggered one. */
     slot: instant('slot'),
     /** Null unless a trigger overrode the monitor's URL. */
     url: t.text('url'),
@@ -35,15 +35,14 @@ export const events = pgTable(
 export type EventRow = typeof events.$inferSelect;
 
 /**
- * The events of closed partitions, packed (ADR 27): a row has consecutive events of one monitor, with an array for each column. Blocks of
- * a monitor do not overlap in time, and none crosses the end of a partition. A column without any value is null. Read them through the
- * view `packed_events`, which unpacks them.
+ * Packed events of closed partitions (ADR 27), read through the view `packed_events`. A row has consecutive events of one monitor as an array
+ * per column, or null for a column without values. Blocks of a monitor do not overlap, and none crosses the end of a partition.
  */
 export const eventBlocks = pgTable(
   'event_blocks',
   (t) => ({
     monitorId: t.uuid('monitor_id').notNull(),
-    /** The timestamps of the first and the last event. */
+    /** Timestamps of the first and the last event. */
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
     /** Milliseconds since the previous slot of the block, or since `starts_at`. */

@@ -7,20 +7,20 @@ import { epochMs, queryOne, timestamptz } from '../database/sql.ts';
 import { wireEvents } from './read-events.ts';
 import { storedEvents } from './stored-events.ts';
 
-/** How far ahead the first statement of a request looks, and how much further each one after it. More partitions take longer to plan. */
+/** The first statement of a request looks this far ahead, and each later one further. More partitions take longer to plan. */
 const FIRST_RANGE_MS = 86_400_000;
 const RANGE_GROWTH = 8;
 
-/** A place in the events of an account, which are ordered by timestamp, then monitor. */
+/** A place in the events of an account, ordered by timestamp, then monitor. */
 interface Position {
   /** Epoch milliseconds. */
   readonly timestamp: number;
-  /** The last monitor whose event with this timestamp has been read; null: all of them. */
+  /** Last monitor whose event with this timestamp has been read; null for all of them. */
   readonly monitorId: string | null;
 }
 
 export interface TailOptions {
-  /** The cursor of an earlier call; undefined: none, which returns no events and the current cursor. */
+  /** Cursor of an earlier call. Without one, returns no events and the current cursor. */
   readonly since?: string | undefined;
   readonly limit: number;
   /** Checked before each further statement. Default: always. */
@@ -29,14 +29,13 @@ export interface TailOptions {
 
 export interface AccountTail {
   readonly events: Event[];
-  /** Where the next request continues. */
+  /** The next request continues here. */
   readonly cursor: string;
 }
 
 /**
- * The first events of all monitors of an account after a cursor, by timestamp, then monitor. Following the cursors neither misses nor
- * repeats an event, unless Postgres' clock is set back.
- * @throws AppError validation_failed for an invalid cursor
+ * Reads the first events of an account after a cursor. Following the cursors neither misses nor repeats an event, unless PostgreSQL's clock
+ * is set back. @throws AppError validation_failed for an invalid cursor
  */
 export async function tailAccount(
   db: Database,
@@ -45,12 +44,12 @@ export async function tailAccount(
 ): Promise<AccountTail> {
   const start = since === undefined ? null : parseCursor(since);
   const { now, settled } = await readHorizon(db);
-  // A cursor of the future: Postgres' clock was set back, and events get earlier timestamps again. Better to repeat some than to miss any.
+  // A cursor of the future means that PostgreSQL's clock was set back, and events get earlier timestamps again. Repeating some is better than missing any.
   if (start === null || start.timestamp > now)
     return { events: [], cursor: formatCursor({ timestamp: settled, monitorId: null }) };
   const found: Event[] = [];
   let position = start;
-  // Nearly always one statement fills the page or reads everything. Each further one reads further, so a page needs few of them.
+  // Usually one statement fills the page or reads everything. Each one looks further, so a page needs few of them.
   for (let reads = 0; position.timestamp < settled && found.length < limit; reads += 1) {
     if (isWanted?.() === false) break;
     const upTo = Math.min(position.timestamp + FIRST_RANGE_MS * RANGE_GROWTH ** reads, settled);
@@ -71,11 +70,11 @@ export async function tailAccount(
 const horizonRow = z.object({ now: z.number(), oldest: z.number().nullable(), hidden: z.number() });
 
 /**
- * Postgres' clock, and the instant up to which every event is committed, both in epoch milliseconds.
+ * Reads PostgreSQL's clock, and the instant up to which every event is committed, in epoch milliseconds.
  *
- * A transaction that records events locks rows of `monitors` first. The lock on the table that this implies is taken before the clock is
- * read for its timestamps, and is held until its commit is visible. So an event that a later statement does not see either gets its
- * timestamp after this statement began, or its transaction is found here and began before that timestamp.
+ * A transaction that records events locks rows of `monitors` first. The table lock that this implies is taken before the clock is read for
+ * its timestamps, and is held until its commit is visible. So an event that a later statement does not see either gets its timestamp after
+ * this statement began, or its transaction is found here and began before that timestamp.
  */
 async function readHorizon(db: Database): Promise<{ now: number; settled: number }> {
   const { now, oldest, hidden } = await queryOne(db, horizonRow)`
@@ -104,16 +103,15 @@ interface SliceOptions {
   /** Inclusive, epoch milliseconds. */
   readonly upTo: number;
   readonly limit: number;
-  /** How many times more events of each monitor are read than its interval suggests. */
+  /** Factor by which more events of each monitor are read than its interval suggests. */
   readonly margin: number;
 }
 
 const sliceRow = z.object({ found: z.custom<Event[]>(), completeTo: z.number().nullable() });
 
 /**
- * The first events after a position. A monitor contributes as many as its interval suggests for a page, so that the statement reads little
- * more than a page, whether events are dense or sparse. Beyond the last event of a monitor that may have more, nothing is returned.
- * @returns `completeTo`: the timestamp of that event, if there is one; otherwise all events up to `upTo` are returned
+ * Reads the first events after a position. Each monitor contributes as many as its interval suggests for a page, so that little more than a
+ * page is read. @returns `completeTo`: nothing is returned beyond it, because a monitor may have more; null if all events are returned
  */
 async function readSlice(
   db: Database,
@@ -121,7 +119,7 @@ async function readSlice(
   { timestamp, monitorId }: Position,
   { upTo, limit, margin }: SliceOptions,
 ): Promise<z.output<typeof sliceRow>> {
-  // The position's own millisecond is left only for monitors that come after its monitor. Timestamps have whole milliseconds.
+  // The position's own millisecond is left only for monitors after its monitor. Timestamps have whole milliseconds.
   const earliest = monitorId === null ? timestamp : timestamp - 1;
   const tail = storedEvents({
     of: sql`monitor_id = monitors.id`,
@@ -159,7 +157,6 @@ function formatCursor({ timestamp, monitorId }: Position): string {
   return Buffer.from(`${timestamp} ${monitorId ?? ''}`).toString('base64url');
 }
 
-/** @throws AppError validation_failed */
 function parseCursor(text: string): Position {
   const match = /^(\d{1,15}) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/.exec(
     Buffer.from(text, 'base64url').toString(),

@@ -12,7 +12,7 @@ import { idempotencyKeys } from './table.ts';
 export interface RepeatableRequest {
   readonly accountId: string;
   readonly key: string;
-  /** The parsed request. It may contain secrets: only its fingerprint is stored. */
+  /** The parsed request. It may contain secrets, so only its fingerprint is stored. */
   readonly request: unknown;
   readonly secrets: Pick<SecretBox, 'fingerprint' | 'isFingerprint'>;
 }
@@ -20,8 +20,8 @@ export interface RepeatableRequest {
 const RETENTION = sql`make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
 
 /**
- * The result of the same request in the last 24 hours, or null. Until the transaction ends, no other request with this key runs.
- * @throws AppError request_in_flight, idempotency_key_reused (another request had the key)
+ * Returns the result of the same request in the last 24 hours, or null. Until the transaction ends, no other request with this key runs.
+ * @throws AppError request_in_flight, idempotency_key_reused if another request had the key
  */
 export async function findResult<Result extends object>(
   tx: Transaction,

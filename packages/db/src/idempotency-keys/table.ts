@@ -2,15 +2,15 @@ import { index, pgTable, primaryKey } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** Successful requests that may be repeated, by `Idempotency-Key`. A row commits with the records that its request created. */
+/** Results of successful requests by `Idempotency-Key`. A row commits with the records that its request created. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   (t) => ({
     accountId: accountId(),
     key: t.text('key').notNull(),
-    /** The request as a keyed fingerprint (`SecretBox`), since it may contain secrets. */
+    /** Keyed fingerprint of the request (`SecretBox`), because it may contain secrets. */
     requestHash: t.text('request_hash').notNull(),
-    /** What the response contains besides the request, so no secrets. */
+    /** The part of the response that is not in the request, without secrets. */
     result: t.jsonb('answer').$type<object>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

@@ -17,7 +17,7 @@ const unknownTime = silentTime({
   now: sql`now()`,
 });
 
-/** The columns of the wire record. An open incident lasts until now by Postgres' clock. */
+/** Columns of the wire record. An open incident lasts until now by PostgreSQL's clock. */
 const wireColumns = {
   id: incidents.id,
   monitorId: incidents.monitorId,
@@ -35,7 +35,7 @@ const wireColumns = {
     jsonb_build_object('id', ${incidents.acknowledgedById}, 'name', ${incidents.acknowledgedByName}) end`,
 };
 
-/** One incident of the account. @throws AppError not_found */
+/** @throws AppError not_found */
 export async function getIncident(db: Queryable, accountId: string, id: string): Promise<Incident> {
   const rows = await db
     .select(wireColumns)
@@ -45,10 +45,7 @@ export async function getIncident(db: Queryable, accountId: string, id: string):
   return toWire(requireFound(rows, 'incident'));
 }
 
-/**
- * A page of the account's incidents, latest first: those opened before the incident `before`, or the latest.
- * @throws AppError validation_failed if `before` is not an incident of the account
- */
+/** Lists the account's incidents, latest first, a page after the incident `before`. @throws AppError validation_failed if it is not one of the account */
 export async function listIncidents(
   db: Database,
   accountId: string,
@@ -58,7 +55,7 @@ export async function listIncidents(
   const hasState =
     state && (state === 'open' ? isNull(incidents.resolvedAt) : isNotNull(incidents.resolvedAt));
   const isOfMonitor = monitorId === undefined ? undefined : eq(incidents.monitorId, monitorId);
-  // Incidents of deleted monitors are not part of the list.
+  // Incidents of deleted monitors are not listed.
   const scope = and(ofAccount, sql`exists (select from monitors m where m.id = ${incidents.monitorId})`);
   const message = 'is not an incident of this account';
   const list = { table: incidents, time: incidents.openedAt, id: incidents.id, scope, message };
@@ -72,14 +69,14 @@ export async function listIncidents(
   return rows.map(toWire);
 }
 
-/** An incident whose acknowledgement or notes changed. */
+/** An incident with a new acknowledgement or note. */
 export interface IncidentActivity {
   readonly incident: Incident;
-  /** When, epoch milliseconds; strictly increasing for an incident. */
+  /** Epoch milliseconds, strictly increasing for an incident. */
   readonly activityAt: number;
 }
 
-/** The first `limit` of the account's incidents that people changed after an instant, in epoch milliseconds, by time. */
+/** Lists the first `limit` of the account's incidents that people changed after an instant (epoch milliseconds), by time. */
 export async function listIncidentActivity(
   db: Database,
   accountId: string,
@@ -96,7 +93,7 @@ export async function listIncidentActivity(
   return rows.map(({ incident, activityAt }) => ({ incident: toWire(incident), activityAt }));
 }
 
-/** The notes of an incident that the caller has found to be the account's, in the order in which they were written. */
+/** Lists an incident's notes in the order of writing. The caller has found the incident to be the account's. */
 export async function listNotes(db: Database, incidentId: string): Promise<IncidentNote[]> {
   const ofIncident = eq(incidentNotes.incidentId, incidentId);
   const inOrder = [asc(incidentNotes.createdAt), asc(incidentNotes.id)];
@@ -108,7 +105,6 @@ export async function listNotes(db: Database, incidentId: string): Promise<Incid
   return rows.map(toNote);
 }
 
-/** The wire record of a note. */
 export function toNote(row: typeof incidentNotes.$inferSelect): IncidentNote {
   const { id, text, authorId, authorName, createdAt, editedAt } = row;
   return { ...toWire({ id, text, createdAt, editedAt }), author: { id: authorId, name: authorName } };

@@ -14,17 +14,12 @@ import { tailStatusChanges } from '../status-changes/tail-status-changes.ts';
 import { getIncident, listNotes } from './read-incidents.ts';
 import { type IncidentPeriod, sampleChecks } from './sample-checks.ts';
 
-/** Changes of the monitor before the incident may have caused it. */
+/** Changes of the monitor this long before the incident may have caused it. */
 const CONFIGURATION_MS = 24 * 3_600_000;
-/** How many records of a kind a timeline has at most. Notes and checks have limits of their own. */
+/** Maximum records of a kind. Notes and checks have limits of their own. */
 const MAX_RECORDS = 200;
 
-/**
- * What happened around an incident, in chronological order.
- * @param isWanted checked before each list: whether the timeline is still wanted
- * @returns null if it is no longer wanted
- * @throws AppError not_found
- */
+/** Reads what happened around an incident, in chronological order. Null if it is no longer wanted. @throws AppError not_found */
 export async function readTimeline(
   db: Database,
   accountId: string,
@@ -82,7 +77,6 @@ function entriesOf({ openedAt, resolvedAt }: Incident): TimelineEntry[] {
   ];
 }
 
-/** When the incident was acknowledged and when an acknowledgement was removed, by whom. */
 async function listAcknowledgements(
   db: Database,
   accountId: string,
@@ -105,7 +99,7 @@ function toEntries(changes: readonly StatusChange[]): TimelineEntry[] {
   }));
 }
 
-/** The deliveries of status changes, with their last attempts. The index of the fan-out finds them. */
+/** Lists the deliveries of status changes with their last attempts, by the index of the fan-out. */
 async function listDeliveries(
   db: Database,
   accountId: string,
@@ -143,7 +137,7 @@ async function listDeliveries(
 const isoTime = z.number().transform((time) => new Date(time).toISOString());
 const occurrence = z.object({ windowId: z.string(), name: z.string(), startsAt: isoTime, endsAt: isoTime });
 
-/** Past and running occurrences during the incident, of windows that cover the monitor now. */
+/** Lists past and running occurrences during the incident, of windows that cover the monitor now. */
 async function listMaintenance(
   db: Database,
   accountId: string,
@@ -164,7 +158,7 @@ async function listMaintenance(
   return rows.map((maintenance) => ({ kind: 'maintenance', timestamp: maintenance.startsAt, maintenance }));
 }
 
-/** Changes of the monitor, from a day before the incident until its end. */
+/** Lists changes of the monitor from a day before the incident until its end. */
 async function listConfiguration(
   db: Database,
   accountId: string,

@@ -7,14 +7,14 @@ import { selectWireEvents } from '../events/read-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
 
 const DAY_MS = 86_400_000;
-/** How far before the incident its first failures are looked for. */
+/** The incident's first failures are at most this long before it. */
 const BEFORE_MS = 14 * DAY_MS;
-/** How many checks are compared: the last ones before the incident, its first and last ones, and the first ones after it. */
+/** Checks to compare: the last ones before the incident, its first and last ones, and the first ones after it. */
 const COMPARED = { before: 500, first: 5_000, last: 500, after: 100 } as const;
-/** How many of these are returned at most, of the beginning and of the end: before the incident opened, and from then on. */
+/** Maximum checks to return from the beginning and the end, before the incident opened and from then on. */
 const RETURNED = { before: [10, 20], after: [60, 30] } as const;
 
-/** The incident's monitor and its period in epoch milliseconds; `endsAt` is now while it is open. */
+/** An incident's monitor and period, in epoch milliseconds. `endsAt` is now while it is open. */
 export interface IncidentPeriod {
   readonly monitorId: string;
   readonly openedAt: number;
@@ -25,9 +25,9 @@ export interface IncidentPeriod {
 const sampled = z.object({ timestamp: z.number(), during: z.number() });
 
 /**
- * The checks that explain an incident, in chronological order. Per region: the last one that passed before, the failures that opened it,
- * every one whose result differs from the one before, and the first one that passed again. Each range is read by the primary key of
- * events and of their blocks, however many there are. `complete` is false if changes were left out.
+ * Returns the checks that explain an incident, in chronological order. Per region: the last one that passed before, the failures that opened
+ * it, every one whose result differs from the previous, and the first one that passed again. Each range is read by the primary key of events
+ * or blocks, however many there are. `complete` is false if changes were left out.
  */
 export async function sampleChecks(
   db: Database,
@@ -57,12 +57,10 @@ export async function sampleChecks(
         and (timestamp <= ${ends} or timestamp = next_pass) end
     order by timestamp`;
   const isBefore = ({ timestamp }: { timestamp: number }): boolean => timestamp <= openedAt;
+  const after = rows.filter((row) => !isBefore(row));
   const chosen = [
     ...bothEnds(rows.filter(isBefore), ...RETURNED.before),
-    ...bothEnds(
-      rows.filter((row) => !isBefore(row)),
-      ...RETURNED.after,
-    ),
+    ...bothEnds(after, ...RETURNED.after),
   ].map(({ timestamp }) => timestamp);
   const hasGap = rows.some(({ during }) => during === COMPARED.first + COMPARED.last);
   const complete = chosen.length === rows.length && !hasGap;
@@ -74,14 +72,11 @@ export async function sampleChecks(
     upTo: last,
     where: sql`"timestamp" = any(${arrayOf('timestamptz', chosen)})`,
   });
-  const checks = await selectWireEvents(
-    db,
-    sql`${stored} join monitors on monitors.id = events.monitor_id order by events.timestamp`,
-  );
-  return { checks, complete };
+  const from = sql`${stored} join monitors on monitors.id = events.monitor_id order by events.timestamp`;
+  return { checks: await selectWireEvents(db, from), complete };
 }
 
-/** The checks to compare, without triggered checks of another URL, which count for no status. */
+/** Selects the checks to compare, without triggered checks of another URL, which count for no status. */
 function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): SQL {
   const range = (after: number, upTo: number, order: 'asc' | 'desc', count: number): SQL => sql`
     (select timestamp, region, status, inconclusive, concat_ws(' ', status, inconclusive, error_reason, status_code) as result
@@ -98,11 +93,11 @@ function compared({ monitorId, openedAt, endsAt, isResolved }: IncidentPeriod): 
     range(openedAt, endsAt, 'desc', COMPARED.last),
     ...(isResolved ? [range(endsAt, endsAt + DAY_MS, 'asc', COMPARED.after)] : []),
   ];
-  // Not `union all`: the first and the last checks may be the same.
+  // Not `union all`, because the first and the last checks may be the same.
   return sql.join(ranges, sql` union `);
 }
 
-/** The first and the last items of a list; all, if these are all. */
+/** Returns the first and the last items of a list, or all of a short one. */
 function bothEnds<Item>(items: readonly Item[], first: number, last: number): Item[] {
   return items.length <= first + last ? [...items] : [...items.slice(0, first), ...items.slice(-last)];
 }

@@ -4,10 +4,7 @@ import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/**
- * Opened when a monitor goes DOWN, resolved when it recovers. Without a foreign key: deleting a flapping monitor must not delete its many
- * incidents in one transaction. Readers join monitors, so incidents of deleted monitors are never shown.
- */
+/** Opened by DOWN, resolved by UP. Without a foreign key, because deleting a monitor must not delete its many incidents in one transaction. */
 export const incidents = pgTable(
   'incidents',
   (t) => ({
@@ -15,16 +12,15 @@ export const incidents = pgTable(
     accountId: accountId(),
     monitorId: t.uuid('monitor_id').notNull(),
     openedAt: instant('opened_at').notNull(),
-    /** Null while the incident is open. */
     resolvedAt: instant('resolved_at'),
     cause: t.text('cause').$type<ErrorReason>(),
     errorDetail: t.text('error_detail'),
     region: t.text('region').notNull(),
-    /** Who works on it, with the name at that time: it outlives the user. Null without an acknowledgement. */
+    /** The user who works on it, with the name at that time, which outlives the user. Null without an acknowledgement. */
     acknowledgedAt: instant('acknowledged_at'),
     acknowledgedById: t.uuid('acknowledged_by_id'),
     acknowledgedByName: t.text('acknowledged_by_name'),
-    /** When people last changed its acknowledgement or notes: live streams follow it. Null: never. */
+    /** Last change of the acknowledgement or notes by a person, which live streams follow. Null if never. */
     activityAt: instant('activity_at'),
   }),
   (table) => [
@@ -42,7 +38,7 @@ export const incidents = pgTable(
   ],
 );
 
-/** What people write about an incident, deleted with it. */
+/** Notes about an incident, deleted with it. */
 export const incidentNotes = pgTable(
   'incident_notes',
   (t) => ({

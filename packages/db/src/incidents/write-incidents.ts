@@ -13,13 +13,12 @@ import { monitors } from '../monitors/table.ts';
 import { getIncident, toNote } from './read-incidents.ts';
 import { incidentNotes, incidents } from './table.ts';
 
-/** The user who acknowledges or writes. */
 export interface Author extends Actor {
   readonly id: string;
   readonly role: UserRole;
 }
 
-/** Locks an incident of the account. @throws AppError not_found */
+/** @throws AppError not_found */
 async function lockIncident(tx: Transaction, accountId: string, id: string) {
   const rows = await tx
     .select({
@@ -40,8 +39,8 @@ type Acknowledgement = Partial<
   Pick<typeof incidents.$inferInsert, 'acknowledgedById' | 'acknowledgedByName'>
 > & { readonly acknowledgedAt?: typeof clockNow | null };
 
-/** Live streams send the incident again. */
-async function touch(tx: Transaction, id: string, change: Acknowledgement = {}): Promise<void> {
+/** Stamps the incident, so that live streams send it again. */
+async function stampActivity(tx: Transaction, id: string, change: Acknowledgement = {}): Promise<void> {
   const activityAt = sql`greatest(${clockNow}, ${incidents.activityAt} + interval '1 millisecond')`;
   await tx
     .update(incidents)
@@ -49,21 +48,15 @@ async function touch(tx: Transaction, id: string, change: Acknowledgement = {}):
     .where(eq(incidents.id, id));
 }
 
-/**
- * Acknowledges an open incident for a user. Without effect if it is that user's already.
- * @throws AppError not_found; conflict if it is resolved, or another user has acknowledged it
- */
+/** Acknowledges an open incident for a user. @throws AppError not_found; conflict if it is resolved, or another user has acknowledged it */
 export function acknowledgeIncident(db: Database, user: Author, id: string): Promise<Incident> {
   return db.transaction(async (tx) => {
     const incident = await lockIncident(tx, user.accountId, id);
     const { acknowledgedAt, acknowledgedById, acknowledgedByName: name } = incident;
     if (acknowledgedAt === null) {
       requireOpen(incident, 'can no longer be acknowledged');
-      await touch(tx, id, {
-        acknowledgedAt: clockNow,
-        acknowledgedById: user.id,
-        acknowledgedByName: user.name,
-      });
+      const by = { acknowledgedById: user.id, acknowledgedByName: user.name };
+      await stampActivity(tx, id, { acknowledgedAt: clockNow, ...by });
       await recordChange(tx, user, 'acknowledged', id, incident);
     } else if (acknowledgedById !== user.id) {
       const since = acknowledgedAt.toISOString();
@@ -76,20 +69,20 @@ export function acknowledgeIncident(db: Database, user: Author, id: string): Pro
   });
 }
 
-/** Removes an acknowledgement, whoever made it. Without effect if there is none. @throws AppError not_found, conflict if it is resolved */
+/** Removes an acknowledgement by any user, if there is one. @throws AppError not_found, conflict if the incident is resolved */
 export function unacknowledgeIncident(db: Database, user: Author, id: string): Promise<Incident> {
   return db.transaction(async (tx) => {
     const incident = await lockIncident(tx, user.accountId, id);
     if (incident.acknowledgedAt !== null) {
       requireOpen(incident, 'keeps its acknowledgement');
-      await touch(tx, id, { acknowledgedAt: null, acknowledgedById: null, acknowledgedByName: null });
+      await stampActivity(tx, id, { acknowledgedAt: null, acknowledgedById: null, acknowledgedByName: null });
       await recordChange(tx, user, 'acknowledgementRemoved', id, incident);
     }
     return getIncident(tx, user.accountId, id);
   });
 }
 
-/** The timeline of the incident reads these entries: the incident itself has only the present acknowledgement. */
+/** The incident's timeline reads these entries, because the incident itself has only the present acknowledgement. */
 function recordChange(
   tx: Transaction,
   user: Author,
@@ -131,7 +124,7 @@ export function createNote(
       );
     const row = { incidentId, authorId: author.id, authorName: author.name, text };
     const note = firstOf(await tx.insert(incidentNotes).values(row).returning());
-    await touch(tx, incidentId);
+    await stampActivity(tx, incidentId);
     return toNote(note);
   });
 }
@@ -148,7 +141,7 @@ export function updateNote(
     const isNote = await lockNote(tx, user, incidentId, noteId, false);
     const change = { text, editedAt: clockNow };
     const note = firstOf(await tx.update(incidentNotes).set(change).where(isNote).returning());
-    await touch(tx, incidentId);
+    await stampActivity(tx, incidentId);
     return toNote(note);
   });
 }
@@ -163,7 +156,7 @@ export async function deleteNote(
   await db.transaction(async (tx) => {
     const isNote = await lockNote(tx, user, incidentId, noteId, user.role === 'owner');
     await tx.delete(incidentNotes).where(isNote);
-    await touch(tx, incidentId);
+    await stampActivity(tx, incidentId);
   });
 }
 

@@ -1,10 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import {
-  followingOccurrence,
-  type Occurrence,
-  passedOccurrences,
-} from '@tocsin/core/maintenance/occurrences';
+import type { Occurrence } from '@tocsin/core/maintenance/occurrences';
+import { planWindow, type WindowPlan } from '@tocsin/core/maintenance/plan-window';
 import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
 import { NIL } from 'uuid';
 import { deleteWindowMatches } from '../assignments/assignments.ts';
@@ -20,25 +16,22 @@ import {
   maintenanceWindows,
 } from './table.ts';
 
-/** How long one call may plan windows with cheap and with costly rules. In between, monitors leave maintenance. */
+/** Time for planning windows with cheap and with costly rules in one call. In between, monitors leave maintenance. */
 const BUDGETS_MS = { cheap: 500, costly: 100 };
-/** Rules that may take tens of milliseconds. */
+/** Matches rules that may take tens of milliseconds. */
 const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
-/** Plans are written in batches: an end waits at most this long, plus the evaluation of one rule. */
+/** Plans are written in batches, so that an end waits at most this long, plus the evaluation of one rule. */
 const WRITE_EVERY_MS = 50;
-/** And at most this many in a transaction, which reads all of their monitors: it ends long before its timeout. */
+/** Windows per transaction, which reads all of their monitors, so that it ends long before its timeout. */
 const WRITTEN_AT_ONCE = 20;
-/** Occurrences that one statement begins. */
 const BEGUN_AT_ONCE = 500;
-/** Windows that one call reads. */
 const READ_AT_ONCE = 500;
 
 export interface AdvanceOptions {
-  /** Time limit for cheap rules and again for costly ones; at least one window of each kind is planned. Default: 500 and 100 ms. */
+  /** Time limit for cheap rules, and again for costly ones. At least one window of each kind is planned. Default: 500 and 100 ms. */
   readonly budgetMs?: number;
-  /** Evaluates the rule of a window. */
   readonly plan?: typeof planWindow;
-  /** Handles only what became due at least this many milliseconds ago, so that other processes go first. Default: 0. */
+  /** Handles only what became due at least this long ago, so that other processes go first. Default: 0. */
   readonly behindMs?: number;
   /** Ends only these windows. Default: null, all that are over. */
   readonly among?: readonly string[] | null;
@@ -46,23 +39,22 @@ export interface AdvanceOptions {
   readonly excludedIds?: readonly string[];
 }
 
-/** What a call has changed. */
 export interface AdvancedWindows {
-  /** How late each occurrence began or ended, in seconds, without the missed ones. */
+  /** Delay of each begun or ended occurrence in seconds, without the missed ones. */
   readonly startedLate: readonly number[];
   readonly endedLate: readonly number[];
-  /** Windows whose occurrence was over and that now have their next state. */
+  /** Number of windows whose occurrence was over, and that now have their next state. */
   readonly ended: number;
   /** Windows that ended because their rule can no longer be evaluated. */
   readonly brokenIds: readonly string[];
-  /** Windows whose next state Postgres refuses even alone. The next call tries them again; ends can be excluded. */
+  /** Windows whose next state PostgreSQL refuses even alone. The next call tries them again; ends can be excluded. */
   readonly refused: readonly RefusedRecord[];
 }
 
 /**
  * The maintenance clock: begins the occurrences that are due, then ends those that are over and plans the next ones, by one reading of
- * Postgres' clock. In this order, a monitor whose window ends when another begins stays covered. Several processes may run it at once;
- * locked windows are left for the next call. How it shares its time: docs/reference/maintenance.md#the-maintenance-clock.
+ * PostgreSQL's clock. In this order, a monitor whose window ends when another begins stays in maintenance. Several processes may run it at
+ * once. Locked windows are left for the next call. How it shares its time: docs/reference/maintenance.md#the-maintenance-clock.
  */
 export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
   const { budgetMs, plan = planWindow, behindMs = 0 } = options;
@@ -70,7 +62,7 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   const written: WrittenPlan[] = [];
   const refused: RefusedRecord[] = [];
   const started = await beginOccurrences(db, now, (record) => refused.push(record));
-  const write = async (plans: readonly WindowPlan[]): Promise<void> => {
+  const write = async (plans: readonly PlannedWindow[]): Promise<void> => {
     const items = plans.map((one) => ({ id: one.row.id, plan: one }));
     const writeItems = (tx: Transaction, some: readonly (typeof items)[number][]): Promise<WrittenPlan[]> =>
       writeLocked(
@@ -81,10 +73,11 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   };
   for (const kind of ['cheap', 'costly'] as const) {
     const startedAt = performance.now();
-    let plans: WindowPlan[] = [];
+    let plans: PlannedWindow[] = [];
     let writtenAt = startedAt;
     for (const row of await findOver(db, now, kind, options)) {
-      plans.push(plan(row, now));
+      const ended = storedOccurrence(row);
+      plans.push({ row, ended, ...plan(row, ended, now) });
       await nextTurn();
       const time = performance.now();
       if (time - writtenAt >= WRITE_EVERY_MS || plans.length >= WRITTEN_AT_ONCE) {
@@ -150,11 +143,7 @@ async function beginOccurrences(
   return started;
 }
 
-/**
- * Windows whose occurrence is over. Accounts take turns; each begins with the window that ended first. The order of accounts is random:
- * no account is always last, and concurrent processes begin with different windows.
- * @param kind whether their rule may be costly
- */
+/** Finds windows to end, round-robin by account in random order, so that no account is always last, and processes begin with different windows. */
 async function findOver(
   db: Database,
   now: Date,
@@ -167,7 +156,7 @@ async function findOver(
     among === null
       ? sql`${id} <> all(${arrayOf('uuid', excludedIds)})`
       : sql`${id} = any(${arrayOf('uuid', among)})`;
-  const turn = sql`row_number() over (partition by ${accountId} order by ${occurrenceEndsAt}, ${id})`;
+  const round = sql`row_number() over (partition by ${accountId} order by ${occurrenceEndsAt}, ${id})`;
   return db
     .select()
     .from(maintenanceWindows)
@@ -179,14 +168,20 @@ async function findOver(
         scope,
       ),
     )
-    .orderBy(turn, sql`random()`)
+    .orderBy(round, sql`random()`)
     .limit(READ_AT_ONCE);
 }
 
-type WrittenPlan = WindowPlan & { readonly outcome: MaintenanceOutcome };
+interface PlannedWindow extends WindowPlan {
+  readonly row: MaintenanceWindowRow;
+  /** The occurrence that just ended, or null. */
+  readonly ended: Occurrence | null;
+}
 
-/** Writes the plans of windows that have not changed since they were read. @returns the written ones, with their outcomes */
-async function writeLocked(tx: Transaction, plans: readonly WindowPlan[]): Promise<WrittenPlan[]> {
+type WrittenPlan = PlannedWindow & { readonly outcome: MaintenanceOutcome };
+
+/** Writes the plans of windows that have not changed since they were read. @returns these, with their outcomes */
+async function writeLocked(tx: Transaction, plans: readonly PlannedWindow[]): Promise<WrittenPlan[]> {
   const planned = tableOf('u', plans, {
     id: ['uuid', ({ row }) => row.id],
     old_state: ['text', ({ row }) => row.state],
@@ -215,44 +210,7 @@ async function writeLocked(tx: Transaction, plans: readonly WindowPlan[]): Promi
     ...missed.map((occurrence) => Object.assign({ windowId, outcome: 'missed' as const }, occurrence)),
   ]);
   if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
-  const ended = written.filter(({ state }) => state === 'ended');
-  await deleteWindowMatches(
-    tx,
-    ended.map(({ row }) => row.id),
-  );
+  const endedIds = written.flatMap(({ state, row }) => (state === 'ended' ? row.id : []));
+  await deleteWindowMatches(tx, endedIds);
   return written;
-}
-
-/** How many missed occurrences are recorded; after a longer outage, the rest are skipped. */
-const MAX_MISSED = 200;
-/** No rule repeats within a minute: if the end is noticed sooner, nothing was missed. */
-const SHORTEST_GAP_MS = 60_000;
-
-/** The next state of a window whose occurrence is over. */
-export interface WindowPlan {
-  readonly row: MaintenanceWindowRow;
-  readonly state: MaintenanceWindowState;
-  readonly next: Occurrence | null;
-  /** The occurrence that is over; null: there was none. */
-  readonly ended: Occurrence | null;
-  /** Later occurrences that also passed while no service was running. */
-  readonly missed: readonly Occurrence[];
-  /** Its rule can no longer be evaluated. */
-  readonly broken: boolean;
-}
-
-/** Plans what follows the stored occurrence. Evaluates the rule, which takes tens of milliseconds for a costly one. */
-export function planWindow(row: MaintenanceWindowRow, now: Date): WindowPlan {
-  const ended = storedOccurrence(row);
-  const over = { row, state: 'ended', next: null, ended, missed: [], broken: false } as const;
-  if (ended === null) return over;
-  try {
-    const next = followingOccurrence(row, ended, now);
-    const late = now.getTime() - ended.endsAt.getTime() >= SHORTEST_GAP_MS;
-    const missed = late ? passedOccurrences(row, ended, now, MAX_MISSED) : [];
-    const state = next === null ? 'ended' : next.startsAt <= now ? 'running' : 'scheduled';
-    return { ...over, state, next, missed };
-  } catch {
-    return { ...over, broken: true };
-  }
 }

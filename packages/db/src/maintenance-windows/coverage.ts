@@ -3,21 +3,21 @@ import { selectsAll } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 
-/** Whether the occurrence of window `w` has begun and is not over, by its times: the maintenance clock may be late. */
+/** Condition that the occurrence of window `w` runs by its times, because the maintenance clock may be late. */
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
   and w.occurrence_ends_at > statement_timestamp())`;
 
-/** Whether window `w` covers every monitor of its account, so that no row says which. */
+/** Condition that window `w` covers every monitor of its account, so that no rows list them. */
 export const COVERS_ALL = selectsAll('window', 'w');
 
-/** With more running windows than this in an account, each monitor's own windows are read instead. */
+/** With more running windows in an account, each monitor's own windows are read instead. */
 const MAX_PROBES = 20;
 
 /**
- * Which of these monitors a maintenance window covers now. Other accounts must not make this slow: unless a window covers all monitors of
- * the account, it looks for the monitor in each of the account's windows that have begun, or, if those are many, reads the monitor's own
- * windows. `order by`, `limit` and `offset` keep the planner from reading whole tables. The statement is not prepared: a plan for small
- * tables would outlive them.
+ * Returns which of these monitors are in a maintenance window now. Other accounts must not make this slow. Unless a window covers the whole
+ * account, it looks for the monitor in each of the account's windows that have begun or, if there are many, reads the monitor's own windows.
+ * `order by`, `limit` and `offset` keep the planner from reading whole tables. The statement is not prepared, because a plan for small tables
+ * would outlive them.
  */
 export async function readCovered(
   tx: Transaction,

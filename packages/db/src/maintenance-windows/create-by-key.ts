@@ -14,10 +14,10 @@ import { auditedWindow, readCoveredIds } from './read-windows.ts';
 import { requireOwnMonitors } from './window-sources.ts';
 import { type ChangedWindow, insertWindow, type NewWindow, validateWindow } from './write-windows.ts';
 
-/** So that a response is not larger than its request. */
+/** Keeps a response from being larger than its request. */
 const MAX_ERRORS = 100;
 
-/** What a repeated request gets. */
+/** The result that a repeated request gets. */
 interface StoredWindow {
   readonly maintenanceWindow: MaintenanceWindow;
   /** Monitors that it covered when it was created. */
@@ -25,14 +25,12 @@ interface StoredWindow {
 }
 
 export interface CreatedWindow extends StoredWindow, ChangedWindow {
-  /** Whether an earlier request with the same key created it. */
+  /** True if an earlier request with the same key created it. */
   readonly isReplayed: boolean;
 }
 
 /**
- * Plans maintenance for a program. If it starts now, it runs from the commit on. What a bound actor's window selects is limited to the
- * actor's sources.
- * @param key an Idempotency-Key: a repeated request gets the window as it was when it was created
+ * Plans maintenance for a program. If it starts now, it runs from the commit on. A repeated request gets the window as it was created.
  * @throws AppError validation_failed, source_not_allowed, request_in_flight, idempotency_key_reused
  */
 export async function createWindowByKey(
@@ -49,14 +47,9 @@ export async function createWindowByKey(
     const stored = repeatable && (await findResult<StoredWindow>(tx, repeatable));
     if (stored) return { ...stored, coveredIds: [], isReplayed: true };
     await lockAssignments(tx, accountId, 'exclusive');
-    const window = await toNewWindow(tx, accountId, input);
+    const window = { ...(await toNewWindow(tx, accountId, input)), sources: sources && [...sources] };
     await requireOwnMonitors(tx, actor, window.monitorIds);
-    const maintenanceWindow = await insertWindow(
-      tx,
-      actor,
-      { ...window, sources: sources && [...sources] },
-      'running',
-    );
+    const maintenanceWindow = await insertWindow(tx, actor, window, 'running');
     const coveredIds = await readCoveredIds(tx, maintenanceWindow.id);
     const created = { maintenanceWindow, monitorCount: coveredIds.length };
     if (repeatable) await storeResult(tx, repeatable, created);

@@ -6,10 +6,7 @@ import type { MaintenanceOutcome, MaintenanceWindowRow } from './table.ts';
 
 const enteredRow = z.object({ windowId: z.string(), allEntered: z.boolean() });
 
-/**
- * The outcomes of these windows' occurrences: `completed` only if all of its listed monitors, and one that it matches, entered maintenance:
- * others may have matched a moment ago. They are still in it: monitors leave maintenance only after the window has ended.
- */
+/** An occurrence is `completed` if all listed monitors and one matching monitor are still in maintenance. Others may have matched just now. */
 export async function readOutcomes(
   tx: Transaction,
   windowIds: readonly string[],

@@ -23,14 +23,10 @@ import { pageAfter } from '../database/page.ts';
 import { arrayOf, queryColumn, readClock, toWire } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** How many upcoming occurrences a record shows. */
+/** Upcoming occurrences that a record shows. */
 const UPCOMING = 5;
 
-/**
- * The account's window with this id.
- * @param lock locks the row until the transaction ends: the maintenance clock skips it meanwhile
- * @throws AppError not_found
- */
+/** Finds the account's window with this id. @param lock makes the maintenance clock skip it until the transaction ends @throws AppError not_found */
 export async function findWindowRow(
   db: Queryable,
   accountId: string,
@@ -42,7 +38,7 @@ export async function findWindowRow(
   return requireFound(await (lock === undefined ? query : query.for(lock)), 'maintenance window');
 }
 
-/** The monitors that a window covers while it runs, ordered by id. */
+/** Reads the monitors that a window covers while it runs, ordered by id. */
 export async function readCoveredIds(db: Queryable, windowId: string): Promise<string[]> {
   return queryColumn(db)`
     select monitor_id from maintenance_window_monitors where window_id = ${windowId}
@@ -52,32 +48,32 @@ export async function readCoveredIds(db: Queryable, windowId: string): Promise<s
     order by monitor_id`;
 }
 
-/** The monitors that a window names, ordered by id. */
+/** Reads the monitors that a window lists, ordered by id. */
 export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
   return queryColumn(db)`
     select monitor_id from maintenance_window_monitors where window_id = ${windowId} and listed order by monitor_id`;
 }
 
-/** The occurrence in the row: the running or the next one. */
+/** Returns the running or the next occurrence. */
 export function storedOccurrence(row: MaintenanceWindowRow): Occurrence | null {
   const { occurrenceStartsAt: startsAt, occurrenceEndsAt: endsAt } = row;
   return startsAt && endsAt ? { startsAt, endsAt } : null;
 }
 
-/** The occurrence that has begun and is not over, by its times: the maintenance clock may be late. */
+/** Returns the occurrence that runs by its times, because the maintenance clock may be late. */
 export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurrence | null {
   const stored = storedOccurrence(row);
   return stored !== null && stored.startsAt <= now && now < stored.endsAt ? stored : null;
 }
 
-/** The wire record of a window with its next occurrences. Evaluates its rule. */
+/** Returns the wire record of a window with its next occurrences. Evaluates its rule. */
 export function toMaintenanceWindow(
   row: MaintenanceWindowRow,
   monitorIds: string[],
   now: Date,
 ): MaintenanceWindow {
   const stored = storedOccurrence(row);
-  // Occurrences that end after the stored one begins: the one before it (if they overlap), itself, and all that follow.
+  // Occurrences that end after the stored one begins: the previous one if they overlap, itself, and all later ones.
   const following = stored === null ? [] : previewOccurrences(row, UPCOMING + 2, stored.startsAt);
   const upcoming = following
     .filter(({ startsAt }) => stored !== null && startsAt >= stored.startsAt)
@@ -98,13 +94,13 @@ interface AuditedWindow extends Pick<
   readonly endsAt: Date | string;
 }
 
-/** The fields of a window that are audited. */
+/** Picks the audited fields of a window. */
 export function auditedWindow(window: AuditedWindow): AuditedWindow {
   const { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone } = window;
   return { id, name, monitorIds, selector, allMonitors, sources, startsAt, endsAt, rrule, timeZone };
 }
 
-/** What a list shows of a window without an evaluation of its rule. */
+/** Returns what a list shows of a window without evaluating its rule. */
 function toWireWindow(
   row: MaintenanceWindowRow,
   monitorIds: string[],
@@ -131,10 +127,7 @@ export async function getMaintenanceWindow(
   return toMaintenanceWindow(row, await readMonitorIds(db, id), new Date(await readClock(db)));
 }
 
-/**
- * A page of the account's windows, newest first: those made before the window `before`, or the latest.
- * @throws AppError validation_failed if `before` is not a window of the account
- */
+/** Lists the account's windows, newest first, a page after the window `before`. @throws AppError validation_failed if it is not one of the account */
 export async function listMaintenanceWindows(
   db: Database,
   accountId: string,
@@ -161,7 +154,7 @@ export async function listMaintenanceWindows(
   return listed;
 }
 
-/** None for a rule that is costly, because a list has many, or that can no longer be evaluated. */
+/** Empty for a costly rule, because a list has many, or one that can no longer be evaluated. */
 function listedClockChanges(row: MaintenanceWindowRow, now: Date): ListedMaintenanceWindow['clockChanges'] {
   if (row.state === 'ended' || row.rrule === null || isCounted(row.rrule)) return [];
   try {
@@ -171,12 +164,11 @@ function listedClockChanges(row: MaintenanceWindowRow, now: Date): ListedMainten
   }
 }
 
-/** How many windows run now. */
 export async function countRunningWindows(db: Database): Promise<number> {
   return db.$count(maintenanceWindows, eq(maintenanceWindows.state, 'running'));
 }
 
-/** The monitors that a window with this scope covers, and perhaps some that do not exist. An edited window keeps its sources. */
+/** Lists the monitors that a window with this scope covers, and perhaps some that do not exist. An edited window keeps its sources. */
 async function findCovered(
   db: Database,
   accountId: string,
@@ -191,14 +183,9 @@ async function findCovered(
   return [...new Set([...monitorIds, ...matching])];
 }
 
-/** How many windows with monitors in common are compared. */
 const MAX_COMPARED = 50;
 
-/**
- * The next occurrences of a valid schedule, and the account's other windows that run on the same monitors during one of them.
- * @param scope the monitors as they are covered now
- * @param ownId the window that is being edited; null: a new one
- */
+/** Returns the next occurrences of a valid schedule, and other windows that overlap on the same monitors. @param ownId the edited window, or null */
 export async function previewWindow(
   db: Database,
   accountId: string,
@@ -232,7 +219,7 @@ export async function previewWindow(
     if (startsAt !== null) {
       overlaps.push({ maintenanceWindowId, name, startsAt: startsAt.toISOString(), monitorCount });
     }
-    // The evaluation of rules takes time: other requests get their turn.
+    // The evaluation of rules takes time, so other requests get their turn.
     await nextTurn();
   }
   return {

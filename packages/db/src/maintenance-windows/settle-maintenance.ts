@@ -1,29 +1,29 @@
+import { enterMaintenance, leaveMaintenance } from '@tocsin/core/status/monitor-draft';
 import { sql, type SQL } from 'drizzle-orm';
 import { isRefusal } from '../database/errors.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, queryColumn } from '../database/sql.ts';
 import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
-import { enterMaintenance, leaveMaintenance, lockMonitors } from '../status-changes/locked-monitor.ts';
+import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { COVERS_ALL, HAS_BEGUN } from './coverage.ts';
 
-/** Monitors that one transaction settles: it holds their locks for some tens of milliseconds. */
+/** Monitors per transaction, which holds their locks for some tens of milliseconds. */
 export const SETTLED_AT_ONCE = 200;
 
 export interface SettledMaintenance {
   readonly monitors: number;
-  /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
-  /** Monitors whose change Postgres refuses even alone. */
+  /** Monitors whose change PostgreSQL refuses even alone. */
   readonly refused: readonly RefusedRecord[];
 }
 
 /**
- * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for up to 200 of the monitors that break it, or of those
- * given, in one transaction. Left for the next call are locked monitors, and those that would leave maintenance while another of their
- * windows is due or has not been ended yet. If Postgres refuses it, each monitor is tried alone, so that one that always fails does not
- * stop the others.
- * @param excludedIds monitors that are left out; none if `among` is given
+ * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for up to 200 monitors that violate it, or for those given, in
+ * one transaction. The next call handles locked monitors, and those that would leave maintenance while another of their windows is due or
+ * has not been ended yet. If PostgreSQL refuses the transaction, each monitor is tried alone, so that one that always fails does not stop
+ * the others.
+ * @param excludedIds ignored if `among` is given
  */
 export async function settleMaintenance(
   db: Database,
@@ -58,7 +58,7 @@ async function settleLocked(tx: Transaction, ids: readonly string[]): Promise<Se
   if (ids.length === 0) return { monitors: 0, statusChangeIds: [], refused: [] };
   const monitors = await lockMonitors(tx, ids);
   for (const monitor of monitors.values()) {
-    // Decided under the lock: a window may have changed since the monitor was found.
+    // Decided under the lock, because a window may have changed since the monitor was found.
     const isInMaintenance = monitor.status === 'MAINTENANCE';
     if (isInMaintenance && !monitor.covered) leaveMaintenance(monitor);
     if (!isInMaintenance && monitor.covered) enterMaintenance(monitor);
@@ -71,16 +71,16 @@ async function settleLocked(tx: Transaction, ids: readonly string[]): Promise<Se
   };
 }
 
-/** Whether window `w` runs, or will once the maintenance clock has looked at it. */
+/** Condition that window `w` runs, or will once the maintenance clock has looked at it. */
 const BEGUN = sql`(w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
 
-/** Locks free monitors that break the rule. Those that have to enter come first: they could alert. */
+/** Locks the monitors that violate the rule and are not locked by others. Those that have to enter come first, because they could alert. */
 async function lockDiffering(
   tx: Transaction,
   among: readonly string[] | null,
   excludedIds: readonly string[],
 ): Promise<string[]> {
-  // While monitors are refused, more of them may be refused. In a fixed order, these could keep all others from their turn.
+  // If some monitors are refused, others may be, too. In a fixed order, they could keep all others from their turn.
   const isSuspect = excludedIds.length > 0;
   const order = isSuspect ? sql`random()` : sql`m.id`;
   const maxEntering = isSuspect ? SETTLED_AT_ONCE / 2 : SETTLED_AT_ONCE;

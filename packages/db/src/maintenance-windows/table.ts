@@ -7,30 +7,29 @@ import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { assignmentColumns, monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
-/** How an occurrence ended: at its time, cut short by a user, or missed because not all of its monitors entered. */
+/** How an occurrence ended: at its time, by a user, or missed because not all of its monitors entered. */
 export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 
-/** Planned maintenance: once, or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */
+/** Planned maintenance, once or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */
 export const maintenanceWindows = pgTable(
   'maintenance_windows',
   (t) => ({
     id: primaryId(),
     accountId: accountId(),
     name: t.text('name').notNull(),
-    /** Covers every monitor of the account, or the monitors that a selector matches, besides the listed ones. */
+    /** Covers every monitor of the account, or those that a selector matches, besides the listed ones. */
     allMonitors: t.boolean('all_monitors').notNull().default(false),
     selector: t.jsonb('selector').$type<Selector>(),
-    /** Matches only monitors of these sources: those that the API key may change which created it. Null: any. */
+    /** Selects only monitors of these sources, which the API key that created it may change. Null for any. */
     sources: t.text('sources').array(),
-    /** The first occurrence. */
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
-    /** RFC 5545 without DTSTART; null: once. */
+    /** RFC 5545 without DTSTART. Null for a single occurrence. */
     rrule: t.text('rrule'),
-    /** IANA name; recurrences keep their local time in it. */
+    /** IANA name. Recurrences keep their local time in it. */
     timeZone: t.text('time_zone').notNull().default('UTC'),
     state: t.text('state').$type<MaintenanceWindowState>().notNull().default('scheduled'),
-    /** The running or the next occurrence; null if none is left. */
+    /** Running or next occurrence. Null if none is left. */
     occurrenceStartsAt: instant('occurrence_starts_at'),
     occurrenceEndsAt: instant('occurrence_ends_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
@@ -52,7 +51,6 @@ export const maintenanceWindows = pgTable(
 );
 export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
 
-/** The monitors that a window silences. */
 export const maintenanceWindowMonitors = pgTable(
   'maintenance_window_monitors',
   {
@@ -66,7 +64,6 @@ export const maintenanceWindowMonitors = pgTable(
   ],
 );
 
-/** Past occurrences. */
 export const maintenanceOccurrences = pgTable(
   'maintenance_occurrences',
   (t) => ({

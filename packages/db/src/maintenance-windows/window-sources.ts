@@ -20,11 +20,7 @@ export async function requireOwnMonitors(
   for (const { source } of rows) requireSource(actor, source);
 }
 
-/**
- * Requires that everything a window may ever cover belongs to sources of the actor: the monitors that it lists, and what it selects, which
- * the window itself limits to sources. A window without monitors, such as one whose monitors were deleted, must be limited too.
- * @throws AppError source_not_allowed
- */
+/** Requires that a window can only ever cover sources of the actor: listed monitors, and what it selects. @throws AppError source_not_allowed */
 export async function requireOwnWindow(
   tx: Transaction,
   actor: Actor,

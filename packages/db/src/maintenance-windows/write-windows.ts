@@ -38,24 +38,19 @@ import {
 import { requireOwnWindow } from './window-sources.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** The fields of a window to validate, without those that could not be parsed. */
+/** Fields to validate, without those that could not be parsed. */
 export interface WindowFields extends Partial<WindowSchedule>, Partial<WindowScope> {}
 
-/** A validated window. */
 export type NewWindow = Omit<MaintenanceWindowInput, keyof WindowScope> &
   Partial<WindowScope> &
   Pick<WindowScope, 'monitorIds'> & {
-    /** Limits what the selector matches to monitors of these sources; a `*` at the end stands for any rest. Null: no limit. */
+    /** Selects only monitors of these sources. `*` at the end is a wildcard. Null for any. */
     readonly sources?: string[] | null;
   };
 
-/** What decides which monitors a window covers. */
 type WindowScope = Readonly<Pick<MaintenanceWindowInput, 'monitorIds' | 'selector' | 'allMonitors'>>;
 
-/**
- * The errors of a window beyond the form of its fields: its schedule, and monitors of other accounts.
- * @param mayBePast whether all of it may be over
- */
+/** Returns errors beyond the form of the fields: in the schedule, and monitors of other accounts. @param mayBePast allows a window that is over */
 export async function validateWindow(
   db: Queryable,
   accountId: string,
@@ -77,7 +72,7 @@ function validateScope({ monitorIds, selector, allMonitors }: Partial<WindowScop
   ];
 }
 
-/** Plans maintenance; the maintenance clock begins it. The input must pass `validateWindow`. */
+/** Plans maintenance, which the maintenance clock begins. The input must pass `validateWindow`. */
 export async function createMaintenanceWindow(
   db: Database,
   actor: Actor,
@@ -92,10 +87,7 @@ export async function createMaintenanceWindow(
   });
 }
 
-/**
- * Writes a new window that passes `validateWindow`. Requires the exclusive lock of the assignments.
- * @param begun the state if its first occurrence has begun
- */
+/** Writes a valid window. Requires the exclusive lock of the assignments. @param begun state if its first occurrence has begun */
 export async function insertWindow(
   tx: Transaction,
   { accountId }: Actor,
@@ -114,9 +106,8 @@ export async function insertWindow(
 }
 
 /**
- * Changes the given fields of a window. An occurrence that has begun continues with its new end, or is cut short if the new schedule
- * has none now; the maintenance clock then settles the monitors.
- * @throws AppError not_found, validation_failed (the merged window breaks a rule)
+ * Changes the given fields of a window. A running occurrence continues with its new end, or is cut short if the new schedule has none now.
+ * @throws AppError not_found, validation_failed if the merged window breaks a rule
  */
 export async function updateMaintenanceWindow(
   db: Database,
@@ -133,7 +124,7 @@ export async function updateMaintenanceWindow(
     const scope = mergeScope(stored, update);
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
-    // An end in the past is allowed for an occurrence that has begun: it ends at once.
+    // An end in the past is allowed for an occurrence that has begun. It ends at once.
     const now = new Date(await readClock(tx));
     const mayBePast = !rescheduled || currentOccurrence(before, now) !== null;
     const reassigned = !isDeepStrictEqual(scope, stored);
@@ -163,7 +154,7 @@ export async function updateMaintenanceWindow(
   });
 }
 
-/** The schedule after an update; null clears the rule. */
+/** Returns the schedule after an update. Null clears the rule. */
 export function mergeSchedule(
   before: WindowSchedule,
   { startsAt, endsAt, rrule, timeZone }: MaintenanceWindowUpdate,
@@ -191,10 +182,7 @@ export interface ChangedWindow {
   readonly coveredIds: readonly string[];
 }
 
-/**
- * Ends the running occurrence of a window, if there is one.
- * @throws AppError not_found, source_not_allowed
- */
+/** Ends the running occurrence of a window, if there is one. @throws AppError not_found, source_not_allowed */
 export async function endMaintenance(db: Database, actor: Actor, id: string): Promise<ChangedWindow> {
   return db.transaction(async (tx) => {
     const before = await findWindowRow(tx, actor.accountId, id, 'update');
@@ -209,21 +197,15 @@ export async function endMaintenance(db: Database, actor: Actor, id: string): Pr
     const after = await writeWindow(tx, id, { ...schedule, ...plan });
     const coveredIds = await readCoveredIds(tx, id);
     if (after.state === 'ended') await deleteWindowMatches(tx, [id]);
-    const changes = changesOf(
-      auditedWindow({ ...before, monitorIds }),
-      auditedWindow({ ...after, monitorIds }),
-    );
+    const [from, to] = [before, after].map((row) => auditedWindow({ ...row, monitorIds }));
+    const changes = changesOf(from ?? null, to ?? null);
     const target = { type: 'maintenanceWindow', id, name: before.name } as const;
     await recordAudit(tx, actor, [{ action: 'maintenanceWindow.ended', target, changes }]);
     return { maintenanceWindow: toMaintenanceWindow(after, monitorIds, now), coveredIds };
   });
 }
 
-/**
- * Deletes a window with its history.
- * @returns the monitors it silenced until now, for `settleMaintenance`; none if it had not begun
- * @throws AppError not_found, source_not_allowed
- */
+/** Deletes a window. @returns the monitors that it silenced until now @throws AppError not_found, source_not_allowed */
 export async function deleteMaintenanceWindow(db: Database, actor: Actor, id: string): Promise<string[]> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
@@ -250,13 +232,13 @@ function toPlan(occurrence: Occurrence | null, state: 'scheduled' | 'running'): 
   };
 }
 
-/** The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded. */
+/** Plans the occurrence that a new schedule has now or next. Records an occurrence that has begun and does not continue. */
 async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: WindowSchedule) {
   const now = new Date(await readClock(tx));
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);
   const hasBegun = stored !== null && stored.startsAt <= now;
-  // An occurrence that is over, but that the clock has not ended yet, continues if only its end is moved.
+  // An occurrence that is over, but not yet ended by the clock, continues if only its end is moved.
   const mayContinue =
     currentOccurrence(before, now) !== null || stored?.startsAt.getTime() === occurrence?.startsAt.getTime();
   const continues = hasBegun && mayContinue && occurrence !== null && occurrence.startsAt <= now;
@@ -270,7 +252,6 @@ async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: W
   return toPlan(occurrence, continues ? 'running' : 'scheduled');
 }
 
-/** Writes the columns of a locked window. @returns the row afterwards */
 async function writeWindow(
   tx: Transaction,
   id: string,

@@ -11,7 +11,7 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const count = z.number();
 const epochMsOrNull = z.number().nullable();
 
-/** The numbers of a region as a JSON array in one column, which costs a fraction of a column for each. Times are epoch milliseconds. */
+/** Numbers of a region as a JSON array in one column, at a fraction of the cost of separate columns. Times are epoch milliseconds. */
 const numbers = z
   .string()
   .transform((text) => JSON.parse(text) as unknown)
@@ -27,7 +27,7 @@ const numbers = z
         count.describe('inconclusive checks'),
         count.describe('sum of the durations in milliseconds'),
       ],
-      // The durations by bucket.
+      // Durations by bucket.
       count,
     ),
   );
@@ -52,7 +52,7 @@ export interface RegionMetrics {
   /** By bucket of `DURATION_BOUNDS_MS`, not cumulative. */
   readonly durationCounts: readonly number[];
   readonly durationSumMs: number;
-  /** Epoch milliseconds; null before the first check. */
+  /** Epoch milliseconds. Null before the first check. */
   readonly lastCheckedAt: number | null;
 }
 
@@ -61,19 +61,19 @@ export interface MonitorMetrics extends Pick<
   'id' | 'name' | 'externalId' | 'source' | 'labels' | 'status'
 > {
   readonly incidents: number;
-  /** The earliest expiry of its regions, epoch milliseconds; null: none saw a certificate. */
+  /** Earliest expiry in any region, epoch milliseconds. Null if no region saw a certificate. */
   readonly certificateExpiresAt: number | null;
   readonly regions: readonly RegionMetrics[];
 }
 
 export interface MetricsFilter {
-  /** Undefined: all sources. */
+  /** Undefined for all sources. */
   readonly source?: string | undefined;
-  /** Whether to read labels; otherwise they are empty. */
+  /** False leaves labels empty. */
   readonly withLabels: boolean;
 }
 
-/** The metrics of every monitor of an account, oldest monitor first, in pages. Each page has a snapshot of its own. */
+/** Reads the metrics of an account's monitors, oldest monitor first. Each page has a snapshot of its own. */
 export async function* readMonitorMetrics(
   db: Database,
   accountId: string,
@@ -100,17 +100,16 @@ export async function* readMonitorMetrics(
   }
 }
 
-/** @see numbers */
+/** Written by PostgreSQL as `numbers` parses them. */
 const NUMBERS = sql`concat('[', concat_ws(',', ${wholeMs('m.created_at')}, m.incident_count, ${wholeMs('r.certificate_expires_at')},
-  ${wholeMs('coalesce(r.last_checked_at, r.last_result_at)')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
+  ${wholeMs('r.last_checked_at')}, r.up_checks, r.down_checks, r.inconclusive_checks, r.duration_sum_ms,
   array_to_string(r.duration_counts, ',')), ']')`;
 
-/** A time in epoch milliseconds as JSON. */
 function wholeMs(time: string): SQL {
   return sql.raw(`coalesce((extract(epoch from ${time}) * 1000)::bigint::text, 'null')`);
 }
 
-/** @param rows those of a monitor one after the other */
+/** @param rows ordered by monitor */
 function groupByMonitor(rows: readonly MetricsRow[]): MonitorMetrics[] {
   const grouped: MetricsRow[][] = [];
   for (const row of rows) {
@@ -119,17 +118,8 @@ function groupByMonitor(rows: readonly MetricsRow[]): MonitorMetrics[] {
     else grouped.push([row]);
   }
   return grouped.map((ofMonitor) => {
-    const [
-      {
-        id,
-        name,
-        externalId,
-        source,
-        labels,
-        status,
-        numbers: [, incidents],
-      },
-    ] = ofMonitor as [MetricsRow];
+    const [{ id, name, externalId, source, labels, status, numbers }] = ofMonitor as [MetricsRow];
+    const [, incidents] = numbers;
     const expiries = ofMonitor.flatMap(({ numbers: [, , expiry] }) => expiry ?? []);
     const certificateExpiresAt = expiries.length > 0 ? Math.min(...expiries) : null;
     const regions = ofMonitor.map(toRegionMetrics);

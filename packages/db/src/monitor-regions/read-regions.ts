@@ -10,7 +10,7 @@ import { notFound } from '../database/errors.ts';
 import { monitors } from '../monitors/table.ts';
 import { type MonitorRegionRow, monitorRegions } from './table.ts';
 
-/** The columns that the rules see. Every recorded check reads them. */
+/** Columns that the rules use. Every recorded check reads them. */
 export const REGION_STATE_COLUMNS = {
   region: monitorRegions.region,
   consecutiveFailures: monitorRegions.consecutiveFailures,
@@ -24,7 +24,6 @@ export const REGION_STATE_COLUMNS = {
   lastErrorDetail: monitorRegions.lastErrorDetail,
 };
 
-/** The row of a region as the rules see it. */
 export function toRegionState(row: Pick<MonitorRegionRow, keyof typeof REGION_STATE_COLUMNS>): RegionState {
   const {
     region,
@@ -50,7 +49,7 @@ export function toRegionState(row: Pick<MonitorRegionRow, keyof typeof REGION_ST
   };
 }
 
-/** The last result of each region of a monitor, by code. @throws AppError not_found */
+/** Lists the last result of each region of a monitor, by code. @throws AppError not_found */
 export async function listMonitorRegions(
   db: Database,
   accountId: string,
@@ -89,7 +88,7 @@ function toMonitorRegion(rules: StatusRules, row: MonitorRegionRow, now: number)
 
 const regionCount = z.object({ region: z.string(), monitors: z.number() });
 
-/** How many monitors each region checks, by region. @param accountId only this account's; null: of all accounts */
+/** Counts the monitors that each region checks. @param accountId null for all accounts */
 export async function countRegionMonitors(
   db: Database,
   accountId: string | null,
@@ -102,16 +101,16 @@ export async function countRegionMonitors(
 }
 
 const watchedRegion = regionCount.extend({
-  /** Monitors whose last result, conclusive or not, or else their assignment, is older than interval, timeout and 15 s: they are not being checked. */
+  /** Monitors that are not being checked: their last result or assignment is older than interval, timeout and 15 s. */
   overdue: z.number(),
 });
 export type WatchedRegion = Omit<z.output<typeof watchedRegion>, 'region'>;
 
-/** How well each region keeps up with its monitors, by recorded results. The regions with the most monitors come first. */
+/** Reads how well each region keeps up with its monitors, by recorded results. The regions with the most monitors come first. */
 export async function watchRegions(db: Database, limit: number): Promise<Map<string, WatchedRegion>> {
   const rows = await query(db, watchedRegion)`
     select r.region, count(*)::int as monitors,
-      (count(*) filter (where greatest(r.since, r.last_result_at, r.last_checked_at)
+      (count(*) filter (where greatest(r.since, r.last_checked_at)
         < now() - make_interval(secs => m.interval_seconds + m.timeout_seconds + ${GRACE_MS / 1_000}::int)))::int as overdue
     from monitor_regions r join monitors m on m.id = r.monitor_id
     group by r.region order by monitors desc, r.region limit ${limit}`;

@@ -15,11 +15,10 @@ import {
 } from '../database/sql.ts';
 import { type RefusedRecord, tryTogether } from '../database/try-alone.ts';
 
-/** The interval at which a region checks a monitor. */
+/** Interval at which a region checks a monitor. */
 export const schedule = z.object({ monitorId: z.string(), region: z.string(), intervalSeconds: z.number() });
 type Schedule = z.output<typeof schedule>;
 
-/** Schedules as a table `p`. */
 function planOf(schedules: readonly Schedule[]): SQL {
   return tableOf('p', schedules, {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
@@ -40,17 +39,14 @@ export async function addSchedules(tx: Transaction, schedules: readonly Schedule
     select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned`);
 }
 
-/**
- * Makes the running spans of the monitors match their regions and intervals: other spans end, and missing ones start, at the same
- * millisecond of Postgres' clock. The caller holds the monitors' row locks.
- */
+/** Makes the running spans of locked monitors match their regions and intervals, all at the same millisecond of PostgreSQL's clock. */
 export async function replanSpans(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;
   const ids = arrayOf('uuid', monitorIds);
   const planned = await query(tx, schedule)`
     select r.monitor_id, r.region, m.interval_seconds from monitor_regions r join monitors m on m.id = r.monitor_id
     where r.monitor_id = any(${ids})`;
-  // Now, but after every start of these monitors' spans and no earlier than any end: a clock may step back.
+  // Now, but after every start of these monitors' spans and no earlier than any end, because a clock may step back.
   const { boundary } = await queryOne(tx, z.object({ boundary: z.number() }))`
     select ${epochMs(sql`greatest(${clockNow}, max(starts_at) + interval '1 millisecond', max(ends_at))`)} as boundary
     from schedule_spans where monitor_id = any(${ids})`;
@@ -70,7 +66,6 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
       where s.monitor_id = p.monitor_id and s.region = p.region and s.ends_at is null)`);
 }
 
-/** Monitors that one transaction aligns. */
 const ALIGNED_AT_ONCE = 1_000;
 
 /** The condition for a monitor `m` whose running spans do not match its regions, interval and phase. */
@@ -86,7 +81,7 @@ const IS_MISALIGNED = sql`(
 
 /**
  * Repairs the running spans that do not match the monitors' regions, interval and phase. Locked monitors are left for the next call.
- * @param onRefused called for each monitor whose spans Postgres refuses even alone; the others are repaired
+ * @param onRefused called for each monitor whose spans PostgreSQL refuses even alone; the others are repaired
  * @returns how many monitors were repaired
  */
 export async function alignSpans(db: Database, onRefused: OnRefused = () => undefined): Promise<number> {
@@ -99,13 +94,13 @@ export async function alignSpans(db: Database, onRefused: OnRefused = () => unde
   });
 }
 
-/** Monitors that one transaction moves: it delays the recording of their checks only briefly. */
+/** Few enough to delay the recording of their checks only briefly. */
 const MOVED_AT_ONCE = 500;
 
 /**
  * Moves the monitors without a list of regions to the default region, after that setting has changed. The reconciler then applies their
  * schedules there, and removes those in the former region. Each batch commits by itself.
- * @param onRefused called for each monitor whose move Postgres refuses even alone; the others are moved
+ * @param onRefused called for each monitor whose move PostgreSQL refuses even alone; the others are moved
  * @returns how many monitors were moved
  */
 export async function alignDefaultRegion(

@@ -1,22 +1,19 @@
 import type { CheckPlan, Wave } from '@tocsin/core/schedule/slots';
-import { isUnconfirmed } from '@tocsin/core/status/evaluate-status';
+import { needsRetry } from '@tocsin/core/status/evaluate-status';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 import { schedule } from './schedule-spans.ts';
 
 const regionSchedule = schedule.extend({
   revision: z.number(),
-  /**
-   * Slot of the first check, epoch milliseconds, that a monitor without any result gets at once; null: it has results. A new revision has
-   * another slot: the result of the former may already be recorded, without effect.
-   */
+  /** Slot of the immediate check of a monitor without results (epoch ms), or null. It differs by revision, because a former result has no effect. */
   firstSlot: z.number().nullable(),
 });
 
-/** A schedule of a monitor's current revision. */
+/** Schedule of a monitor's current revision. */
 export type RegionSchedule = Readonly<z.output<typeof regionSchedule>>;
 
 const selectSchedules = sql`
@@ -25,10 +22,7 @@ const selectSchedules = sql`
       then floor(${epochMs(sql`m.created_at`)}) + m.revision - 1 end as first_slot
   from monitor_regions r join monitors m on m.id = r.monitor_id`;
 
-/**
- * New and changed schedules, which are not marked as applied to the queue's store.
- * @param exceptRegions left out, so that a region whose store is unavailable does not fill the list
- */
+/** Lists schedules that are not applied to the queue's store. @param exceptRegions keeps a region without a store from filling the list */
 export async function listUnappliedSchedules(
   db: Database,
   limit: number,
@@ -40,7 +34,7 @@ export async function listUnappliedSchedules(
     limit ${limit}`;
 }
 
-/** The given monitors' schedules in one region, without monitors that do not exist or are not checked there. */
+/** Reads the given monitors' schedules in one region, without monitors that do not exist or are not checked there. */
 export async function findSchedules(
   db: Database,
   region: string,
@@ -50,7 +44,7 @@ export async function findSchedules(
     ${selectSchedules} where r.region = ${region} and r.monitor_id = any(${arrayOf('uuid', monitorIds)})`;
 }
 
-/** Marks the schedules of monitors that change as not applied. */
+/** Marks the schedules of changed monitors as not applied. */
 export async function unapplySchedules(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;
   await tx.execute(sql`
@@ -58,7 +52,6 @@ export async function unapplySchedules(tx: Transaction, monitorIds: readonly str
     where monitor_id = any(${arrayOf('uuid', monitorIds)}) and scheduled_revision is not null`);
 }
 
-/** Whether any monitor is assigned to a region. */
 export async function isRegionUsed(db: Database, region: string): Promise<boolean> {
   const { rowCount } = await db.execute(sql`select from monitor_regions where region = ${region} limit 1`);
   return rowCount === 1;
@@ -70,28 +63,9 @@ export async function unapplyRegion(db: Database, region: string): Promise<void>
     update monitor_regions set scheduled_revision = null where region = ${region} and scheduled_revision is not null`);
 }
 
-/** Schedules that one statement marks: it delays the recording of their checks only briefly. */
-const MARKED_AT_ONCE = 1_000;
-
-/** Marks the schedules of monitors that an earlier version of the service has changed. Locked monitors are left to the next call. */
-export async function unapplyOutdatedSchedules(db: Database): Promise<void> {
-  let marked: number;
-  do {
-    const { rowCount } = await db.execute(sql`
-      with outdated as (
-        select r.monitor_id, r.region from monitor_regions r join monitors m on m.id = r.monitor_id
-        where r.scheduled_revision <> m.revision
-        limit ${MARKED_AT_ONCE} for no key update of m, r skip locked)
-      update monitor_regions r set scheduled_revision = null
-      from outdated o where r.monitor_id = o.monitor_id and r.region = o.region`);
-    marked = rowCount ?? 0;
-  } while (marked === MARKED_AT_ONCE);
-}
-
 /**
- * Marks schedules as applied to the queue's store, if the revision is still the monitor's. Locked rows are left to the reconciler: waiting
- * for them while holding others could end in a deadlock. The monitor is locked, too. Otherwise, if it changes meanwhile, Postgres would
- * compare the former revision and mark the changed schedule as applied.
+ * Marks schedules of current revisions as applied. Locked rows are left to the reconciler, because waiting for them could deadlock. The
+ * monitor is locked too. Otherwise PostgreSQL could compare its former revision and mark a changed schedule as applied.
  */
 export async function markScheduled(
   db: Queryable,
@@ -115,7 +89,7 @@ export async function markScheduled(
 
 const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), phaseMs: z.number() });
 
-/** The waves of every region that has any. @param only only this region; null: all */
+/** Lists the waves of each region. @param only null for all regions */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
   const rows = await query(db, waveRow)`
     select distinct region, interval_seconds, phase_ms from schedule_spans
@@ -134,11 +108,7 @@ const waveMember = z.object({ index: z.number(), monitorId: z.string(), revision
 /** A monitor that a wave checks. */
 export type WaveMember = Readonly<Omit<z.output<typeof waveMember>, 'index'>>;
 
-/**
- * The monitors that waves of a region check now (ADR 11).
- * @param unrecordedSlot for a job that runs again: leaves out monitors with a result of this slot, epoch milliseconds
- * @returns the members of each wave, in the order of the waves
- */
+/** Lists the monitors that each wave checks now (ADR 11). @param unrecordedSlot leaves out monitors with a result of this slot (epoch ms) */
 export async function listWaveMembers(
   db: Database,
   region: string,
@@ -148,20 +118,12 @@ export async function listWaveMembers(
   const isUnrecorded = sql`not exists (
     select from monitor_regions r
     where r.monitor_id = s.monitor_id and r.region = s.region and r.recent_slots @> array[${unrecordedSlot}::bigint])`;
-  // The second `offset 0` makes Postgres scan the index once for each wave. The first one hides the length of the arrays from the planner, so
-  // that one plan serves all runs: planning takes longer than a run.
-  const rows = await query(db, waveMember)`${prepared}
+  const [intervals, phases] = [waves.map((wave) => wave.intervalSeconds), waves.map((wave) => wave.phaseMs)];
+  // The second `offset 0` makes PostgreSQL scan the index once for each wave. The first one hides the length of the arrays from the planner, so
+  // that one plan serves all runs, because planning takes longer than a run.
+  const rows = await query(db, waveMember)`${PREPARE}
     select (u.place - 1)::int as index, w.monitor_id, w.revision
-    from (
-      select ${arrayOf(
-        'int',
-        waves.map((wave) => wave.intervalSeconds),
-      )} as intervals,
-        ${arrayOf(
-          'int',
-          waves.map((wave) => wave.phaseMs),
-        )} as phases
-      offset 0) as given
+    from (select ${arrayOf('int', intervals)} as intervals, ${arrayOf('int', phases)} as phases offset 0) as given
     cross join unnest(given.intervals, given.phases) with ordinality as u (interval_seconds, phase_ms, place)
     cross join lateral (
       select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
@@ -183,10 +145,7 @@ const failedMember = z.object({
   recoveryPasses: z.number().nullable(),
 });
 
-/**
- * Lists the monitors of a wave whose last result is for this slot, in epoch milliseconds, and is an unconfirmed failure. Their retries have
- * not run.
- */
+/** Lists a wave's monitors whose last result is for this slot (epoch milliseconds) and is a failure to retry. Their retries have not run. */
 export async function listRetriedMembers(
   db: Database,
   region: string,
@@ -203,7 +162,7 @@ export async function listRetriedMembers(
       and s.ends_at is null and m.retry_interval_seconds is not null
       and r.consecutive_failures > 0 and r.recent_slots[cardinality(r.recent_slots)] = ${slot}`;
   return rows
-    .filter((row) => isUnconfirmed(row, row))
+    .filter((row) => needsRetry(row, row))
     .map(({ monitorId, revision, retryIntervalSeconds }) => ({
       monitorId,
       revision,

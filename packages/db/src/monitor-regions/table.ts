@@ -4,37 +4,37 @@ import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
-/** One row per monitor and region that checks it: the region's last results, and the revision of its schedule. */
+/** Last results of each region that checks a monitor, and the revision of its schedule. */
 export const monitorRegions = pgTable(
   'monitor_regions',
   (t) => ({
     monitorId: monitorId(),
     region: t.text('region').notNull(),
-    /** The revision whose schedule is in the queue's store; null: none, or the monitor has changed since. */
+    /** Revision whose schedule is in the queue's store. Null if there is none, or the monitor has changed since. */
     scheduledRevision: t.integer('scheduled_revision'),
     /** When the region was assigned, its streak was reset, or another region reported first after a silence of all regions. */
     since: instant('since').notNull().default(clockNow),
     consecutiveFailures: t.integer('consecutive_failures').notNull().default(0),
-    /** Consecutive passes of a region that still counts as failing; null: it does not, or its last check failed at the threshold. */
+    /** Consecutive passes of a region that still counts as failing. Null if it does not, or its last check failed at the threshold. */
     recoveryPasses: t.integer('recovery_passes'),
-    /** The last conclusive result. */
+    /** Last conclusive result. */
     lastResultAt: instant('last_result_at'),
-    /** The last result, conclusive or not. */
+    /** Last result, conclusive or not. */
     lastCheckedAt: instant('last_checked_at'),
     lastLatencyMs: t.integer('last_latency_ms'),
     lastErrorReason: t.text('last_error_reason').$type<ErrorReason>(),
     lastErrorDetail: t.text('last_error_detail'),
-    /** From the last hop of the last check with a TLS connection; null: none since the URL was set. */
+    /** From the last hop of the last check with a TLS connection. Null if there was none since the URL was set. */
     certificateExpiresAt: instant('certificate_expires_at'),
-    /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
+    /** Epoch milliseconds of the last few recorded slots. A result for one of them is dropped. */
     recentSlots: t.bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
-    /** Whether the last result was inconclusive because the target responded to a second probe. The next such one counts. */
+    /** True if the last result was inconclusive because the target responded to a second probe. The next such one counts. */
     doubtful: t.boolean('doubtful').notNull().default(false),
     /** Counters of recorded checks, without those of another URL. They never decrease. */
     upChecks: t.bigint('up_checks', { mode: 'number' }).notNull().default(0),
     downChecks: t.bigint('down_checks', { mode: 'number' }).notNull().default(0),
     inconclusiveChecks: t.bigint('inconclusive_checks', { mode: 'number' }).notNull().default(0),
-    /** Of the checks with a response, by bucket of `DURATION_BOUNDS_MS`; the last one has no bound. */
+    /** Checks with a response by bucket of `DURATION_BOUNDS_MS`. The last one has no bound. */
     durationCounts: t
       .bigint('duration_counts', { mode: 'number' })
       .array()
@@ -53,10 +53,7 @@ export const monitorRegions = pgTable(
 );
 export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
-/**
- * The planned checks (ADR 8): from `startsAt` to `endsAt` (exclusive) a region checks a monitor at the epoch milliseconds that equal
- * `phaseMs` modulo the interval, without overlaps.
- */
+/** Planned checks (ADR 8): from `startsAt` to `endsAt`, at the epoch milliseconds equal to `phaseMs` modulo the interval. Spans do not overlap. */
 export const scheduleSpans = pgTable(
   'schedule_spans',
   (t) => ({

@@ -4,8 +4,8 @@ import { sql } from 'drizzle-orm';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { type AuditRecord, recordAudit } from '../audit-log/record-audit.ts';
 import { lockAssignments } from '../assignments/assignments.ts';
-import { CHANNEL_EXTERNAL_ID_KEY, holdBeforeEnabling } from '../channels/write-channels.ts';
-import { violatedUniqueConstraint, isLockTimeout } from '../database/errors.ts';
+import { holdBeforeEnabling } from '../channels/write-channels.ts';
+import { EXTERNAL_ID_KEYS, isLockTimeout, violatedUniqueConstraint } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
@@ -28,7 +28,7 @@ import {
   writeChannelPlan,
 } from './set-channels.ts';
 
-/** How many times the set is compared while other requests keep changing its monitors. */
+/** Maximum comparisons of the set while other requests keep changing its monitors. */
 const MAX_PLANS = 5;
 const LOCK_TIMEOUT = '10s';
 
@@ -38,14 +38,13 @@ export interface AppliedSet {
   readonly version: string;
   /** The monitors that were created or changed, with the regions that check them. */
   readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
-  /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
 }
 
 /**
- * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run
- * only reads, so any key may compare any source.
- * @param versions the current plan must have one of these, see `planVersion`; null: any
+ * Makes the monitors and channels of a source match a set, in one transaction. Unchanged ones are not locked. A dry run only reads, so any
+ * key may compare any source.
+ * @param versions the current plan must have one of these, see `planVersion`; null for any
  * @throws AppError source_not_allowed, owner_required (a channel gets another secret), quota_exceeded, conflict (another monitor or channel
  * has an externalId), validation_failed (a channel lists unknown monitors), precondition_failed, unavailable (another call takes too long)
  */
@@ -81,10 +80,8 @@ export async function applySet(
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, channelPlan, versions);
       const scope = { tx, secrets, accountId, defaultRegion };
-      const closed = await removeMonitors(
-        tx,
-        plan.delete.map(({ id }) => id),
-      );
+      const deletedIds = plan.delete.map(({ id }) => id);
+      const closed = await removeMonitors(tx, deletedIds);
       const updated = await writeMonitors(scope, plan.update);
       const created = await insertMonitors(scope, plan.create);
       const monitorIds = await findListedMonitors(tx, accountId, entries, null);
@@ -101,7 +98,7 @@ export async function applySet(
     });
   try {
     const assigns = channelPlan !== null && changesAssignments(channelPlan);
-    // Channels that have changed since then may have to be assigned anew after all.
+    // Channels that have changed since may have to be assigned anew after all.
     const applied = (await write(assigns)) ?? (await write(true));
     if (applied === null) throw busy();
     return applied;
@@ -110,25 +107,16 @@ export async function applySet(
   }
 }
 
-/** The error of the API for one of Postgres; any other error as it is. */
+/** Translates an error of PostgreSQL. Returns any other error unchanged. */
 function setError(error: unknown): unknown {
   if (isLockTimeout(error)) return busy(error);
-  const constraint = violatedUniqueConstraint(error);
-  const noun = constraint === null ? undefined : EXTERNAL_ID_KEYS[constraint];
+  const noun = EXTERNAL_ID_KEYS[violatedUniqueConstraint(error) ?? ''];
   if (noun === undefined) return error;
   const message = `Another ${noun} has just taken an externalId of this set. Try again.`;
   return new AppError('conflict', message, { cause: error });
 }
 
-const EXTERNAL_ID_KEYS: Readonly<Record<string, string>> = {
-  monitors_external_id_key: 'monitor',
-  [CHANNEL_EXTERNAL_ID_KEY]: 'channel',
-};
-
-/**
- * @param written the monitors that were updated, then those that were created
- * @param channels the records of the channels
- */
+/** @param written the updated monitors, then the created ones */
 function* auditSet(
   { source }: MonitorSet,
   plan: SetPlan,

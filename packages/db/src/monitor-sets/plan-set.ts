@@ -19,10 +19,9 @@ import type { MonitorWrite } from '../monitors/write-monitors.ts';
 
 type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 
-/** Errors that one response lists. */
+/** Maximum errors in a response. */
 export const MAX_ERRORS = 100;
 
-/** Monitors that are compared before the event loop gets its turn. */
 const COMPARED_AT_ONCE = 250;
 
 /** The changes that make the monitors of a source match a set. */
@@ -35,22 +34,15 @@ export interface SetPlan {
   readonly unlisted: readonly MonitorRow[];
 }
 
-/**
- * Compares a set with the current monitors, without locking any.
- * @throws AppError conflict if monitors of another source, or of none, have an externalId of the set; validation_failed if it contains
- * "(unreadable)"
- */
+/** Compares a set with the current monitors. @throws AppError conflict for an externalId of another source; validation_failed for "(unreadable)" */
 export async function planSet(
   db: Queryable,
   secrets: SecretBox,
   accountId: string,
   set: MonitorSet,
 ): Promise<SetPlan> {
-  const externalIds = arrayOf(
-    'text',
-    set.monitors.map(({ externalId }) => externalId),
-  );
-  const isNamed = sql`${monitors.externalId} = any(${externalIds})`;
+  const externalIds = set.monitors.map(({ externalId }) => externalId);
+  const isNamed = sql`${monitors.externalId} = any(${arrayOf('text', externalIds)})`;
   const rows = await db
     .select()
     .from(monitors)
@@ -82,10 +74,10 @@ export async function planSet(
       { errors: errors.slice(0, MAX_ERRORS) },
     );
   }
-  const wanted = new Set<string | null>(set.monitors.map(({ externalId }) => externalId));
+  const wanted = new Set<string | null>(externalIds);
   const others = rows.filter((row) => !wanted.has(row.externalId));
   return {
-    // Sorted, so that two sets of different sources with the same new monitors do not deadlock.
+    // Sorted, so that sets of different sources with the same new monitors do not deadlock.
     create: create.toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1)),
     update,
     unchanged,
@@ -94,11 +86,7 @@ export async function planSet(
   };
 }
 
-/**
- * Refuses a set that names monitors or channels of other sources, or of none.
- * @param known by externalId
- * @throws AppError conflict
- */
+/** Refuses a set that names monitors or channels of other sources, or of none. @param known by externalId @throws AppError conflict */
 export function requireOwn(
   noun: 'monitor' | 'channel',
   source: string,
@@ -129,10 +117,7 @@ export function requireOwn(
   );
 }
 
-/**
- * Identifies a plan: the monitors it creates, changes and deletes, and the revisions of those that exist.
- * @param channels the same of the channels; null: the set has no `channels`
- */
+/** Identifies a plan by its monitors and their revisions. @param channels the same for channels, or null without `channels` */
 export function planVersion(plan: SetPlan, channels: unknown): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
   const content = [
@@ -144,11 +129,7 @@ export function planVersion(plan: SetPlan, channels: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
-/**
- * The result of a plan.
- * @param createdIds of the monitors it has created, in its order; empty before that
- * @param channels the result of the channels; null: the set has no `channels`
- */
+/** Describes a plan. @param createdIds in the plan's order; empty for a dry run @param channels null without `channels` */
 export function describePlan(
   plan: SetPlan,
   { source, dryRun }: Pick<MonitorSet, 'source' | 'dryRun'>,

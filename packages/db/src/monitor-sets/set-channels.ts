@@ -19,7 +19,7 @@ import type { Queryable, Transaction } from '../database/open.ts';
 import { arrayOf, query } from '../database/sql.ts';
 import { MAX_ERRORS, requireOwn, type SetPlan } from './plan-set.ts';
 
-/** A channel with the externalIds of the monitors that it lists; null for a monitor without one. */
+/** A channel with the externalIds of its listed monitors; null for a monitor without one. */
 type FoundChannel = ChannelRow & { readonly listed: readonly (string | null)[] };
 
 interface ChannelChange {
@@ -38,11 +38,7 @@ export interface ChannelPlan {
   readonly unlisted: readonly FoundChannel[];
 }
 
-/**
- * Compares the channels of a set with the current ones, without locking any.
- * @returns null if the set has no `channels`
- * @throws AppError conflict if channels of another source, or of none, have an externalId of the set
- */
+/** Compares the channels of a set with the current ones. Null without `channels`. @throws AppError conflict for an externalId of another source */
 export async function planChannels(
   db: Queryable,
   secrets: SecretBox,
@@ -77,7 +73,7 @@ export async function planChannels(
   };
 }
 
-/** The fields that an entry changes. It keeps the secret and the state if it omits them. */
+/** Lists the fields that an entry changes. Without a secret or `enabled`, it keeps the present ones. */
 function changedFields(
   before: FoundChannel,
   { secret, enabled, monitorExternalIds, ...fields }: ChannelSetEntry,
@@ -104,20 +100,17 @@ function isSecret({ sealedSecret }: ChannelRow, secret: string, secrets: SecretB
   }
 }
 
-/** The channels that exist and change. */
 export function channelsToChange(plan: ChannelPlan): FoundChannel[] {
   return [...plan.update.map(({ before }) => before), ...plan.delete];
 }
 
-/** The channels that a plan enables. */
 export function enabledBy(plan: ChannelPlan | null): FoundChannel[] {
   return (plan?.update ?? []).flatMap(({ before, entry }) => (entry.enabled === true ? before : []));
 }
 
-/** The fields that decide which monitors a channel has. */
 const ASSIGNING: ReadonlySet<string> = new Set(['selector', 'allMonitors', 'monitorExternalIds']);
 
-/** Whether a plan changes which monitors channels have, which requires the exclusive lock of the assignments. */
+/** A plan that changes which monitors channels have requires the exclusive lock of the assignments. */
 export function changesAssignments({ create, update, delete: deleted }: ChannelPlan): boolean {
   return (
     create.length + deleted.length > 0 ||
@@ -125,7 +118,7 @@ export function changesAssignments({ create, update, delete: deleted }: ChannelP
   );
 }
 
-/** What a version of a plan depends on, see `planVersion`. */
+/** Returns what the version of a plan depends on, see `planVersion`. */
 export function channelVersion(plan: ChannelPlan): unknown {
   const found = channelsToChange(plan).map(
     ({ id, name, url, selector, events, allMonitors, enabled, sealedSecret, listed }) => [
@@ -138,12 +131,7 @@ export function channelVersion(plan: ChannelPlan): unknown {
 
 const keyedMonitor = z.object({ id: z.string(), externalId: z.string() });
 
-/**
- * Finds the monitors that the channels of a set list.
- * @param plan the changes of monitors that are still to be written; null: they are
- * @returns ids by externalId; a monitor that the plan creates has none yet
- * @throws AppError validation_failed if the account does not have all of them after these changes
- */
+/** Finds the ids of the monitors that channels list, by externalId. Monitors that the plan creates have none. @throws AppError validation_failed */
 export async function findListedMonitors(
   db: Queryable,
   accountId: string,
@@ -171,11 +159,7 @@ export async function findListedMonitors(
   });
 }
 
-/**
- * Writes the changes of a plan, after those of the monitors. Requires the exclusive lock of the assignments if it `changesAssignments`.
- * @param monitorIds by externalId, see `findListedMonitors`
- * @returns the result, with the ids and the generated secrets of new channels, and what is to be recorded
- */
+/** Writes a plan after the monitors. Requires the exclusive lock if it `changesAssignments`. @param monitorIds by externalId */
 export async function writeChannelPlan(
   tx: Transaction,
   secrets: SecretBox,
@@ -224,7 +208,7 @@ export async function writeChannelPlan(
   };
 }
 
-/** The result of a plan that is not applied. */
+/** Returns the result of a plan that is not applied. */
 export function describeChannels(plan: ChannelPlan): ChannelSetResult {
   const renames = findRenames(plan.create, [...plan.delete, ...plan.unlisted]);
   return {

@@ -13,7 +13,7 @@ import { type MonitorRow, monitors } from './table.ts';
 import { changedFields } from './update-monitors.ts';
 import { type MonitorWrite, writeMonitors } from './write-monitors.ts';
 
-/** Locks those of the monitors that the account has. Ordered, so that two requests for the same monitors do not deadlock. */
+/** Locks the account's monitors among these, in the order of the ids, so that two requests for the same monitors do not deadlock. */
 async function lockRows(
   tx: Transaction,
   accountId: string,
@@ -28,10 +28,7 @@ async function lockRows(
   return rows.orderBy(asc(monitors.id)).for(lock);
 }
 
-/**
- * Deletes monitors of a user's account: all of them or, after an error, none. Each has its entry in the audit log.
- * @returns the ids of those that existed, and status changes whose deliveries are due
- */
+/** Deletes the account's monitors among these, in one transaction. @returns their ids, and status changes whose deliveries are due */
 export async function deleteMonitors(
   db: Database,
   actor: Actor,
@@ -42,24 +39,21 @@ export async function deleteMonitors(
     const rows = await lockRows(tx, actor.accountId, monitorIds, 'update');
     const deletedIds = rows.map(({ id }) => id);
     const statusChangeIds = await removeMonitors(tx, deletedIds);
-    await recordAudit(
-      tx,
-      actor,
-      rows.flatMap((row) => auditMonitor(row, null)),
-    );
+    const records = rows.flatMap((row) => auditMonitor(row, null));
+    await recordAudit(tx, actor, records);
     return { deletedIds, statusChangeIds };
   });
 }
 
 interface EditedLabels {
-  /** Every monitor that now has the labels, in the order of the ids, and those that had them before. */
+  /** Every monitor that now has the labels, in the order of the ids, then those that had them before. */
   readonly monitors: RelabeledMonitor[];
   readonly failures: MonitorFailure[];
   /** The monitors that have changed, with the regions that check them. */
   readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
 }
 
-/** Edits the labels of monitors of a user's account, in one transaction. Monitors that cannot be changed keep their labels. */
+/** Edits the labels of monitors in one transaction. Monitors that cannot be changed keep their labels. */
 export async function editMonitorLabels(
   { db, secrets }: DbContext,
   actor: Actor,
@@ -106,7 +100,6 @@ const TOO_MANY_LABELS = `It would have more than ${LIMITS.labelCount} labels. Re
 const UNREADABLE_MESSAGE =
   'No key of this server decrypts the header values or the body of this monitor. Restore the key in SECRETS_KEY, or edit the monitor.';
 
-/** Applying it again changes nothing. */
 function editLabels(labels: MonitorRow['labels'], { set, remove }: LabelsEdit): Record<string, string> {
   const kept = Object.entries(labels).filter(([key]) => !remove.includes(key));
   return { ...Object.fromEntries(kept), ...set };
@@ -119,7 +112,7 @@ const checkableRow = z.object({
   intervalSeconds: z.number(),
 });
 
-/** Those of the monitors that the account has, once for each of their regions. */
+/** Lists the account's monitors among these, once for each of their regions. */
 export async function listCheckable(
   db: Database,
   accountId: string,

@@ -8,7 +8,7 @@ import { monitorRegions } from '../monitor-regions/table.ts';
 import { readInput, type UnreadableMonitorError } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
-/** What a checker needs to know about a monitor. */
+/** The fields of a monitor that a checker needs. */
 export interface CheckTarget
   extends
     Readonly<Pick<MonitorInput, 'url' | 'method' | 'headers' | 'body' | 'assertions'>>,
@@ -19,13 +19,13 @@ export interface CheckTarget
       >
     > {
   readonly monitorId: string;
-  /** The regions that check it: the default region if the monitor names none. */
+  /** The regions that check it. The default region if the monitor names none. */
   readonly regions: readonly string[];
 }
 
 const monitorRevision = z.object({ id: z.string(), revision: z.number() });
 
-/** Monitors as a checker runs them, by id. A monitor that does not exist is left out; for an unreadable one, the value is its error. */
+/** Loads monitors for a checker, by id, without monitors that do not exist. The value of an unreadable one is its error. */
 export async function loadCheckTargets(
   { db, secrets }: DbContext,
   monitorIds: readonly string[],
@@ -36,7 +36,7 @@ export async function loadCheckTargets(
     .innerJoin(monitorRegions, eq(monitorRegions.monitorId, monitors.id))
     .where(inArray(monitors.id, [...monitorIds]))
     .groupBy(monitors.id);
-  // A checker keeps tens of thousands of targets, most with the same few regions: one list for all of them saves a third of the memory.
+  // A checker keeps tens of thousands of targets, most with the same few regions. One list for all of them saves a third of the memory.
   const lists = new Map<string, readonly string[]>();
   return new Map(
     rows.map(({ monitor, regions }) => {
@@ -49,7 +49,7 @@ export async function loadCheckTargets(
   );
 }
 
-/** The current revisions of monitors, by id. A monitor that does not exist is left out. */
+/** Reads the current revisions of monitors, by id, without monitors that do not exist. */
 export async function readRevisions(
   db: Database,
   monitorIds: readonly string[],

@@ -1,10 +1,9 @@
-import { AppError } from '@tocsin/contracts/errors';
-import { type Monitor, type MonitorInput, MONITOR_DEFAULTS } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
-import { violatedUniqueConstraint } from '../database/errors.ts';
-import type { Database, DbContext } from '../database/open.ts';
-import { firstOf, queryColumn } from '../database/sql.ts';
+import { rethrowConflict } from '../database/errors.ts';
+import type { DbContext } from '../database/open.ts';
+import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
 import { auditMonitor, toMonitor } from './monitor-codec.ts';
@@ -17,18 +16,15 @@ export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
   readonly version: string;
 }
 
-/** What a repeated request gets besides its own input. */
+/** The part of a repeated request's result that is not in its input. */
 interface StoredMonitor {
   readonly given: Omit<Monitor, keyof MonitorInput | 'errorDetail'>;
   readonly version: string;
 }
 
 /**
- * Creates a monitor with status PENDING and its regions, in one transaction.
- * @param key an Idempotency-Key: a repeated request gets the monitor as it was when it was created
- * @returns `regions` is null if an earlier request with the same key created the monitor
- * @throws AppError source_not_allowed, conflict if the account already has the externalId, quota_exceeded, request_in_flight,
- * idempotency_key_reused
+ * Creates a PENDING monitor. A repeated request gets the monitor as it was created, and `regions` is null.
+ * @throws AppError source_not_allowed, conflict if the externalId is taken, quota_exceeded, request_in_flight, idempotency_key_reused
  */
 export async function createMonitor(
   context: DbContext,
@@ -40,7 +36,7 @@ export async function createMonitor(
   const { accountId } = actor;
   const { db, secrets } = context;
   requireSource(actor, input.source);
-  const request = key === undefined ? null : { accountId, key, request: fingerprinted(input), secrets };
+  const request = key === undefined ? null : { accountId, key, request: input, secrets };
   return db
     .transaction(async (tx) => {
       const stored = request && (await findResult<StoredMonitor>(tx, request));
@@ -64,20 +60,7 @@ export async function createMonitor(
       await requireRegionQuota(tx, accountId, [written], defaultRegion);
       return created;
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(db, accountId, error, input.externalId)) ?? error;
-    });
-}
-
-/** Without the defaults that earlier releases did not know: a request that one of them stored is still the same. */
-function fingerprinted(given: MonitorInput): Partial<MonitorInput> {
-  const { labels, retryInterval, recoveryThreshold, ...input } = given;
-  return {
-    ...input,
-    ...(Object.keys(labels).length > 0 && { labels }),
-    ...(retryInterval !== MONITOR_DEFAULTS.retryInterval && { retryInterval }),
-    ...(recoveryThreshold !== MONITOR_DEFAULTS.recoveryThreshold && { recoveryThreshold }),
-  };
+    .catch(rethrowConflict(db, accountId, input.externalId));
 }
 
 /** Writes new monitors with status PENDING, see `writeMonitors`. */
@@ -86,28 +69,10 @@ export function insertMonitors(scope: WriteScope, inputs: readonly MonitorInput[
   return writeMonitors(scope, writes);
 }
 
-/** Who writes a monitor may see its secrets, too. */
+/** Whoever writes a monitor may also see its secrets. */
 export function toWritten(
   { secrets }: Pick<DbContext, 'secrets'>,
   { row, regions }: Pick<WrittenRow, 'row' | 'regions'>,
 ): WrittenMonitor {
   return { monitor: toMonitor(row, secrets, { canWrite: true }), version: versionOf(row), regions };
-}
-
-/** The conflict if the unique constraint on externalId was violated, or null for any other error. Call it after the transaction. */
-export async function externalIdTaken(
-  db: Database,
-  accountId: string,
-  error: unknown,
-  externalId: string | null | undefined,
-): Promise<AppError | null> {
-  if (violatedUniqueConstraint(error) !== 'monitors_external_id_key') return null;
-  // The other monitor may have been deleted in the meantime.
-  const [conflictingId] = await queryColumn(db)`
-    select id from monitors where account_id = ${accountId} and external_id = ${externalId}`;
-  return new AppError('conflict', `Another monitor of this account has externalId "${externalId}".`, {
-    errors: [{ path: 'externalId', message: 'is taken by another monitor of this account' }],
-    ...(conflictingId !== undefined && { conflictingId }),
-    cause: error,
-  });
 }

@@ -1,3 +1,4 @@
+import { changeStatus } from '@tocsin/core/status/monitor-draft';
 import { and, isNull, sql } from 'drizzle-orm';
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
@@ -5,20 +6,14 @@ import { recordAudit } from '../audit-log/record-audit.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
-import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
+import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { auditMonitor } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 
-/** Incidents that one batch of statements closes. */
 const INCIDENTS_AT_ONCE = 500;
 
-/**
- * Deletes a monitor, however long its history is: see `removeMonitors`.
- * @param versions the monitor must have one of these, see `versionOf`; null: any
- * @returns status changes whose deliveries are due
- * @throws AppError not_found, source_not_allowed, precondition_failed
- */
+/** Deletes a monitor. @returns status changes whose deliveries are due @throws AppError not_found, source_not_allowed, precondition_failed */
 export async function deleteMonitor(
   db: Database,
   actor: Actor,
@@ -38,9 +33,8 @@ export async function deleteMonitor(
 }
 
 /**
- * Deletes monitors whose rows the transaction has locked, after the assignments (`lockAssignments`); the only place that does. `purgeDeletedMonitors` later deletes their events,
- * rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an alert that was due is still sent.
- * @returns status changes whose deliveries are due
+ * Deletes locked monitors, under the lock of the assignments. `purgeDeletedMonitors` later deletes perhaps millions of events and rollups.
+ * Status changes and deliveries stay, because a due alert is still sent. @returns status changes whose deliveries are due
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
   if (monitorIds.length === 0) return [];
@@ -51,7 +45,7 @@ export async function removeMonitors(tx: Transaction, monitorIds: readonly strin
   return statusChangeIds;
 }
 
-/** Announces that the open incidents of these monitors end. Without it, receivers would keep an alert that nothing ever closes. */
+/** Announces the end of these monitors' open incidents. Otherwise receivers would keep an alert that nothing ever closes. */
 async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): Promise<string[]> {
   const { monitorId, region, cause } = incidents;
   const isOpen = and(sql`${monitorId} = any(${arrayOf('uuid', monitorIds)})`, isNull(incidents.resolvedAt));
@@ -59,10 +53,8 @@ async function closeIncidents(tx: Transaction, monitorIds: readonly string[]): P
   const due: string[] = [];
   for (let start = 0; start < open.length; start += INCIDENTS_AT_ONCE) {
     const batch = open.slice(start, start + INCIDENTS_AT_ONCE);
-    const locked = await lockMonitors(
-      tx,
-      batch.map(({ monitorId }) => monitorId),
-    );
+    const batchIds = batch.map(({ monitorId }) => monitorId);
+    const locked = await lockMonitors(tx, batchIds);
     for (const { monitorId, region, cause } of batch) {
       const monitor = locked.get(monitorId);
       // No webhook has the status PENDING.

@@ -3,20 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { DbContext } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import { queryOne } from '../database/sql.ts';
 import { showSecrets, type Viewer, WIRE_FIELDS, wireJson } from './monitor-codec.ts';
 
 /** Few enough that reading a page does not delay other requests. */
 export const PAGE_MONITORS = 250;
-/** The most bodies and header values in a page, unless one monitor has more: a page stays in memory while a slow client reads it. */
+/** Maximum bodies and header values in a page, unless one monitor has more. A page stays in memory while a slow client reads it. */
 const PAGE_SECRET_BYTES = 2_000_000;
 const ID_CHARACTERS = 36;
 
-/**
- * Identifies everything that the list shows of a monitor. Of its fields, the revision suffices. The last stamp is not shown, but never
- * returns to an earlier value, so no state of a monitor has the hash of an earlier one.
- */
+/** Identifies everything that the list shows of a monitor. The last timestamp never returns to an earlier value, so no hash repeats. */
 const stateHash = sql`hash_record_extended((id, revision, updated_at, status, status_since, error_detail, last_checked_at,
   last_timestamp), 0)`;
 
@@ -25,17 +22,17 @@ export interface MonitorListing {
   /** Changes with everything that the list shows to this viewer. */
   readonly version: string;
   readonly count: number;
-  /** The ids, newest monitor first, separated by commas: an account may have tens of thousands. */
+  /** Ids, newest monitor first, separated by commas, because an account may have tens of thousands. */
   readonly ids: string;
-  /** How many monitors a page has: at most `PAGE_MONITORS`, and fewer if one of the list has long header values or a long body. */
+  /** Monitors per page: `PAGE_MONITORS`, or fewer if one of the list has long header values or a long body. */
   readonly pageMonitors: number;
 }
 
 const stateRow = z.object({ count: z.number(), hash: z.string() });
 
-/** The version of the list of all monitors, without their ids, which take as long again. It reads no secret and sorts nothing. */
+/** Reads the version of the list without its ids, which take as long again. It reads no secret and sorts nothing. */
 export async function readListVersion(context: DbContext, viewer: Viewer): Promise<string> {
-  const state = await queryOne(context.db, stateRow)`${prepared}
+  const state = await queryOne(context.db, stateRow)`${PREPARE}
     select count(*)::int as count, coalesce(bit_xor(${stateHash}), 0)::text as hash
     from monitors where account_id = ${viewer.accountId}`;
   return versionOf(state, context, viewer);
@@ -43,9 +40,8 @@ export async function readListVersion(context: DbContext, viewer: Viewer): Promi
 
 const listingRow = stateRow.extend({ ids: z.string(), secretBytes: z.number() });
 
-/** All monitors of the account. */
 export async function readListing(context: DbContext, viewer: Viewer): Promise<MonitorListing> {
-  const { ids, secretBytes, ...state } = await queryOne(context.db, listingRow)`${prepared}
+  const { ids, secretBytes, ...state } = await queryOne(context.db, listingRow)`${PREPARE}
     select count(*)::int as count, coalesce(bit_xor(m.hash), 0)::text as hash, coalesce(string_agg(m.id::text, ','), '') as ids,
       coalesce(max(m.secret_bytes), 0) as "secretBytes"
     from (
@@ -58,7 +54,7 @@ export async function readListing(context: DbContext, viewer: Viewer): Promise<M
   return { version: versionOf(state, context, viewer), count: state.count, ids, pageMonitors };
 }
 
-/** Besides the monitors, a response depends on who reads it, on the keys that decrypt secrets, and on the fields of this release. */
+/** A response also depends on who reads it, on the keys that decrypt secrets, and on the fields of this release. */
 function versionOf(
   { count, hash }: z.output<typeof stateRow>,
   { secrets }: Pick<DbContext, 'secrets'>,
@@ -70,12 +66,7 @@ function versionOf(
 
 const pageRow = z.object({ records: z.string().nullable() });
 
-/**
- * The wire records of the monitors of a listing as JSON, in pages of comma-separated records.
- *
- * Each page is read by itself, so no connection and no snapshot waits for a slow reader. Monitors that were deleted since the listing
- * are left out, and later ones do not appear.
- */
+/** Reads a listing page by page as comma-separated JSON records, so that no connection or snapshot waits for a slow reader. */
 export async function* readListedMonitors(
   { db, secrets }: DbContext,
   viewer: Viewer,
@@ -85,7 +76,7 @@ export async function* readListedMonitors(
   const readPage = async (from: number): Promise<string | null> => {
     if (from >= ids.length) return null;
     const page = `{${ids.slice(from, from + length - 1)}}`;
-    const { records } = await queryOne(db, pageRow)`${prepared}
+    const { records } = await queryOne(db, pageRow)`${PREPARE}
       select string_agg(${wireJson}, ',' order by m.created_at desc, m.id desc) as records
       from monitors m where m.id = any(${page}::uuid[]) and m.account_id = ${viewer.accountId}`;
     return records;
@@ -93,7 +84,7 @@ export async function* readListedMonitors(
   let reading = readPage(0);
   for (let from = 0; from < ids.length; from += length) {
     const records = await reading;
-    // Postgres reads a page while this process decrypts and sends the one before.
+    // PostgreSQL reads a page while this process decrypts and sends the previous one.
     reading = readPage(from + length);
     // Its error is thrown when its page is due, unless the reader has left.
     reading.catch(() => undefined);

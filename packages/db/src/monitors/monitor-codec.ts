@@ -15,12 +15,11 @@ import { type MonitorRow, monitors } from './table.ts';
 
 const FIELDS = createMonitorSchema.keyof().options;
 
-/** A write of a monitor's input fields. */
 export interface IdentifiedInput extends Readonly<Pick<MonitorRow, 'id' | 'revision' | 'probeRevision'>> {
   readonly input: MonitorInput;
 }
 
-/** The columns of a write. Header values and the body are sealed; every other field is stored as it is. */
+/** Returns the columns of a write. Header values and the body are sealed. */
 function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secrets: SecretBox) {
   const { interval, timeout, retryInterval, headers, body, ...same } = pick(input, FIELDS);
   return {
@@ -38,7 +37,7 @@ function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secre
 
 const columns = getTableColumns(monitors);
 
-/** The statement that inserts new monitors and updates known ones by their ids. All of them are one parameter. */
+/** Inserts new monitors and updates known ones by their ids. All of them are one parameter. */
 export function upsertMonitors(
   accountId: string,
   inputs: readonly IdentifiedInput[],
@@ -50,7 +49,7 @@ export function upsertMonitors(
     sql.raw(keys.map(toText).join(', '));
   const names = listOf((key) => `"${columns[key].name}"`);
   const types = listOf((key) => `"${key}" ${columns[key].getSQLType()}`);
-  // Without the id: a statement that sets a key column takes a lock that also blocks rows referring to the monitor.
+  // Without the id, because setting a key column takes a lock that also blocks rows referring to the monitor.
   const assignments = keys
     .filter((key) => key !== 'id')
     .map((key) => `"${columns[key].name}" = excluded."${columns[key].name}"`);
@@ -60,7 +59,7 @@ export function upsertMonitors(
     on conflict (id) do update set ${sql.raw(assignments.join(', '))}, updated_at = ${laterThan(monitors.updatedAt)}`;
 }
 
-/** Stands for a header value or a body that no key can decrypt. */
+/** Replaces a header value or a body that no key can decrypt. */
 export const UNREADABLE = '(unreadable)';
 
 /** No key decrypts the header values or the body of a monitor. A retry does not help. */
@@ -72,7 +71,7 @@ export class UnreadableMonitorError extends Error {
   }
 }
 
-/** The input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and the error if there are any. */
+/** Returns the input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and then an error. */
 export function readInput(
   row: MonitorRow,
   secrets: Pick<SecretBox, 'decrypt'>,
@@ -99,12 +98,7 @@ export function readInput(
   return { shown: pick(values, FIELDS), error };
 }
 
-/**
- * The record of what happened to a monitor, without header values and bodies.
- * @param before null if it was created
- * @param after null if it was deleted
- * @param changed the fields whose values differ, if both are given
- */
+/** Audits a change without header values and bodies. @param before null if created @param after null if deleted */
 export function auditMonitor(
   before: MonitorRow | null,
   after: MonitorRow | null,
@@ -117,17 +111,17 @@ function toAudited(row: MonitorRow): Audited {
   return { id: row.id, ...readInput(row, HIDING).shown };
 }
 
-/** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */
+/** Returns the input fields of a row as they were written. @throws UnreadableMonitorError */
 export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   const { shown, error } = readInput(row, secrets);
   if (error) throw error;
   return shown;
 }
 
-/** In place of the keys: "decrypts" each value to a placeholder. */
+/** In place of the keys, "decrypts" each value to a placeholder. */
 const HIDING = { decrypt: () => HIDDEN_SECRET };
 
-/** The fields that would replace an unreadable secret with "(unreadable)", as happens when a client sends back what it read. */
+/** Lists the fields that would replace an unreadable secret with "(unreadable)", because a client sends back what it read. */
 export function placeholderErrors(
   row: MonitorRow,
   { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
@@ -140,14 +134,13 @@ export function placeholderErrors(
   return paths.map((path) => ({ path, message }));
 }
 
-/** Who reads monitors. */
 export interface Viewer {
   readonly accountId: string;
-  /** False: header values and bodies, which may be credentials, are hidden. */
+  /** False hides header values and bodies, which may be credentials. */
   readonly canWrite: boolean;
 }
 
-/** The wire record of a monitor, as the viewer may see it. An unreadable one is shown too: it must not make a whole list fail. */
+/** Returns the wire record of a monitor for the viewer. Shows an unreadable one too, so that it does not make a whole list fail. */
 export function toMonitor(
   row: MonitorRow,
   secrets: SecretBox,
@@ -166,10 +159,8 @@ export function toMonitor(
   };
 }
 
-/** The fields of a wire record, in order. */
 export const WIRE_FIELDS = monitorSchema.keyof().options;
 
-/** The columns of the fields that have another name than theirs. */
 const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
   interval: 'intervalSeconds',
   timeout: 'timeoutSeconds',
@@ -178,28 +169,25 @@ const WIRE_COLUMNS: Partial<Record<keyof Monitor, keyof MonitorRow>> = {
   body: 'sealedBody',
 };
 
-/** Encloses sealed values in JSON that Postgres writes. Elsewhere in it, a line feed is always escaped. */
+/** Encloses sealed values in JSON that PostgreSQL writes. Elsewhere in it, a line feed is always escaped. */
 const MARK = '\n';
 
 const wireValues = WIRE_FIELDS.map((field) => `${wireValue(field)} as "${field}"`).join(', ');
 
-/**
- * The wire record of a monitor `m` as JSON, an expression. Postgres writes it in a fraction of the time that a row of so many columns
- * takes. Header values and the body are sealed: see `showSecrets`.
- */
+/** Selects the wire record of a monitor `m` as JSON, faster than so many columns. Secrets are sealed, see `showSecrets`. */
 export const wireJson: SQL = sql.raw(`(select row_to_json(w)::text from (select ${wireValues}) w)`);
 
 function wireValue(field: keyof Monitor): string {
   const column = columns[WIRE_COLUMNS[field] ?? (field as keyof MonitorRow)];
   const value = `m."${column.name}"`;
-  // Postgres writes a value of type json unchanged, including white space.
+  // PostgreSQL writes a value of type json unchanged, including white space.
   if (field === 'headers' || field === 'body') return `(chr(10) || to_json(${value})::text || chr(10))::json`;
   if (field === 'errorDetail') return `case m.status when 'DOWN' then ${value} end`;
   if (!column.getSQLType().startsWith('timestamp')) return value;
   return `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-/** Shows the secrets in texts of `wireJson`, as the viewer may see them. */
+/** Decrypts the secrets in texts of `wireJson`, as far as the viewer may see them. */
 export function showSecrets(
   json: string,
   secrets: SecretBox,

@@ -2,20 +2,16 @@ import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { and, eq, sql } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
+import { PREPARE } from '../database/preparing-client.ts';
 import { arrayOf, buildOnce, queryColumn } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 const selectMonitor = buildOnce<MonitorRow[]>((db) => {
-  const isThis = sql`${prepared} ${monitors.id} = ${sql.placeholder('id')} and ${monitors.accountId} = ${sql.placeholder('accountId')}`;
+  const isThis = sql`${PREPARE} ${monitors.id} = ${sql.placeholder('id')} and ${monitors.accountId} = ${sql.placeholder('accountId')}`;
   return db.select().from(monitors).where(isThis);
 });
 
-/**
- * The account's monitor with this id.
- * @param lock locks the row until the transaction ends: everything that happens to a monitor happens in the order of this lock
- * @throws AppError not_found
- */
+/** @param lock everything that happens to a monitor happens in the order of this lock @throws AppError not_found */
 export async function findMonitorRow(
   db: Queryable,
   accountId: string,
@@ -27,12 +23,12 @@ export async function findMonitorRow(
   return requireFound(await db.select().from(monitors).where(isThis).for(lock), 'monitor');
 }
 
-/** The version of a monitor's fields. It contains the time: a monitor restored from a backup must not get a version that it had before. */
+/** Returns the version of a monitor's fields. It contains the time, so that a monitor restored from a backup never reuses a version. */
 export function versionOf({ revision, updatedAt }: Pick<MonitorRow, 'revision' | 'updatedAt'>): string {
   return `${revision}-${updatedAt.getTime().toString(36)}`;
 }
 
-/** @param versions those the caller knows; null: any version will do. @throws AppError precondition_failed */
+/** @param versions known to the caller, or null for any version. @throws AppError precondition_failed */
 export function requireVersion(row: MonitorRow, versions: ReadonlySet<string> | null): void {
   if (versions === null || versions.has(versionOf(row))) return;
   throw new AppError(
@@ -41,7 +37,7 @@ export function requireVersion(row: MonitorRow, versions: ReadonlySet<string> | 
   );
 }
 
-/** The ids that belong to no monitor of the account. */
+/** Returns the ids that belong to no monitor of the account. */
 export async function findUnknownMonitors(
   db: Queryable,
   accountId: string,
@@ -55,7 +51,7 @@ export async function findUnknownMonitors(
   return monitorIds.filter((id) => !known.has(id));
 }
 
-/** The errors of the field `monitorIds`, see `findUnknownMonitors`. */
+/** Returns the errors of the field `monitorIds`, see `findUnknownMonitors`. */
 export async function validateMonitorIds(
   ...[db, accountId, monitorIds]: Parameters<typeof findUnknownMonitors>
 ): Promise<FieldError[]> {

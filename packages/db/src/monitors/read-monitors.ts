@@ -4,27 +4,23 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { and, eq } from 'drizzle-orm';
 import type { DbContext } from '../database/open.ts';
-import { readWithLatestEvents } from '../events/read-events.ts';
+import { readPage } from '../events/read-events.ts';
 import { toMonitor, type Viewer } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
 import { monitors } from './table.ts';
 
-/** A monitor with its 10 most recent events, newest first. @throws AppError not_found */
+/** Reads a monitor with its 10 most recent events, newest first. @throws AppError not_found */
 export async function getMonitor(
   context: DbContext,
   viewer: Viewer,
   id: string,
 ): Promise<{ monitor: Monitor; events: Event[]; version: string }> {
-  const { monitor: row, found: events } = await readWithLatestEvents(
-    context.db,
-    viewer.accountId,
-    id,
-    LIMITS.recentEvents,
-  );
+  const of = { accountId: viewer.accountId, monitorId: id };
+  const { monitor: row, found: events } = await readPage(context.db, of, LIMITS.recentEvents, null);
   return { monitor: toMonitor(row, context.secrets, viewer), events, version: versionOf(row) };
 }
 
-/** A monitor without its events. @throws AppError not_found */
+/** Reads a monitor without its events. @throws AppError not_found */
 export async function getMonitorByExternalId(
   context: DbContext,
   viewer: Viewer,

@@ -1,7 +1,7 @@
 import { type Digest, digestOf } from '@tocsin/contracts/live-stream/digest';
 import type { MonitorOverview, Overview } from '@tocsin/contracts/monitors/overview';
 import { MONITOR_STATUSES, type MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { coveredStatus } from '@tocsin/core/status/maintenance';
+import { hiddenStatus } from '@tocsin/core/status/maintenance';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database } from '../database/open.ts';
@@ -10,8 +10,8 @@ import { beforeSnapshot, type MonitorTimestamps, stampRow, toTimestamps } from '
 
 const instant = z.number().transform((time) => new Date(time).toISOString());
 
-/** What decides the status of a monitor in maintenance. Times are epoch milliseconds. */
-const coveredState = z.object({
+/** State that decides the hidden status of a monitor in maintenance. Times are epoch milliseconds. */
+const hiddenState = z.object({
   before: z.enum(['PENDING', 'UP', 'DOWN']),
   failureThreshold: z.number(),
   recoveryThreshold: z.number(),
@@ -27,7 +27,7 @@ const coveredState = z.object({
     }),
   ),
 });
-const coveredColumn = sql`case m.status when 'MAINTENANCE' then (
+const hiddenColumn = sql`case m.status when 'MAINTENANCE' then (
   select json_build_object('before', coalesce(m.status_before_maintenance, 'PENDING'), 'failureThreshold', m.failure_threshold,
     'recoveryThreshold', m.recovery_threshold, 'intervalSeconds', m.interval_seconds, 'timeoutSeconds', m.timeout_seconds,
     'now', ${epochMs(sql`statement_timestamp()`)}, 'regions', coalesce(json_agg(json_build_object(
@@ -35,7 +35,6 @@ const coveredColumn = sql`case m.status when 'MAINTENANCE' then (
       'lastResultAt', ${epochMs(sql`r.last_result_at`)}, 'since', ${epochMs(sql`r.since`)})), '[]'))
   from monitor_regions r where r.monitor_id = m.id) end`;
 
-/** What a digest covers. */
 const digestedRow = z.object({
   id: z.string(),
   status: z.enum(MONITOR_STATUSES),
@@ -43,14 +42,14 @@ const digestedRow = z.object({
   errorDetail: z.string().nullable(),
   updatedAt: instant,
   certificateExpiresAt: instant.nullable(),
-  covered: coveredState.nullable(),
+  hidden: hiddenState.nullable(),
   incidentId: z.string().nullable(),
   acknowledgedAt: instant.nullable(),
 });
 const digestedColumns = sql`m.id, m.status, ${epochMs(sql`m.status_since`)} as status_since,
   case when m.status = 'DOWN' then m.error_detail end as error_detail, ${epochMs(sql`m.updated_at`)} as updated_at,
   (select ${epochMs(sql`min(r.certificate_expires_at)`)} from monitor_regions r where r.monitor_id = m.id) as certificate_expires_at,
-  ${coveredColumn} as covered, i.id as incident_id, ${epochMs(sql`i.acknowledged_at`)} as acknowledged_at`;
+  ${hiddenColumn} as hidden, i.id as incident_id, ${epochMs(sql`i.acknowledged_at`)} as acknowledged_at`;
 
 const monitorRow = digestedRow.extend({
   position: z.number(),
@@ -68,7 +67,7 @@ const monitorRow = digestedRow.extend({
 /** An account without monitors has one row, with nothing but the position. */
 const overviewRow = z.union([monitorRow, z.object({ position: z.number(), id: z.null() })]);
 
-/** Every monitor of the account, newest first, as lists show it. */
+/** Reads every monitor of the account as lists show it, newest first. */
 export async function readOverview(db: Database, accountId: string): Promise<Overview> {
   // A statement with parameters has its `statement_timestamp` just after its snapshot.
   const rows = await query(db, overviewRow)`
@@ -88,19 +87,19 @@ export async function readOverview(db: Database, accountId: string): Promise<Ove
 type FoundRow = Extract<z.output<typeof overviewRow>, { name: string }>;
 
 function toOverview(row: FoundRow): MonitorOverview {
-  const { position: _, covered, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
+  const { position: _, hidden, incidentId: id, openedAt, acknowledgedAt, acknowledgedBy, ...monitor } = row;
   return {
     ...monitor,
-    failing: isFailing(row.status, covered),
+    failing: isFailing(row.status, hidden),
     incident: id === null || openedAt === null ? null : { id, openedAt, acknowledgedAt, acknowledgedBy },
   };
 }
 
-/** Maintenance covers only the status. Its checks continue, so their results tell whether the monitor fails. */
-function isFailing(status: MonitorStatus, covered: z.output<typeof coveredState> | null): boolean {
-  if (covered === null) return status === 'DOWN';
-  const { before, regions, now, ...rules } = covered;
-  return coveredStatus(rules, before, regions, now) === 'DOWN';
+/** Maintenance hides only the status. Checks continue, so their results tell whether the monitor fails. */
+function isFailing(status: MonitorStatus, hidden: z.output<typeof hiddenState> | null): boolean {
+  if (hidden === null) return status === 'DOWN';
+  const { before, regions, now, ...rules } = hidden;
+  return hiddenStatus(rules, before, regions, now) === 'DOWN';
 }
 
 const digestRow = z.union([
@@ -108,7 +107,7 @@ const digestRow = z.union([
   stampRow.extend({ id: z.null() }),
 ]);
 
-/** `listMonitorTimestamps` of all monitors, with a digest of the same snapshot: what all records up to these stamps lead to. */
+/** Reads `listMonitorTimestamps` of all monitors, with a digest from the same snapshot: the state after all records up to these timestamps. */
 export async function digestMonitors(
   db: Database,
   accountId: string,
@@ -120,9 +119,9 @@ export async function digestMonitors(
     left join incidents i on i.monitor_id = m.id and i.resolved_at is null`;
   const monitors = rows.flatMap((row) => {
     if (!('status' in row)) return [];
-    const { covered, incidentId: id, acknowledgedAt, ...monitor } = row;
+    const { hidden, incidentId: id, acknowledgedAt, ...monitor } = row;
     const incident = id === null ? null : { id, acknowledgedAt };
-    return [{ ...monitor, failing: isFailing(row.status, covered), incident }];
+    return [{ ...monitor, failing: isFailing(row.status, hidden), incident }];
   });
   return { ...toTimestamps(rows), digest: digestOf(monitors) };
 }

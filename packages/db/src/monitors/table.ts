@@ -6,10 +6,7 @@ import { boolean, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/**
- * Monitors with their settings and status. A transaction that writes the status, regions, incidents or events of a monitor locks
- * its row. Header values and the body are sealed one by one.
- */
+/** Whoever writes the status, regions, incidents or events of a monitor locks its row. Header values and the body are sealed one by one. */
 export const monitors = pgTable(
   'monitors',
   (t) => ({
@@ -28,7 +25,7 @@ export const monitors = pgTable(
     /** Null: no extra checks while a region fails. */
     retryIntervalSeconds: t.integer('retry_interval_seconds'),
     recoveryThreshold: t.integer('recovery_threshold').notNull().default(1),
-    /** As given; empty means the default region. */
+    /** As given. Empty for the default region. */
     regions: t.text('regions').array().notNull(),
     runbookUrl: t.text('runbook_url'),
     externalId: t.text('external_id'),
@@ -36,18 +33,18 @@ export const monitors = pgTable(
     labels: t.jsonb('labels').$type<Labels>().notNull().default({}),
     /** Incremented by every change. */
     revision: t.integer('revision').notNull().default(1),
-    /** The revision that last changed url, method, headers, body, assertions or timeout. */
+    /** Revision that last changed url, method, headers, body, assertions or timeout. */
     probeRevision: t.integer('probe_revision').notNull().default(1),
     status: t.text('status').$type<MonitorStatus>().notNull().default('PENDING'),
     statusSince: instant('status_since').notNull().default(clockNow),
-    /** The status that maintenance covers; null without maintenance. */
+    /** The status that maintenance hides. Null without maintenance. */
     statusBeforeMaintenance: t.text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
-    /** Why it is DOWN, or was before maintenance, in words; null for any other status. */
+    /** Why it is DOWN, or was before maintenance. Null for any other status. */
     errorDetail: t.text('error_detail'),
     /** Incidents opened so far, including deleted ones. */
     incidentCount: t.bigint('incident_count', { mode: 'number' }).notNull().default(0),
     lastCheckedAt: instant('last_checked_at'),
-    /** The monitor's clock: the last stamp of an event or a webhook event. */
+    /** The monitor's clock: its last timestamp of an event or a webhook event. */
     lastTimestamp: instant('last_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
@@ -66,12 +63,12 @@ export const monitors = pgTable(
       .where(sql`${table.externalId} is not null`),
   ],
 );
-/** The monitor that a row belongs to, and is deleted with. */
+/** Owning monitor. Rows are deleted with it. */
 export function monitorId(): ReturnType<typeof ownerId<'monitor_id'>> {
   return ownerId('monitor_id', () => monitors.id);
 }
 
-/** Why a monitor is assigned to a channel or a maintenance window: at least one of both. */
+/** Why a monitor is assigned to a channel or a maintenance window: at least one of these is true. */
 export const assignmentColumns = {
   /** By its id. */
   listed: boolean('listed').notNull().default(true),
@@ -81,7 +78,7 @@ export const assignmentColumns = {
 
 export type MonitorRow = typeof monitors.$inferSelect;
 
-/** Deleted monitors that may have left events, rollups or incidents: there may be too many of those for one transaction. */
+/** Deleted monitors with remaining events, rollups or incidents, which may be too many for one transaction. */
 export const deletedMonitors = pgTable('deleted_monitors', (t) => ({
   monitorId: t.uuid('monitor_id').primaryKey(),
   deletedAt: instant('deleted_at').notNull().default(clockNow),

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import type { Database } from '../database/open.ts';
 import { epochMs, firstOf, query, tableOf, timestamptz } from '../database/sql.ts';
 
-/** Which records of one monitor to read: those stamped after one instant, up to another, in epoch milliseconds. */
+/** Records of one monitor with timestamps in (after, upTo], in epoch milliseconds. */
 export interface TimestampRange {
   readonly monitorId: string;
-  /** Exclusive; null: from the first. */
+  /** Null for the first. */
   readonly after: number | null;
   readonly upTo: number;
 }
 
-/** The ranges as a table `r (monitor_id, after, up_to)`. */
+/** Passes the ranges as a table `r (monitor_id, after, up_to)`. */
 export function timestampRanges(ranges: readonly TimestampRange[]): SQL {
   return tableOf('r', ranges, {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
@@ -20,7 +20,7 @@ export function timestampRanges(ranges: readonly TimestampRange[]): SQL {
   });
 }
 
-/** The bounds of all ranges together, epoch milliseconds. As values they let the planner skip the partitions of other days. */
+/** Returns the bounds of all ranges, epoch milliseconds. As values they let the planner skip the partitions of other days. */
 export function boundsOf(ranges: readonly TimestampRange[]): {
   readonly after: number;
   readonly upTo: number;
@@ -31,7 +31,7 @@ export function boundsOf(ranges: readonly TimestampRange[]): {
   };
 }
 
-/** Whether a timestamp is in the range of its row. */
+/** Condition that a timestamp is in the range of its row. */
 export function isInRange(ranges: readonly TimestampRange[], stamp: SQL): SQL {
   const { after, upTo } = boundsOf(ranges);
   return sql`${stamp} > r.after and ${stamp} <= r.up_to
@@ -39,9 +39,9 @@ export function isInRange(ranges: readonly TimestampRange[], stamp: SQL): SQL {
 }
 
 export interface MonitorTimestamps {
-  /** Postgres' clock just before the read, epoch milliseconds. Whatever the read missed was committed later. */
+  /** PostgreSQL's clock just before the read, epoch milliseconds. Whatever the read missed was committed later. */
   readonly now: number;
-  /** Each monitor's last stamp, epoch milliseconds. */
+  /** Each monitor's last timestamp, epoch milliseconds. */
   readonly timestamps: ReadonlyMap<string, number>;
 }
 
@@ -54,10 +54,7 @@ export const stampRow = z.object({
 /** The time just before the snapshot of a statement outside a transaction. `statement_timestamp` may be after it. */
 export const beforeSnapshot = sql`(select floor(${epochMs(sql`transaction_timestamp()`)}) as now)`;
 
-/**
- * The last stamp of each of the account's monitors. Monitors without a timestamp are left out.
- * @param since only timestamps after this, epoch milliseconds; null: all
- */
+/** Reads the last timestamp of each of the account's monitors that has one after `since`. @param since epoch milliseconds; null for all */
 export async function listMonitorTimestamps(
   db: Database,
   accountId: string,
@@ -70,7 +67,7 @@ export async function listMonitorTimestamps(
   return toTimestamps(rows);
 }
 
-/** @param rows with a row without an id for an account without monitors */
+/** @param rows one without an id for an account without monitors */
 export function toTimestamps(rows: readonly z.output<typeof stampRow>[]): MonitorTimestamps {
   const timestamps = new Map<string, number>();
   for (const { id, stamp } of rows) if (id !== null && stamp !== null) timestamps.set(id, stamp);

@@ -4,25 +4,26 @@ import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin
 import { lockAssignments } from '../assignments/assignments.ts';
 import { type Actor, requireSource } from '../audit-log/actor.ts';
 import { recordAudit } from '../audit-log/record-audit.ts';
+import { rethrowConflict } from '../database/errors.ts';
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { requireRegionQuota } from '../monitor-regions/region-quota.ts';
-import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitors.ts';
+import { toWritten, type WrittenMonitor } from './create-monitors.ts';
 import { auditMonitor, placeholderErrors, readInput } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 import type { MonitorRow } from './table.ts';
 import { effectiveRegions, writeMonitors, type WrittenRow } from './write-monitors.ts';
 
 export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'statusChange'> {
-  /** False if the update changed nothing; the revision then stays the same. */
+  /** False if the update changed nothing. The revision then stays the same. */
   readonly changed: boolean;
 }
 
 /**
  * Changes the given fields of a monitor (docs/reference/status-rules.md#edits).
- * @param versions the monitor must have one of these, see `versionOf`; null: any
- * @throws AppError not_found, source_not_allowed, precondition_failed, validation_failed (the merged record breaks a rule, or contains "(unreadable)"),
- * quota_exceeded, conflict (externalId; no key decrypts the header values or the body, and the update does not replace them)
+ * @param versions the monitor must have one of these, see `versionOf`; null for any
+ * @throws AppError not_found, source_not_allowed, precondition_failed, quota_exceeded; validation_failed if the merged record breaks a rule
+ * or contains "(unreadable)"; conflict if the externalId is taken, or the update does not replace secrets that no key decrypts
  */
 export async function updateMonitor(
   context: DbContext,
@@ -54,9 +55,7 @@ export async function updateMonitor(
       if (changed.includes('regions')) await requireRegionQuota(tx, accountId, [written], defaultRegion);
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
-    .catch(async (error: unknown) => {
-      throw (await externalIdTaken(context.db, accountId, error, update.externalId)) ?? error;
-    });
+    .catch(rethrowConflict(context.db, accountId, update.externalId));
 }
 
 /** An unreadable monitor can only be changed by an update that replaces what is unreadable. Anything else would lose it for good. */
@@ -85,7 +84,6 @@ function mergeInput(before: MonitorInput, update: MonitorUpdate): MonitorInput {
   throw new AppError('validation_failed', 'The monitor would break a rule after this update.', { errors });
 }
 
-/** The fields whose values differ. */
 export function changedFields(before: MonitorInput, after: MonitorInput): (keyof MonitorInput)[] {
   return (Object.keys(after) as (keyof MonitorInput)[]).filter(
     (field) => !isDeepStrictEqual(before[field], after[field]),

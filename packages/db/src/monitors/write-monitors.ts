@@ -2,6 +2,7 @@ import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { evaluateStatus } from '@tocsin/core/status/evaluate-status';
 import { decidingCheck } from '@tocsin/core/status/maintenance';
+import { changeStatus } from '@tocsin/core/status/monitor-draft';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
@@ -11,13 +12,12 @@ import type { Transaction } from '../database/open.ts';
 import { arrayOf, clockNow, queryColumn, tableOf } from '../database/sql.ts';
 import { addSchedules, replanSpans } from '../monitor-regions/schedule-spans.ts';
 import { unapplySchedules } from '../monitor-regions/schedules.ts';
-import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
+import { lockMonitors } from '../status-changes/locked-monitor.ts';
 import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
 import { upsertMonitors } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 const MAX_BATCH_SIZE = 500;
-/** A change of these fields changes what is probed. */
 const PROBE_FIELDS = ['url', 'method', 'headers', 'body', 'assertions', 'timeout'] as const;
 /** A change of these fields may change the status at once. */
 const STATUS_FIELDS = ['regions', 'failureThreshold', 'recoveryThreshold'] as const;
@@ -34,7 +34,7 @@ export interface MonitorWrite {
   /** Null for a new monitor. */
   readonly before: MonitorRow | null;
   readonly input: MonitorInput;
-  /** The fields whose values differ; none for a new monitor. */
+  /** The fields whose values differ. Empty for a new monitor. */
   readonly changed: readonly (keyof MonitorInput)[];
 }
 
@@ -42,27 +42,23 @@ export interface WrittenRow {
   readonly row: MonitorRow;
   /** The regions that check it. */
   readonly regions: readonly string[];
-  /** The status change that a new threshold or list of regions caused at once, if any. */
+  /** A status change that a new threshold or list of regions caused at once. */
   readonly statusChange: WrittenChange | null;
 }
 
-/** The regions that check a monitor: an empty list means the default region. */
+/** Returns the regions that check a monitor. An empty list means the default region. */
 export function effectiveRegions(regions: readonly string[], defaultRegion: string): readonly string[] {
   return regions.length > 0 ? regions : [defaultRegion];
 }
 
-/**
- * Writes monitors, each change as a new revision, with their regions, schedule spans and statuses. The number of statements hardly
- * depends on the number of monitors.
- * @returns in the order of the writes
- */
+/** Writes monitors in order, each as a new revision, with regions, spans and statuses. The number of statements hardly depends on theirs. */
 export async function writeMonitors(
   scope: WriteScope,
   writes: readonly MonitorWrite[],
 ): Promise<WrittenRow[]> {
   const { tx, defaultRegion } = scope;
   if (writes.length === 0) return [];
-  // What may change which channels and maintenance windows select the monitor.
+  // These changes may affect which channels and maintenance windows select the monitor.
   const selects = writes.map(
     ({ before, changed }) => before === null || changed.includes('labels') || changed.includes('source'),
   );
@@ -81,10 +77,8 @@ export async function writeMonitors(
   const created = written.filter((_, index) => writes[index]?.before === null);
   const updated = written.filter((_, index) => writes[index]?.before !== null);
   await addSchedules(tx, created.flatMap(schedulesOf));
-  await unapplySchedules(
-    tx,
-    updated.map(({ row }) => row.id),
-  );
+  const updatedIds = updated.map(({ row }) => row.id);
+  await unapplySchedules(tx, updatedIds);
   const moved = await replaceRegions(tx, updated);
   await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
   await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));
@@ -137,7 +131,7 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
   return [...removed, ...added];
 }
 
-/** Certificate expiries are cleared where the URL, and so the target, has changed. */
+/** Clears certificate expiries where the URL, and so the target, has changed. */
 async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`
@@ -147,10 +141,7 @@ async function resetStreaks(tx: Transaction, probed: readonly string[], retarget
     where monitor_id = any(${arrayOf('uuid', probed)})`);
 }
 
-/**
- * Applies the rules to the last results of the regions, without a check. Monitors that maintenance covers are evaluated at its end.
- * @returns by id, the columns and the status change of those whose status changed
- */
+/** Applies the rules to the last results, without a check. Monitors in maintenance are evaluated at its end. @returns changed ones by id */
 async function evaluateMonitors(tx: Transaction, ids: readonly string[]) {
   if (ids.length === 0) return new Map();
   const locked = await lockMonitors(tx, ids);

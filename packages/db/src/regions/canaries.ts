@@ -12,11 +12,11 @@ import { UnreadableMonitorError } from '../monitors/monitor-codec.ts';
 import { findUnknownMonitors } from '../monitors/monitor-row.ts';
 import { IS_LIVE } from './isolations.ts';
 
-/** Canaries that their region checks: one that a later change takes from the region no longer counts. */
+/** Canaries that their region still checks. */
 const currentCanaries = sql`
   region_canaries c join monitor_regions r on r.monitor_id = c.monitor_id and r.region = c.region`;
 
-/** The canaries of an account in a region, as a checker probes them; empty without canaries. Unreadable monitors are left out. */
+/** Loads the canaries of an account in a region for a checker, without unreadable monitors. */
 export async function loadCanaries(
   context: DbContext,
   accountId: string,
@@ -32,19 +32,19 @@ export async function loadCanaries(
 const regionNetwork = z.object({
   region: z.string(),
   canaryMonitorIds: z.array(z.string()),
-  /** Epoch milliseconds; null: it is connected. */
+  /** Epoch milliseconds. Null if the region is connected. */
   since: z.number().nullable(),
 });
 
 /** What the canaries of an account show about a region. */
 export interface RegionNetwork {
   readonly health: RegionHealth;
-  /** Since when it is isolated; null for any other health. */
+  /** Start of the isolation. Null for any other health. */
   readonly since: string | null;
   readonly canaryMonitorIds: readonly string[];
 }
 
-/** The regions in which an account has canaries, by code. The health of every other region is `unknown`. */
+/** Reads the regions in which an account has canaries, by code. The health of every other region is `unknown`. */
 export async function readRegionNetworks(
   db: Database,
   accountId: string,
@@ -67,7 +67,7 @@ export async function readRegionNetworks(
 
 const watchedRegion = z.object({ region: z.string(), isolated: z.boolean() });
 
-/** Whether a region is isolated for any account, by code: of regions with canaries, the isolated ones first. */
+/** Reports for each region with canaries whether it is isolated for any account, by code, isolated regions first. */
 export async function watchRegionNetworks(db: Database, limit: number): Promise<Map<string, boolean>> {
   const rows = await query(db, watchedRegion)`
     select c.region, bool_or(exists (
@@ -77,11 +77,7 @@ export async function watchRegionNetworks(db: Database, limit: number): Promise<
   return new Map(rows.map(({ region, isolated }) => [region, isolated]));
 }
 
-/**
- * Replaces the canaries of a region.
- * @param monitorIds without repetitions
- * @throws AppError validation_failed if the region does not check all of them for the account
- */
+/** Replaces the canaries of a region. @throws AppError validation_failed if the region does not check all of them for the account */
 export async function setCanaries(
   db: Database,
   actor: Actor,
@@ -98,10 +94,8 @@ export async function setCanaries(
     await tx.execute(sql`
       insert into region_canaries (account_id, region, monitor_id)
       select ${accountId}, ${region}, unnest(${arrayOf('uuid', monitorIds)})`);
-    const changes = changesOf(
-      { canaryMonitorIds: before.toSorted() },
-      { canaryMonitorIds: monitorIds.toSorted() },
-    );
+    const after = { canaryMonitorIds: monitorIds.toSorted() };
+    const changes = changesOf({ canaryMonitorIds: before.toSorted() }, after);
     if (changes.length === 0) return;
     const target = { type: 'region', id: region, name: region } as const;
     await recordAudit(tx, actor, [{ action: 'region.updated', target, changes }]);

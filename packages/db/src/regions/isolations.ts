@@ -3,28 +3,24 @@ import { z } from 'zod';
 import type { Database, Queryable } from '../database/open.ts';
 import { clockNow, epochMs, query, tableOf } from '../database/sql.ts';
 
-/** A checker that has not renewed its isolation for this long is dead, or cannot reach Postgres. */
+/** A checker that has not renewed its isolation for this long is dead, or cannot reach PostgreSQL. */
 const EXPIRES_AFTER_SECONDS = 20;
 
 const expiresAt = sql`renewed_at + make_interval(secs => ${EXPIRES_AFTER_SECONDS}::int)`;
 
-/** Whether a row of `region_isolations` shows that its region is isolated now. */
+/** Condition that a row of `region_isolations` shows its region as isolated now. */
 export const IS_LIVE: SQL = sql`(ended_at is null and ${expiresAt} > now())`;
 
-/** The monitors of an account in a region that a checker process cannot check, because none of their canaries responds to it. */
+/** The monitors of an account in a region that a checker cannot check, because none of their canaries responds to it. */
 export interface Isolation {
   readonly accountId: string;
   readonly region: string;
-  /** A random id of the checker process. */
   readonly checkerId: string;
   /** Milliseconds since it began. */
   readonly ageMs: number;
 }
 
-/**
- * Reports that an isolation has begun, or lasts. Repeat it every five seconds: after 20 seconds without a report, it no longer counts.
- * @throws if the account does not exist
- */
+/** Reports that an isolation has begun or lasts. Repeat it every five seconds, because it expires after 20. @throws if the account does not exist */
 export async function renewIsolation(db: Database, isolation: Isolation): Promise<void> {
   await saveIsolation(db, isolation, sql`null::timestamptz`);
 }
@@ -34,7 +30,7 @@ export async function endIsolation(db: Database, isolation: Isolation): Promise<
   await saveIsolation(db, isolation, clockNow);
 }
 
-/** A process has one row for each region of an account. A row that has ended belongs to the isolation before this one. */
+/** A process has one row for each region of an account. A row that has ended belongs to an earlier isolation. */
 async function saveIsolation(
   db: Database,
   { accountId, region, checkerId, ageMs }: Isolation,
@@ -60,10 +56,10 @@ const finishedIsolation = z.object({
 /** A region of an account that was isolated and no longer is. */
 export type FinishedIsolation = Readonly<z.output<typeof finishedIsolation>>;
 
-/** Isolations that one call lists. They are chosen at random, so that some that cannot be handled do not hide the others. */
+/** Isolations per call. They are chosen at random, so that some that cannot be handled do not hide the others. */
 const MAX_LISTED = 1_000;
 
-/** The regions that no checker reports as isolated any more, those that finished first in front. */
+/** Lists the regions that no checker reports as isolated any more, first finished first. */
 export async function listFinishedIsolations(db: Queryable): Promise<FinishedIsolation[]> {
   return query(db, finishedIsolation)`
     select * from (
@@ -81,7 +77,6 @@ const recheckedMonitor = z.object({
   intervalSeconds: z.number(),
 });
 
-/** The monitors of an account in a region. */
 export async function listMonitorsOfRegion(
   db: Queryable,
   { accountId, region }: Pick<Isolation, 'accountId' | 'region'>,
@@ -92,7 +87,7 @@ export async function listMonitorsOfRegion(
     where m.account_id = ${accountId} and r.region = ${region}`;
 }
 
-/** Deletes isolations as they were when they were listed: one that was reported meanwhile stays. */
+/** Deletes isolations as they were listed. One that was reported meanwhile stays. */
 export async function deleteIsolation(
   db: Queryable,
   { accountId, region, checkers }: FinishedIsolation,

@@ -5,36 +5,33 @@ import { z } from 'zod';
 import type { Queryable } from '../database/open.ts';
 import { epochMs, query } from '../database/sql.ts';
 
-/**
- * How long a check may last beyond its timeout. A checker may wait 2 s for canaries before the probe, and for proof of its network after it.
- * The rest is for the start and the recording.
- */
+/** A check may last this much longer than its timeout: 2 s for canaries before the probe, proof of its network, start and recording. */
 const LATE_AFTER_SECONDS = 2 + MAX_PROOF_WAIT_MS / 1_000 + 3;
-/** Regions that are listed, those that have been late for longest first. */
+/** Regions to list, those that have been late for longest first. */
 export const MAX_LATE_REGIONS = 100;
 
 const lateRegion = z.object({ region: z.string(), since: z.number(), lateMs: z.number() });
 
 export interface LateRegion {
-  /** The oldest due check without a result, epoch milliseconds. */
+  /** Oldest due check without a result, epoch milliseconds. */
   readonly since: number;
-  /** Its age by PostgreSQL's clock, in milliseconds. */
+  /** Its age by PostgreSQL's clock. */
   readonly lateMs: number;
 }
 
-/** By code. */
 export type LateRegions = ReadonlyMap<string, LateRegion>;
 
 /**
- * The regions that have recorded nothing since a check was due, whatever their queue and their checkers report. A monitor whose checks cannot
- * be recorded does not make a region late while others are recorded. A region without any result is not listed, because anyone may name one.
+ * Lists the regions that have recorded nothing since a check was due, whatever their queue and their checkers report. A monitor whose checks
+ * cannot be recorded does not make a region late while others are recorded. A region without any result is not listed, because anyone may
+ * name one.
  *
- * Every api runs it every two seconds. Nearly always, the first part finds no region, and the statement costs one scan of `monitor_regions`:
- * 20 ms with 50,000 monitors. While their region is late, it takes 110 ms, and twice as long if `expected` is not materialized, because
- * PostgreSQL then converts each time several times.
+ * Every api runs it every two seconds. Usually the first part finds no region, and the statement costs one scan of `monitor_regions`: 20 ms
+ * with 50,000 monitors. While their region is late, it takes 110 ms, or twice that without a materialized `expected`, because PostgreSQL
+ * then converts each time several times.
  */
 export async function listLateRegions(db: Queryable): Promise<LateRegions> {
-  // A clock that was set back leaves results that are a little later than now.
+  // A clock that was set back leaves results slightly in the future.
   const checkedAt = sql`max(least(last_checked_at, now()))
     filter (where last_checked_at <= now() + make_interval(secs => ${MAX_AHEAD_MS / 1_000}::int))`;
   const isQuiet = sql`${checkedAt} < now() - make_interval(secs => ${LATE_AFTER_SECONDS}::int)`;

@@ -4,9 +4,9 @@ import type { Database } from '../database/open.ts';
 import { arrayOf, epochMs, query, tableOf } from '../database/sql.ts';
 import { type LateRegions, MAX_LATE_REGIONS } from './late-regions.ts';
 
-/** A region that is late for less than this is not reported: PostgreSQL may have been unavailable, or its clock may have jumped. */
+/** A shorter lateness is not reported, because PostgreSQL may have been unavailable, or its clock may have jumped. */
 const CONFIRM_SECONDS = 15;
-/** A region that is back for less than this is not reported: it may be late again at once. */
+/** A region that is back for less than this is not reported, because it may be late again at once. */
 const SETTLE_SECONDS = 30;
 /** With the delays below, a receiver may be unavailable for an hour. */
 export const MAX_ALERT_ATTEMPTS = 16;
@@ -16,17 +16,14 @@ const MAX_RETRY_SECONDS = 300;
 export async function noteLateRegions(db: Database, late: LateRegions): Promise<void> {
   const rows = [...late].map(([region, { since }]) => ({ region, since }));
   if (rows.length > 0) {
-    // A region that is late again before anyone was told of its recovery was late all the time.
+    // A region that is late again before its recovery was reported was late all the time.
+    const table = tableOf('u', rows, {
+      region: ['text', ({ region }) => region],
+      late_since: ['timestamptz', ({ since }) => since],
+    });
     await db.execute(sql`
       insert into region_alerts as a (region, late_since, next_attempt_at)
-      select u.region, u.late_since, now() + make_interval(secs => ${CONFIRM_SECONDS}::int) from ${tableOf(
-        'u',
-        rows,
-        {
-          region: ['text', ({ region }) => region],
-          late_since: ['timestamptz', ({ since }) => since],
-        },
-      )}
+      select u.region, u.late_since, now() + make_interval(secs => ${CONFIRM_SECONDS}::int) from ${table}
       on conflict (region) do update set recovered_at = null, next_attempt_at = null
       where a.recovered_at is not null and a.attempts = 0`);
   }
@@ -50,10 +47,10 @@ const claimedAlert = z.object({
   claimedAt: z.number(),
 });
 
-/** A message to the operators: a region is late or, with `recoveredAt`, in time again. */
+/** A message to the operators that a region is late or, with `recoveredAt`, in time again. */
 export type RegionAlert = Readonly<z.output<typeof claimedAlert>>;
 
-/** Takes a message that is due, and plans its next attempt in case this process dies. Null: none is due. */
+/** Takes a message that is due, and plans its next attempt in case this process dies. Null if none is due. */
 export async function claimRegionAlert(db: Database): Promise<RegionAlert | null> {
   const [alert = null] = await query(db, claimedAlert)`
     with due as (

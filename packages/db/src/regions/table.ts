@@ -3,7 +3,7 @@ import { clockNow, instant } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
-/** The monitors that show whether a region has a network. An account has its own, so that no other account decides for it. */
+/** Monitors that show whether a region has a network. Each account has its own, so that no other account decides for it. */
 export const regionCanaries = pgTable(
   'region_canaries',
   (t) => ({
@@ -17,33 +17,29 @@ export const regionCanaries = pgTable(
   ],
 );
 
-/**
- * Checkers that have lost the network: each renews its row while no canary responds. A row that ended, or expired with its checker, is
- * deleted once the checks that follow it are in the queue.
- */
+/** Checkers without network. Each renews its row until a canary responds. The row is deleted once the checks that follow are in the queue. */
 export const regionIsolations = pgTable(
   'region_isolations',
   (t) => ({
     accountId: accountId(),
     region: t.text('region').notNull(),
-    /** A random id of the checker process. */
     checkerId: t.uuid('checker_id').notNull(),
     since: instant('since').notNull().default(clockNow),
     renewedAt: instant('renewed_at').notNull().default(clockNow),
-    /** When a canary responded again; null until then. */
+    /** When a canary responded again. Null until then. */
     endedAt: instant('ended_at'),
   }),
   (table) => [primaryKey({ columns: [table.accountId, table.region, table.checkerId] })],
 );
 
-/** What the operators are told of regions that record nothing. A row lasts until they know that the region records again. */
+/** Messages to the operators about regions that record nothing. A row lasts until they know that the region records again. */
 export const regionAlerts = pgTable('region_alerts', (t) => ({
   region: t.text('region').primaryKey(),
-  /** The oldest due check without a result. */
+  /** Oldest due check without a result. */
   lateSince: instant('late_since').notNull(),
   /** Null while it is late. */
   recoveredAt: instant('recovered_at'),
-  /** Of the last message: the same in each of its attempts. */
+  /** The same in each attempt of a message. */
   messageId: t.uuid('message_id').notNull().defaultRandom(),
   attempts: t.integer('attempts').notNull().default(0),
   /** Null once the message is delivered or abandoned. */

@@ -12,7 +12,7 @@ import { passRateOf } from '@tocsin/core/stats/check-counts';
 import { asc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { readTotals } from '../check-rollups/count-checks.ts';
-import type { Database, Transaction } from '../database/open.ts';
+import { type Database, type Transaction, readSnapshot } from '../database/open.ts';
 import { clockNow, epochMs, queryOne } from '../database/sql.ts';
 import { holdPartitions } from '../events/pack-events.ts';
 import { monitors } from '../monitors/table.ts';
@@ -24,15 +24,14 @@ const DAY_MS = 24 * HOUR_MS;
 const MONITORS_AT_ONCE = 250;
 
 export interface ReportOptions {
-  /** Checked before each slice of monitors: whether the report is still wanted. */
+  /** Checked before each slice of monitors. Default: always. */
   readonly isWanted?: () => boolean;
   readonly monitorsAtOnce?: number;
   readonly maxMonitorDays?: number;
 }
 
 /**
- * How available the monitors of an account were, from one snapshot (docs/reference/availability.md).
- * @returns null if it is no longer wanted
+ * Measures availability from one snapshot (docs/reference/availability.md). Null if it is no longer wanted.
  * @throws AppError validation_failed if the period begins in the future or too long ago, or the report is too large
  */
 export async function getAvailabilityReport(
@@ -42,23 +41,20 @@ export async function getAvailabilityReport(
   options: ReportOptions = {},
 ): Promise<AvailabilityReport | null> {
   const { isWanted, monitorsAtOnce = MONITORS_AT_ONCE } = options;
-  return db.transaction(
-    async (tx) => {
-      await holdPartitions(tx);
-      const clock = await readReportClock(tx);
-      const period = boundedPeriod(query, clock);
-      const selected = await selectMonitors(tx, accountId, query);
-      refuseTooLarge(selected.length, period, options.maxMonitorDays);
-      const measured: Measured[] = [];
-      for (let start = 0; start < selected.length; start += monitorsAtOnce) {
-        if (isWanted?.() === false) return null;
-        const slice = selected.slice(start, start + monitorsAtOnce);
-        measured.push(...(await measureSlice(tx, slice, period, query.maintenance, clock)));
-      }
-      return toReport(measured, period, query);
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return readSnapshot(db, async (tx) => {
+    await holdPartitions(tx);
+    const clock = await readReportClock(tx);
+    const period = boundedPeriod(query, clock);
+    const selected = await selectMonitors(tx, accountId, query);
+    refuseTooLarge(selected.length, period, options.maxMonitorDays);
+    const measured: Measured[] = [];
+    for (let start = 0; start < selected.length; start += monitorsAtOnce) {
+      if (isWanted?.() === false) return null;
+      const slice = selected.slice(start, start + monitorsAtOnce);
+      measured.push(...(await measureSlice(tx, slice, period, query.maintenance, clock)));
+    }
+    return toReport(measured, period, query);
+  });
 }
 
 const clockRow = z.object({ now: z.number(), oldest: z.number(), rolledUntil: z.number().nullable() });
@@ -70,7 +66,6 @@ function readReportClock(tx: Transaction): Promise<ReportClock> {
       (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
 }
 
-/** @throws AppError validation_failed */
 function boundedPeriod({ from, to }: AvailabilityQuery, { now, oldest }: ReportClock): Period {
   if (from.getTime() >= now) throw invalid('from', 'must be in the past');
   if (from.getTime() < oldest)
@@ -78,7 +73,6 @@ function boundedPeriod({ from, to }: AvailabilityQuery, { now, oldest }: ReportC
   return { from: from.getTime(), to: Math.min(to.getTime(), now) };
 }
 
-/** @throws AppError validation_failed */
 function refuseTooLarge(count: number, { from, to }: Period, max: number = LIMITS.reportMonitorDays): void {
   const days = Math.ceil((to - from) / DAY_MS);
   if (count * days <= max) return;
@@ -96,7 +90,7 @@ interface SelectedMonitor {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
-  /** Its row in the report: its own id, or the value of the label. */
+  /** Report row: the monitor's id, or the value of the grouping label. */
   readonly group: string | null;
 }
 
@@ -110,7 +104,7 @@ async function selectMonitors(
     .select({ id, name, createdAt, labels })
     .from(monitors)
     .where(eq(monitors.accountId, accountId))
-    // By id, as roll-ups are written: the rows of a slice lie side by side.
+    // By id, as roll-ups are written, so that the rows of a slice lie side by side.
     .orderBy(asc(id));
   return rows
     .filter((row) => matchesSelector(selector, row.labels))

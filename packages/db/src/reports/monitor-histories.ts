@@ -15,13 +15,13 @@ import { silencesOf } from '../silences/silences.ts';
 const historyRow = z.object({
   monitorId: z.string(),
   openedAt: z.array(z.number()),
-  /** Null: still open. */
+  /** Null if still open. */
   resolvedAt: z.array(z.number().nullable()),
   /** When maintenance began or ended, in order. */
   toggledAt: z.array(z.number()),
   silenceStartsAt: z.array(z.number()),
   silenceEndsAt: z.array(z.number()),
-  /** Whether the monitor was in maintenance at the end of the period. */
+  /** True if the monitor was in maintenance at the end of the period. */
   endsCovered: z.boolean(),
 });
 
@@ -29,7 +29,7 @@ type History = Omit<MonitorHistory, 'createdAt'>;
 
 type MeasurableMonitor = Pick<MonitorRow, 'id' | 'createdAt'>;
 
-/** A period, and Postgres' clock when it was read. Epoch milliseconds. */
+/** A period, and PostgreSQL's clock when it was read. Epoch milliseconds. */
 export interface MeasuredPeriod extends Period {
   readonly now: number;
 }
@@ -55,10 +55,7 @@ export async function measureMonitors<Monitor extends MeasurableMonitor>(
   });
 }
 
-/**
- * The incidents and silences of monitors that overlap a period, and their maintenance in it. Status changes into and out of maintenance are
- * kept as long as incidents. The first change after the period, or else the current status, tells in which status a monitor was at its end.
- */
+/** Reads incidents, silences and maintenance in a period. The first status change after it, or else the current status, tells its last status. */
 async function readHistories(
   tx: Transaction,
   monitorIds: readonly string[],
@@ -102,7 +99,7 @@ async function readHistories(
   );
 }
 
-/** Each toggle begins or ends maintenance; which of both follows from the state at the end. */
+/** Each toggle begins or ends maintenance. Which of both follows from the state at the end. */
 function toPeriods(toggledAt: readonly number[], endsCovered: boolean, { from, to }: Period): Period[] {
   const beginsCovered = endsCovered !== (toggledAt.length % 2 === 1);
   const times = [...(beginsCovered ? [from] : []), ...toggledAt, ...(endsCovered ? [to] : [])];

@@ -28,21 +28,17 @@ export const SEALED_TABLES: readonly SealedTable[] = [
 export interface ResealReport {
   /** Secrets that this run sealed with the current key. */
   readonly resealed: number;
-  /** All secrets, at the end. */
+  /** All secrets at the end. */
   readonly total: number;
-  /** By key, secrets that another of our keys still seals: a session holds the row, or a process keeps using the key. */
+  /** Secrets sealed by another of our keys, by key: a session holds the row, or a process keeps using the key. */
   readonly left: ReadonlyMap<string, number>;
-  /** By key, secrets that none of our keys decrypts; they were left as they are. */
+  /** Secrets that none of our keys decrypts, by key. They are unchanged. */
   readonly unreadable: ReadonlyMap<string, number>;
-  /** The monitors and channels of those. */
+  /** Monitors and channels with unreadable secrets. */
   readonly unreadableRows: readonly string[];
 }
 
-/**
- * Seals every secret at rest with the first key of `SECRETS_KEY`, batch by batch, while services run. It may be interrupted and run again
- * at any time: each batch commits by itself, and finished rows are not read again.
- * @param pause between two rounds
- */
+/** Seals every secret with the first key of `SECRETS_KEY`, while services run. It may be interrupted and run again. */
 export async function resealSecrets(
   context: DbContext,
   pause: () => Promise<unknown> = () => wait(BETWEEN_ROUNDS_MS),
@@ -74,9 +70,8 @@ export async function resealSecrets(
 
 interface ResealedBatch {
   readonly resealed: number;
-  /** The rows with secrets that no key decrypts. */
   readonly unreadable: readonly string[];
-  /** The last row; null: there were none. */
+  /** Last row, or null without rows. */
   readonly lastId: string | null;
 }
 
@@ -97,7 +92,7 @@ export async function resealBatch(
       if (result !== text) resealed += 1;
       return result;
     } catch {
-      // Another key may still decrypt it some day.
+      // Another key may still decrypt it later.
       unreadable.add(rowId);
       return text;
     }
@@ -131,7 +126,7 @@ function mapSealed(sealed: Sealed, map: (text: string) => string): Sealed {
   return Object.fromEntries(Object.entries(sealed).map(([key, text]) => [key, map(text)]));
 }
 
-/** Null is not sealed: the comparison is null then, too. */
+/** Null is not sealed. The comparison is null then, too. */
 function isSealedByAnother(column: PgColumn, currentPrefix: string): SQL {
   return column.getSQLType() === 'jsonb'
     ? sql`exists (select from jsonb_each_text(${column}) h where not starts_with(h.value, ${currentPrefix}))`

@@ -4,7 +4,7 @@ import { query } from '../database/sql.ts';
 
 const sealedCount = z.object({ keyId: z.string(), secrets: z.number() });
 
-/** How many secrets each key has sealed, by the key's id. */
+/** Counts the secrets that each key has sealed, by the key's id. */
 export async function countSealed(db: Queryable): Promise<Map<string, number>> {
   const rows = await query(db, sealedCount)`
     select split_part(sealed, '.', 2) as key_id, count(*)::int as secrets from (
@@ -16,7 +16,7 @@ export async function countSealed(db: Queryable): Promise<Map<string, number>> {
   return new Map(rows.map(({ keyId, secrets }) => [keyId, secrets]));
 }
 
-/** The counts of `countSealed` for keys that are not among these. */
+/** Returns the counts of `countSealed` for other keys than these. */
 export async function countUnreadable(
   db: Queryable,
   keyIds: readonly string[],
@@ -26,10 +26,7 @@ export async function countUnreadable(
   return sealed;
 }
 
-/**
- * Reports each missing key that has sealed secrets: what they belong to fails until the key is back. Never rejects: other code reports
- * that the database is unavailable.
- */
+/** Reports each missing key that has sealed secrets. Never rejects, because other code reports that the database is unavailable. */
 export async function reportUnreadable(
   { db, secrets }: DbContext,
   report: (message: string) => void,

@@ -10,7 +10,7 @@ import {
   query,
   queryOne,
   tableOf,
-  together,
+  inOneRoundTrip,
 } from '../database/sql.ts';
 import { type RefusedRecord, tryAlone } from '../database/try-alone.ts';
 import { accountIfDue, monitorIfDue } from './table.ts';
@@ -132,7 +132,7 @@ async function lockDue(tx: Transaction, scope: DueStatusChanges): Promise<Due[]>
     cross join lateral (select s.id ${dueOfTurn}
       limit greatest(1, least(${limit} / t.accounts, ${maxDeliveries} / t.accounts / first.size + 1))
       for update skip locked) s`;
-  const [, due] = await together(preferring, locking);
+  const [, due] = await inOneRoundTrip(preferring, locking);
   return due;
 }
 
@@ -142,7 +142,7 @@ async function dispatchLocked(
   maxDeliveries: number,
 ): Promise<DispatchedStatusChanges> {
   if (due.length === 0) return NOTHING_DISPATCHED;
-  const [made, completed] = await together(
+  const [made, completed] = await inOneRoundTrip(
     makeDeliveries(tx, due, maxDeliveries),
     markDispatched(
       tx,

@@ -3,7 +3,7 @@ import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { type PeriodRequest, requirePeriod } from '../check-rollups/monitor-stats.ts';
-import type { Database, Transaction } from '../database/open.ts';
+import { type Database, type Transaction, readSnapshot } from '../database/open.ts';
 import { epochMs, firstOf, query, queryOne, readClock, timestamptz } from '../database/sql.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { measureMonitors } from '../reports/monitor-histories.ts';
@@ -15,45 +15,42 @@ const DAY_MS = 86_400_000;
 interface Bounds {
   readonly from: number;
   readonly to: number;
-  /** Postgres' clock. */
+  /** PostgreSQL's clock. */
   readonly now: number;
-  /** When the monitor existed first. */
+  /** When the monitor was created. */
   readonly createdAt: number;
-  /** Since when every status change is kept: before it, only incidents are. */
+  /** Every status change since then is kept. Before it, only incidents are. */
   readonly completeSince: number;
 }
 
-/** When a monitor had which status, from one snapshot. @throws AppError not_found, validation_failed */
+/** Reads when a monitor had which status, from one snapshot. @throws AppError not_found, validation_failed */
 export async function getMonitorStates(
   db: Database,
   accountId: string,
   id: string,
   request: PeriodRequest,
 ): Promise<MonitorStates> {
-  return db.transaction(
-    async (tx) => {
-      const monitor = await findMonitorRow(tx, accountId, id);
-      const now = await readClock(tx);
-      const { from, to } = requirePeriod(request, now);
-      const completeSince = now - request.retentionDays * DAY_MS;
-      const bounds = { from, to, now, createdAt: monitor.createdAt.getTime(), completeSince };
-      const rows = await readPeriods(tx, id, monitor.status, bounds);
-      const { times } = firstOf(await measureMonitors(tx, [monitor], { from, to, now }));
-      const { incidents } = await queryOne(tx, incidentCount)`
-        select count(*)::int as incidents from incidents
-        where monitor_id = ${id} and opened_at < ${timestamptz(to)}
-          and coalesce(resolved_at, 'infinity') > ${timestamptz(from)}`;
-      return {
-        from: new Date(from).toISOString(),
-        to: new Date(to).toISOString(),
-        downSeconds: times.downtimeMs / 1_000,
-        knownSeconds: times.observedMs / 1_000,
-        incidents,
-        periods: joinEqual(rows).map(toPeriod),
-      };
-    },
-    { isolationLevel: 'repeatable read', accessMode: 'read only' },
-  );
+  return readSnapshot(db, async (tx) => {
+    const monitor = await findMonitorRow(tx, accountId, id);
+    const now = await readClock(tx);
+    const { from, to } = requirePeriod(request, now);
+    const completeSince = now - request.retentionDays * DAY_MS;
+    const bounds = { from, to, now, createdAt: monitor.createdAt.getTime(), completeSince };
+    const rows = await readPeriods(tx, id, monitor.status, bounds);
+    const { times } = firstOf(await measureMonitors(tx, [monitor], { from, to, now }));
+    const { incidents } = await queryOne(tx, incidentCount)`
+      select count(*)::int as incidents from incidents
+      where monitor_id = ${id} and opened_at < ${timestamptz(to)}
+        and coalesce(resolved_at, 'infinity') > ${timestamptz(from)}`;
+    return {
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      downSeconds: times.downtimeMs / 1_000,
+      knownSeconds: times.observedMs / 1_000,
+      incidents,
+      periods: joinEqual(rows).map(toPeriod),
+    };
+  });
 }
 
 const incidentCount = z.object({ incidents: z.number() });
@@ -71,10 +68,9 @@ const periodRow = z.object({
 type PeriodRow = z.output<typeof periodRow>;
 
 /**
- * The statuses of a monitor: each status lasts until the next one. Status changes tell them as far back as they are kept; before that,
- * incidents tell when it was `DOWN`, and nothing is known of the rest. Statuses that last less than a cell are grouped by cell, so that
- * a flapping monitor has a bounded number of rows. A group is `DOWN` if one of them is, and otherwise what lasted longest. Nothing is known
- * of silences.
+ * Reads the statuses of a monitor. Each lasts until the next one. Status changes tell them as far back as they are kept. Before that,
+ * incidents tell when it was `DOWN`, and the rest is unknown, as are silences. Statuses that last less than a cell are grouped by cell, so
+ * that a flapping monitor has a bounded number of rows. A group is `DOWN` if one of its statuses is, and otherwise what lasted longest.
  */
 async function readPeriods(
   tx: Transaction,
@@ -133,13 +129,13 @@ async function readPeriods(
     order by since`;
 }
 
-/** The status of a monitor after the status changes at a time. @param now its current status */
+/** Selects the status of a monitor after the status changes at a time. @param now its current status */
 function statusAt(id: string, time: SQL, now: string): SQL {
   return sql`coalesce((select from_status from status_changes
     where monitor_id = ${id} and timestamp > ${time} order by timestamp limit 1), ${now})`;
 }
 
-/** Joins periods of one status and incident: such as an outage that began before status changes are kept. */
+/** Joins periods of one status and incident, such as an outage that began before status changes are kept. */
 function joinEqual(rows: readonly PeriodRow[]): PeriodRow[] {
   const joined: PeriodRow[] = [];
   for (const row of rows) {

@@ -4,22 +4,22 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/** One webhook event of a status change: `payload` is the exact text that every attempt sends. */
+/** One webhook event of a status change. `payload` is the exact text that every attempt sends. */
 export interface FrozenWebhookEvent {
   readonly event: WebhookEvent;
   readonly payload: string;
-  /** The context of the trace that the deliveries continue; never sent. Absent without one. */
+  /** Trace context that the deliveries continue; never sent. Absent without one. */
   readonly traceparent?: string | undefined;
-  /** The channels whose filter includes the event. Absent: all channels of the status change. */
+  /** Channels whose filter includes the event. Absent for all channels of the status change. */
   readonly channelIds?: readonly string[];
 }
 
-/** The monitor of a status change whose deliveries are still to be made; null for every other. It has an index, as `channelIf` has. */
+/** The monitor of a status change that is not dispatched yet, and null for others. It has an index, as `channelIf` has. */
 export function monitorIfDue(row = 'status_changes'): SQL {
   return ifDue('monitor_id', row);
 }
 
-/** The same for its account. */
+/** The same for the account. */
 export function accountIfDue(row = 'status_changes'): SQL {
   return ifDue('account_id', row);
 }
@@ -29,7 +29,7 @@ function ifDue(column: 'monitor_id' | 'account_id', row: string): SQL {
   return sql`(case when ${name}.dispatched_at is null then ${name}.${sql.raw(column)} end)`;
 }
 
-/** The outbox (docs/reference/delivery.md): each row freezes what its deliveries need, and outlives its monitor. */
+/** The outbox (docs/reference/delivery.md). Each row freezes what its deliveries need, and outlives its monitor. */
 export const statusChanges = pgTable(
   'status_changes',
   (t) => ({
@@ -39,13 +39,13 @@ export const statusChanges = pgTable(
     fromStatus: t.text('from_status').$type<MonitorStatus>().notNull(),
     toStatus: t.text('to_status').$type<MonitorStatus>().notNull(),
     region: t.text('region').notNull(),
-    /** Why the monitor is DOWN, in words; null for any other status. */
+    /** Why the monitor is DOWN. Null for any other status. */
     errorDetail: t.text('error_detail'),
     timestamp: instant('timestamp').notNull(),
     webhookEvents: t.jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
-    /** The channels assigned when the status changed. */
+    /** Channels assigned when the status changed. */
     channelIds: t.uuid('channel_ids').array().notNull(),
-    /** When its deliveries were made; null until then. */
+    /** When its deliveries were created. Null until then. */
     dispatchedAt: instant('dispatched_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),
@@ -59,7 +59,7 @@ export const statusChanges = pgTable(
     index('status_changes_dispatched_idx')
       .on(table.dispatchedAt)
       .where(sql`${table.dispatchedAt} is not null`),
-    // Those that are deleted first: maintenance is kept longer.
+    // Deleted first, because maintenance changes are kept longer.
     index('status_changes_expiry_idx')
       .on(table.dispatchedAt)
       .where(

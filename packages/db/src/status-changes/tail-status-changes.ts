@@ -7,13 +7,10 @@ import { isInRange, type TimestampRange, timestampRanges } from '../monitors/tim
 import { monitors } from '../monitors/table.ts';
 import { statusChanges } from './table.ts';
 
-/** The frozen webhook events contain the reason; a silent change has none. */
+/** The frozen webhook events contain the reason. A silent change has none. */
 const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0 ->> 'payload')::jsonb ->> 'errorReason'`;
 
-/**
- * The first status changes in these ranges of the account's monitors, by timestamp, then monitor: announced and silent ones, including
- * those of maintenance. A monitor of another account, or one that was deleted, has none.
- */
+/** Lists the first status changes, including silent ones, in these ranges of the account's monitors, by timestamp, then monitor. */
 export async function tailStatusChanges(
   db: Database,
   accountId: string,

@@ -1,41 +1,37 @@
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
+import type { PendingChange } from '@tocsin/core/status/monitor-draft';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { selectsAll } from '../assignments/assignments.ts';
 import type { Transaction } from '../database/open.ts';
-import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, queryColumn, tableOf, together } from '../database/sql.ts';
+import { PREPARE } from '../database/preparing-client.ts';
+import { arrayOf, queryColumn, tableOf, inOneRoundTrip } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
-import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
+import type { LockedMonitor } from './locked-monitor.ts';
 import type { FrozenWebhookEvent } from './table.ts';
 
-/** A status change that was written. */
 export interface WrittenChange {
   readonly id: string;
   /** When the monitor took its new status, epoch milliseconds. */
   readonly timestamp: number;
-  /** Whether its deliveries still have to be made. */
+  /** True if its deliveries still have to be created. */
   readonly due: boolean;
 }
 
-/**
- * Writes what a transaction has decided about monitors, and status changes with their incidents and frozen webhook events. The only place
- * that writes statuses. The number of statements does not depend on the number of monitors.
- * @returns the status changes by monitor
- */
+/** Writes what a transaction has decided about monitors: the only place that writes statuses. @returns the status changes by monitor */
 export async function writeStatuses(
   tx: Transaction,
   locked: Iterable<LockedMonitor>,
 ): Promise<Map<string, WrittenChange>> {
-  const touched = [...locked].filter((monitor) => monitor.touched);
-  if (touched.length === 0) return new Map();
+  const changed = [...locked].filter((monitor) => monitor.isChanged);
+  if (changed.length === 0) return new Map();
   const changes = await planChanges(
     tx,
-    touched.flatMap((monitor) => (monitor.change === null ? [] : [{ monitor, change: monitor.change }])),
+    changed.flatMap((monitor) => (monitor.change === null ? [] : [{ monitor, change: monitor.change }])),
   );
-  const [dueIds] = await together(writeChanges(tx, changes), updateMonitors(tx, touched, changes));
+  const [dueIds] = await inOneRoundTrip(writeChanges(tx, changes), updateMonitors(tx, changed, changes));
   return new Map(
     changes.map(({ row: { id, monitorId, timestamp } }) => [
       monitorId,
@@ -46,11 +42,11 @@ export async function writeStatuses(
 
 async function updateMonitors(
   tx: Transaction,
-  touched: readonly LockedMonitor[],
+  monitors: readonly LockedMonitor[],
   changes: readonly PlannedChange[],
 ): Promise<void> {
-  const changed = new Map(changes.map((change) => [change.row.monitorId, change]));
-  await tx.execute(sql`${prepared}
+  const changeOf = new Map(changes.map((change) => [change.row.monitorId, change]));
+  await tx.execute(sql`${PREPARE}
     update monitors m set
       status = u.status,
       status_since = coalesce(u.status_since, m.status_since),
@@ -62,15 +58,15 @@ async function updateMonitors(
       last_checked_at = coalesce(u.checked_at, m.last_checked_at),
       last_timestamp = u.last_timestamp,
       incident_count = m.incident_count + u.opened
-    from ${tableOf('u', touched, {
+    from ${tableOf('u', monitors, {
       id: ['uuid', (monitor) => monitor.id],
       status: ['text', (monitor) => monitor.status],
-      status_since: ['timestamptz', (monitor) => changed.get(monitor.id)?.row.timestamp ?? null],
+      status_since: ['timestamptz', (monitor) => changeOf.get(monitor.id)?.row.timestamp ?? null],
       status_before: ['text', (monitor) => monitor.statusBeforeMaintenance],
       error_detail: ['text', ({ change }) => (change?.to === 'DOWN' ? change.errorDetail : null)],
       checked_at: ['timestamptz', (monitor) => monitor.lastCheckedAt],
       last_timestamp: ['timestamptz', (monitor) => monitor.clock.last],
-      opened: ['int', (monitor) => Number(changed.get(monitor.id)?.opens === true)],
+      opened: ['int', (monitor) => Number(changeOf.get(monitor.id)?.opens === true)],
     })}
     where m.id = u.id`);
 }
@@ -80,7 +76,6 @@ interface Change {
   readonly change: PendingChange;
 }
 
-/** A status change with what happens to the monitor's incident. */
 interface PlannedChange {
   readonly row: ReturnType<typeof toRow>;
   readonly cause: PendingChange['errorReason'];
@@ -90,44 +85,32 @@ interface PlannedChange {
 
 async function planChanges(tx: Transaction, changes: readonly Change[]): Promise<PlannedChange[]> {
   if (changes.length === 0) return [];
-  const open = await findOpenIncidents(
-    tx,
-    changes.map(({ monitor }) => monitor.id),
-  );
+  const monitorIds = changes.map(({ monitor }) => monitor.id);
+  const open = await findOpenIncidents(tx, monitorIds);
   return changes.map(({ monitor, change }) => {
     const isOpen = open.has(monitor.id);
     return {
       row: toRow(monitor, change, isOpen),
       cause: change.errorReason,
-      // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
+      // An incident opens with the announcement of DOWN. A DOWN that silently returns after maintenance is not new.
       opens: change.to === 'DOWN' && change.announced && !isOpen,
       resolves: change.to === 'UP' && isOpen,
     };
   });
 }
 
-/** @returns the ids of the status changes whose deliveries have to be made */
+/** @returns the ids of the status changes whose deliveries have to be created */
 async function writeChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<Set<string>> {
   if (changes.length === 0) return new Set();
-  const [, , written] = await together(
-    openIncidents(
-      tx,
-      changes.filter(({ opens }) => opens),
-    ),
-    resolveIncidents(
-      tx,
-      changes.filter(({ resolves }) => resolves),
-    ),
+  const [, , written] = await inOneRoundTrip(
+    openIncidents(tx, changes),
+    resolveIncidents(tx, changes),
     insertChanges(tx, changes),
   );
   return new Set(written);
 }
 
-/**
- * Writes status changes with the channels that their monitors have now: those that select everything, list the monitor, or match its labels. Postgres
- * looks the channels up, because monitors times channels can be too many for the memory of this process.
- * @returns the ids of those that a channel receives
- */
+/** PostgreSQL looks up the channels, because monitors times channels may exceed our memory. @returns the ids that a channel receives */
 function insertChanges(tx: Transaction, changes: readonly PlannedChange[]): Promise<string[]> {
   return queryColumn(tx)`
     with written as (
@@ -151,10 +134,7 @@ function insertChanges(tx: Transaction, changes: readonly PlannedChange[]): Prom
     select id from written where dispatched_at is null`;
 }
 
-/**
- * The channels of status change `s`, and its webhook events with the channels that receive them. Only a filter makes the channels of an
- * event differ from those of the status change.
- */
+/** Selects the channels of status change `s`, and its webhook events. An event names its channels only if a filter excludes some. */
 const CHANNELS = sql`(
   with assigned as materialized (
     select c.id, c.events from channels c
@@ -172,23 +152,24 @@ const CHANNELS = sql`(
       coalesce(bool_or(not is_receiver), false) as is_filtered
     from (select id, events is null or e.value ->> 'event' = any(events) as is_receiver from assigned) a) r)`;
 
-async function openIncidents(tx: Transaction, opening: readonly PlannedChange[]): Promise<void> {
-  if (opening.length === 0) return;
-  await tx.insert(incidents).values(
-    opening.map(({ row: { accountId, monitorId, timestamp: openedAt, region, errorDetail }, cause }) => {
-      return {
-        accountId,
-        monitorId,
-        openedAt,
-        region,
-        cause: cause ?? ('UNKNOWN_ERROR' as const),
-        errorDetail,
-      };
-    }),
-  );
+async function openIncidents(tx: Transaction, changes: readonly PlannedChange[]): Promise<void> {
+  const opened = changes.flatMap(({ opens, row, cause }) => {
+    const { accountId, monitorId, timestamp: openedAt, region, errorDetail } = row;
+    const incident = {
+      accountId,
+      monitorId,
+      openedAt,
+      region,
+      cause: cause ?? 'UNKNOWN_ERROR',
+      errorDetail,
+    } as const;
+    return opens ? [incident] : [];
+  });
+  if (opened.length > 0) await tx.insert(incidents).values(opened);
 }
 
-async function resolveIncidents(tx: Transaction, resolving: readonly PlannedChange[]): Promise<void> {
+async function resolveIncidents(tx: Transaction, changes: readonly PlannedChange[]): Promise<void> {
+  const resolving = changes.filter(({ resolves }) => resolves);
   if (resolving.length === 0) return;
   await tx.execute(sql`
     update incidents i set resolved_at = u.resolved_at

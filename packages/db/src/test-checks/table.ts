@@ -2,10 +2,7 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
-/**
- * A check of settings that are not saved. It is taken at most once, and never after `notAfter`, by Postgres' clock. The request and the
- * result are sealed as a whole, and deleted soon.
- */
+/** Checks of settings that are not saved. Each is taken at most once, and never after `notAfter` by PostgreSQL's clock. Request and result are sealed. */
 export const testChecks = pgTable(
   'test_checks',
   (t) => ({

@@ -6,7 +6,6 @@ import type { Database, DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { testChecks } from './table.ts';
 
-/** The settings that decide the result of a check. */
 const requestSchema = createMonitorSchema.pick({
   url: true,
   method: true,
@@ -16,14 +15,10 @@ const requestSchema = createMonitorSchema.pick({
   timeout: true,
 });
 
-/** An api of the previous release refuses fields that it does not know, so a checker leaves out what is false. */
-const resultSchema = checkTestSchema
-  .omit({ region: true })
-  .extend({ inconclusive: checkTestSchema.shape.inconclusive.default(false) });
-/** What the checker knows of the result. */
-export type TestResult = z.input<typeof resultSchema>;
+const resultSchema = checkTestSchema.omit({ region: true });
+export type TestResult = z.output<typeof resultSchema>;
 
-/** Requests one check of settings that are not saved. It must start within `startWithinMs`. @returns its id */
+/** Requests one check of settings that are not saved, to start within `startWithinMs`. @returns its id */
 export async function createTestCheck(
   { db, secrets }: DbContext,
   accountId: string,
@@ -62,11 +57,8 @@ export async function recordTestResult(
   await db.update(testChecks).set({ sealedResult }).where(eq(testChecks.id, id));
 }
 
-/** The result of a test; null until it is recorded. */
-export async function findTestResult(
-  { db, secrets }: DbContext,
-  id: string,
-): Promise<z.output<typeof resultSchema> | null> {
+/** Returns the result of a test, or null until it is recorded. */
+export async function findTestResult({ db, secrets }: DbContext, id: string): Promise<TestResult | null> {
   const [row] = await db
     .select({ sealedResult: testChecks.sealedResult })
     .from(testChecks)

@@ -2,7 +2,7 @@ import type { CheckRecord } from '../checks/check-record.ts';
 
 let slot = 1_800_000_000_000;
 
-/** A result in a slot of its own; the fields given replace those of a passing check. */
+/** A passing check in a slot of its own, with the given fields replaced. */
 export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   slot += 1_000;
   return {
@@ -26,7 +26,6 @@ export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): C
   };
 }
 
-/** A failing result: HTTP 500. */
 export function failureOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   return checkOf(monitorId, {
     status: 'DOWN',

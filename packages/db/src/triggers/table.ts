@@ -2,18 +2,18 @@ import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
-/** A requested check. It is taken at most once, and never after `notAfter`, by Postgres' clock. */
+/** Requested checks. Each is taken at most once, and never after `notAfter` by PostgreSQL's clock. */
 export const triggers = pgTable(
   'triggers',
   (t) => ({
     id: primaryId(),
     monitorId: monitorId(),
     region: t.text('region').notNull(),
-    /** Replaces the monitor's URL for this check; null: the monitor's own. */
+    /** Replaces the monitor's URL for this check. Null for the monitor's own. */
     url: t.text('url'),
     notAfter: instant('not_after').notNull(),
     startedAt: instant('started_at'),
-    /** The timestamp of the event of its check; null until that is recorded. */
+    /** Timestamp of the check's event. Null until that is recorded. */
     eventTimestamp: instant('event_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
   }),

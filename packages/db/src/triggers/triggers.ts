@@ -4,10 +4,7 @@ import { firstOf, queryColumn } from '../database/sql.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 import { triggers } from './table.ts';
 
-/**
- * Requests one check of a monitor in its first region. The check must start within `startWithinMs`.
- * @param url replaces the monitor's URL for this check; null: the monitor's own
- */
+/** Requests one check of a monitor in its first region, to start within `startWithinMs`. @param url replaces the monitor's URL */
 export async function createTrigger(
   db: Database,
   monitor: MonitorRow,
@@ -22,17 +19,14 @@ export async function createTrigger(
   );
 }
 
-/** A monitor without a list of regions has one row: the default region's. */
+/** A monitor without a list of regions has one row, for the default region. */
 async function onlyRegion(db: Database, monitorId: string): Promise<string> {
   const [region = 'default'] = await queryColumn(db)`
     select region from monitor_regions where monitor_id = ${monitorId} order by region limit 1`;
   return region;
 }
 
-/**
- * Takes a trigger to run it: one process gets it, and none after its limit, by Postgres' clock. Null if it was taken, is too late, or does
- * not exist.
- */
+/** Takes a trigger to run it, once and never after its limit. Null if it was taken, is too late, or does not exist. */
 export async function takeTrigger(
   db: Database,
   id: string,
@@ -45,13 +39,12 @@ export async function takeTrigger(
   return taken ?? null;
 }
 
-/** Whether a checker has taken the trigger. */
 export async function hasTriggerStarted(db: Database, id: string): Promise<boolean> {
   const [row] = await db.select({ startedAt: triggers.startedAt }).from(triggers).where(eq(triggers.id, id));
   return row !== undefined && row.startedAt !== null;
 }
 
-/** The timestamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
+/** Returns the timestamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
   const [row] = await db.select().from(triggers).where(eq(triggers.id, id));
   return row?.eventTimestamp;

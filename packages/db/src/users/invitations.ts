@@ -25,7 +25,6 @@ import {
 
 type InvitationRow = typeof invitations.$inferSelect;
 
-/** The columns of an invitation's wire record. */
 const wireColumns = {
   id: invitations.id,
   role: invitations.role,
@@ -44,7 +43,7 @@ function gone(): AppError {
   return new AppError('gone', 'This invitation was used or has expired: ask for another one.');
 }
 
-/** The open invitations of the account, newest first. */
+/** Lists the account's open invitations, newest first. */
 export async function listInvitations(db: Queryable, accountId: string): Promise<Invitation[]> {
   const rows = await db
     .select(wireColumns)
@@ -54,12 +53,12 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
   return rows.map(toWire);
 }
 
-/** Without an `email`, the person who has the link chooses one. */
+/** Without an `email`, whoever has the link chooses one. */
 export type NewInvitation = Readonly<Pick<InvitationRow, 'role' | 'email'>>;
 
 /**
- * Creates an invitation, whose link works for 7 days. Made by the system, it sets up an account without users. Its token cannot be read again.
- * @throws AppError not_signed_in if the user has just been removed; conflict if a user of the same account has the address; users of other accounts are not revealed
+ * Creates a link that works for 7 days. The system's invitation sets up an account without users. The token cannot be read again.
+ * @throws AppError not_signed_in if the user was just removed; conflict if a user of this account, but not of another, has the address
  */
 export async function createInvitation(
   db: Queryable,
@@ -109,7 +108,7 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
   });
 }
 
-/** The open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
+/** Finds the open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
 export async function findOpenInvitation(db: Queryable, token: string): Promise<InvitationRow> {
   const [row] = await db
     .select({ invitation: invitations, isOpen: sql<boolean>`${isOpen}` })
@@ -120,7 +119,7 @@ export async function findOpenInvitation(db: Queryable, token: string): Promise<
   return row.invitation;
 }
 
-/** What the person who has the token may know. @throws AppError not_found; gone if it cannot be accepted any more */
+/** Returns what whoever has the token may know. @throws AppError not_found; gone if it cannot be accepted any more */
 export async function checkInvitation(
   db: Queryable,
   token: string,
@@ -138,10 +137,7 @@ export interface Acceptance {
   readonly passwordHash: string;
 }
 
-/**
- * Creates a user for the person who has the token. Of several concurrent calls, one succeeds.
- * @throws AppError not_found; gone; conflict if the address is taken; validation_failed without an address
- */
+/** Creates a user for whoever has the token, once. @throws AppError not_found; gone; conflict; validation_failed without an address */
 export async function acceptInvitation(
   db: Database,
   { token, name, passwordHash, ...given }: Acceptance,
@@ -149,7 +145,7 @@ export async function acceptInvitation(
 ): Promise<User> {
   return db.transaction(async (tx) => {
     const { accountId } = await findOpenInvitation(tx, token);
-    // Read again under the lock: it may have waited for another request with the same token.
+    // Read again under the lock, because it may have waited for another request with the same token.
     await lockUsers(tx, accountId);
     const invitation = await findOpenInvitation(tx, token);
     if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
@@ -166,10 +162,7 @@ export async function acceptInvitation(
   });
 }
 
-/**
- * Accepts the newest open invitation for a verified address, when its owner signs in by single sign-on.
- * @returns false without such an invitation, or if a user has the address already
- */
+/** Accepts the newest open invitation for a verified address at single sign-on. @returns false without one, or if a user has the address */
 export async function acceptInvitationOf(db: Database, email: string, name: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const [found] = await tx
@@ -186,10 +179,7 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
   });
 }
 
-/**
- * Creates the user of an invitation and deletes every other invitation for the address: after a removal, none may restore the user.
- * @returns null if the invitation was accepted, or withdrawn, since it was read
- */
+/** Creates the user, and deletes all other invitations for the address, which could undo a removal. Null if accepted or withdrawn meanwhile. */
 async function admit(
   tx: Transaction,
   invitation: InvitationRow,
@@ -209,7 +199,7 @@ async function admit(
   return user;
 }
 
-/** Withdraws an invitation: its link stops working at once. @throws AppError not_found, also if it was accepted */
+/** Withdraws an invitation. Its link stops working at once. @throws AppError not_found, also if it was accepted */
 export async function deleteInvitation(db: Queryable, actor: Actor, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const withdrawn = await withdrawInvitations(tx, actor.accountId, eq(invitations.id, id));

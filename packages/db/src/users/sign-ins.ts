@@ -7,9 +7,8 @@ import type { Database } from '../database/open.ts';
 import { users } from './table.ts';
 import { findUserByEmail } from './users.ts';
 
-/* What better-auth does, recorded in transactions of their own right after it. */
+/* Audits what better-auth does, in transactions of their own right after it. */
 
-/** Records that a user signed in. */
 export async function recordSignIn(
   db: Database,
   { id, userId }: { readonly id: string; readonly userId: string },
@@ -26,7 +25,7 @@ export async function recordSignIn(
   });
 }
 
-/** Records that someone sent a wrong password for this address. An unknown address belongs to no account, and is not recorded. */
+/** Records a wrong password for an address. An unknown address belongs to no account, and is not recorded. */
 export async function recordFailedSignIn(
   db: Database,
   email: string,

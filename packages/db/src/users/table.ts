@@ -10,12 +10,11 @@ export const accounts = pgTable('accounts', (t) => ({
   createdAt: instant('created_at').notNull().default(clockNow),
 }));
 
-/** The account that a row belongs to, and is deleted with. */
+/** Owning account. Rows are deleted with it. */
 export function accountId(): ReturnType<typeof ownerId<'account_id'>> {
   return ownerId('account_id', () => accounts.id);
 }
 
-/** The users of an account, who sign in to the dashboard. */
 export const users = pgTable(
   'users',
   (t) => ({
@@ -23,9 +22,9 @@ export const users = pgTable(
     accountId: accountId(),
     role: t.text('role').$type<UserRole>().notNull(),
     name: t.text('name').notNull(),
-    /** In lower case. Unique across accounts, since users sign in with it. */
+    /** In lower case. Unique across accounts, because users sign in with it. */
     email: t.text('email').notNull(),
-    /** Whether someone other than the user has confirmed the address: only then may single sign-on sign in as the user. */
+    /** True if someone other than the user has confirmed the address. Only then may single sign-on sign in as the user. */
     emailVerified: t.boolean('email_verified').notNull().default(false),
     image: t.text('image'),
     createdAt: instant('created_at').notNull().default(clockNow),
@@ -38,7 +37,7 @@ export const users = pgTable(
   ],
 );
 
-/** Addresses of removed users: a setting that still names one must not create the user again. */
+/** Addresses of removed users. A setting that still names one must not create the user again. */
 export const userTombstones = pgTable(
   'user_tombstones',
   (t) => ({
@@ -57,9 +56,9 @@ export const userLogins = pgTable(
     id: primaryId(),
     userId: ownerId('user_id', () => users.id),
     providerId: t.text('provider_id').notNull(),
-    /** The provider's id of the user; for a password: the user's own id. */
+    /** The provider's id of the user. For a password, the user's own id. */
     subject: t.text('subject').notNull(),
-    /** scrypt, salted; null for any other provider. */
+    /** Salted scrypt. Null for any other provider. */
     passwordHash: t.text('password_hash'),
     accessToken: t.text('access_token'),
     refreshToken: t.text('refresh_token'),
@@ -83,7 +82,7 @@ export const sessions = pgTable(
   (t) => ({
     id: primaryId(),
     userId: ownerId('user_id', () => users.id),
-    /** Useless by itself: the cookie also has a signature by a key that is not in the database. */
+    /** Useless by itself, because the cookie is also signed with a key that is not in the database. */
     token: t.text('token').notNull().unique(),
     expiresAt: instant('expires_at').notNull(),
     ipAddress: t.text('ip_address'),
@@ -111,16 +110,16 @@ export const verifications = pgTable(
   ],
 );
 
-/** Links that each let one person become a user of the account, by the SHA-256 of their token. */
+/** Links that each let one person become a user of the account. */
 export const invitations = pgTable(
   'invitations',
   (t) => ({
     id: primaryId(),
     accountId: accountId(),
-    /** SHA-256 of the token, hexadecimal; the token is not stored. */
+    /** SHA-256 of the token, hexadecimal. The token is not stored. */
     tokenHash: t.text('token_hash').notNull().unique(),
     role: t.text('role').$type<UserRole>().notNull(),
-    /** In lower case; null: the person who has the link chooses one. */
+    /** In lower case. Null if whoever has the link chooses one. */
     email: t.text('email'),
     expiresAt: instant('expires_at').notNull(),
     /** Null until it is used. It works once. */

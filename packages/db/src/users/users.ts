@@ -11,7 +11,7 @@ import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
 import { accounts, invitations, userLogins, users, userTombstones } from './table.ts';
 
-/** The first account, made if there is none. Several processes that start at once agree on one. */
+/** Returns the first account, and creates it if there is none. Several processes that start at once agree on one. */
 export async function ensureAccount(db: Database): Promise<{ id: string }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
@@ -21,7 +21,6 @@ export async function ensureAccount(db: Database): Promise<{ id: string }> {
   });
 }
 
-/** The columns of a user's wire record. */
 const userColumns = {
   id: users.id,
   name: users.name,
@@ -30,7 +29,7 @@ const userColumns = {
   createdAt: users.createdAt,
 };
 
-/** The user with the account. @throws AppError not_found */
+/** Finds a user with the account. @throws AppError not_found */
 export async function findUserWithAccount(
   db: Queryable,
   accountId: string,
@@ -53,13 +52,13 @@ function hasEmail(email: string): SQL {
   return eq(sql`lower(${users.email})`, email.toLowerCase());
 }
 
-/** The user with this address, in any account; null without one. */
+/** Finds the user with this address in any account. */
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
   const [user] = await db.select().from(users).where(hasEmail(email));
   return user ?? null;
 }
 
-/** The password hash of the user with this address; null without such a user, or without a password. */
+/** Returns the password hash of the user with this address. Null without such a user, or without a password. */
 export async function findPasswordHash(db: Queryable, email: string): Promise<string | null> {
   const [login] = await db
     .select({ passwordHash: userLogins.passwordHash })
@@ -69,7 +68,7 @@ export async function findPasswordHash(db: Queryable, email: string): Promise<st
   return login?.passwordHash ?? null;
 }
 
-/** The users of the account, oldest first. */
+/** Lists the account's users, oldest first. */
 export async function listUsers(db: Queryable, accountId: string): Promise<User[]> {
   const rows = await db
     .select(userColumns)
@@ -84,7 +83,7 @@ export async function hasUsers(db: Queryable, accountId: string): Promise<boolea
 }
 
 export interface NewUser extends Readonly<Pick<UserRow, 'role' | 'name' | 'email' | 'emailVerified'>> {
-  /** Null: signs in by single sign-on only. */
+  /** Null for single sign-on only. */
   readonly passwordHash: string | null;
 }
 
@@ -97,7 +96,7 @@ export async function createUser(db: Queryable, actor: Actor, user: NewUser): Pr
   });
 }
 
-/** As `createUser`, without recording it. */
+/** Creates a user as `createUser` does, without auditing it. */
 export async function insertUser(
   tx: Transaction,
   accountId: string,
@@ -123,7 +122,7 @@ export async function insertUser(
 
 type AuditedUser = Pick<UserRow, 'id' | 'name' | 'role'>;
 
-/** The record of what happened to a user, without the address: members may not see it. */
+/** Audits a change of a user, without the address, which members may not see. */
 export function auditUser(before: AuditedUser | null, after: AuditedUser | null): AuditRecord[] {
   const fieldsOf = ({ id, name, role }: AuditedUser): AuditedUser => ({ id, name, role });
   return recordOf('user', before && fieldsOf(before), after && fieldsOf(after));
@@ -134,7 +133,7 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
   await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
 }
 
-/** Call it after `lockUsers`: an account without an owner could never get one again. @throws AppError conflict */
+/** Call it after `lockUsers`, because an account without an owner could never get one again. @throws AppError conflict */
 async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
   if (owners >= 2) return;
@@ -145,7 +144,7 @@ function isTombstoneOf(accountId: string, email: string): SQL | undefined {
   return and(eq(userTombstones.accountId, accountId), eq(userTombstones.email, email.toLowerCase()));
 }
 
-/** Whether the account's user with this address was removed, and has not been invited again. */
+/** Reports whether the account's user with this address was removed, and has not been invited again. */
 export async function wasRemoved(db: Queryable, accountId: string, email: string): Promise<boolean> {
   return (await db.$count(userTombstones, isTombstoneOf(accountId, email))) > 0;
 }
@@ -155,13 +154,9 @@ export async function liftTombstone(db: Queryable, accountId: string, email: str
   await db.delete(userTombstones).where(isTombstoneOf(accountId, email));
 }
 
-/** An invitation that was not accepted. */
 export const isUnused = isNull(invitations.acceptedAt);
 
-/**
- * Withdraws the account's open invitations that meet a condition.
- * @returns what is to be recorded
- */
+/** Withdraws the account's open invitations that meet a condition. @returns the audit records */
 export async function withdrawInvitations(
   tx: Transaction,
   accountId: string,
@@ -172,12 +167,11 @@ export async function withdrawInvitations(
   return deleted.map((row) => auditInvitation('deleted', row));
 }
 
-/** Whether an invitation is for this address. */
 export function isInvitationFor(email: string): SQL {
   return eq(invitations.email, email.toLowerCase());
 }
 
-/** The record of what happened to an invitation, without the address: members may not see it. */
+/** Audits a change of an invitation, without the address, which members may not see. */
 export function auditInvitation(
   what: 'created' | 'accepted' | 'deleted',
   { id, role, email }: Pick<InvitationRow, 'id' | 'role' | 'email'>,
@@ -187,10 +181,7 @@ export function auditInvitation(
   return { action: `invitation.${what}`, target: { type: 'invitation', id, name: role }, changes };
 }
 
-/**
- * Changes the role of a user. An owner who becomes a member loses the invitations made as an owner: their links could undo the change.
- * @throws AppError not_found; conflict for the last owner
- */
+/** An owner who becomes a member loses the invitations made as an owner. @throws AppError not_found; conflict for the last owner */
 export async function setUserRole(db: Database, actor: Actor, id: string, role: UserRole): Promise<User> {
   const { accountId } = actor;
   return db.transaction(async (tx) => {
@@ -211,9 +202,8 @@ export async function setUserRole(db: Database, actor: Actor, id: string, role: 
 }
 
 /**
- * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the settings from creating the user again.
- * @param revokeApiKeys whether to delete the API keys that the user created
- * @throws AppError not_found; conflict for the last owner
+ * Deletes a user, with invitations by or for the user. A tombstone keeps the settings from creating the user again.
+ * @param revokeApiKeys deletes the API keys that the user created @throws AppError not_found; conflict for the last owner
  */
 export async function deleteUser(
   db: Database,

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
+import { ensureApiKey, writeLastUsed } from '@tocsin/db/api-keys/api-keys';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
@@ -15,7 +15,7 @@ const KEYS = '/api/dashboard/api-keys';
 
 const api: TestApi = await openTestApi({ lastUsed: { note: (id) => lastUsed.note(id) } });
 const lastUsed = createLastUsedRecorder(
-  (times) => touchApiKeys(api.context.db, times),
+  (times) => writeLastUsed(api.context.db, times),
   createSilentLogger(),
   50,
 );

@@ -1,4 +1,3 @@
-import { repairMatches } from '@tocsin/db/assignments/match-selectors';
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import {
   deleteExpiredSignIns,
@@ -100,10 +99,6 @@ function tasks(
         logger.error('PostgreSQL refuses the schedule spans of a monitor', { monitorId, error }),
       );
       if (monitors > 0) logger.info('Repaired the schedule spans of monitors', { monitors });
-    }),
-    always('repair matches', async () => {
-      const assignments = await repairMatches(db);
-      if (assignments > 0) logger.info('Repaired what selectors match', { assignments });
     }),
     byAge('delete old triggers', () => deleteOldTriggers(db, signal)),
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),

@@ -2,11 +2,7 @@ import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/cor
 import { acquireLeaderLease, ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { readClock } from '@tocsin/db/database/sql';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
-import {
-  listUnappliedSchedules,
-  listWaves,
-  unapplyOutdatedSchedules,
-} from '@tocsin/db/monitor-regions/schedules';
+import { listUnappliedSchedules, listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { listFinishedIsolations } from '@tocsin/db/regions/isolations';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { createLeaderLoop, type LeaderLoop } from '@tocsin/runtime/leader';
@@ -22,7 +18,7 @@ import { UnusedRegions } from './unused-regions.ts';
 const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
-/** How often outdated schedules and unused regions are sought. During an upgrade, apis of the earlier version do not mark what they change. */
+/** Interval of the search for unused regions. */
 const SEEK_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
 /** How long a run waits for a region. A slower region continues beside the next runs. */
@@ -79,12 +75,10 @@ export class Reconciler {
 
   /** One run; called every few seconds. */
   async run(signal: AbortSignal): Promise<void> {
-    const { db } = this.#options;
     const now = performance.now();
     if (now - this.#soughtAt >= SEEK_EVERY_MS) {
       await this.#alignDefaultRegion();
       this.#soughtAt = now;
-      await unapplyOutdatedSchedules(db);
       // A store that hangs must not delay the other regions; what it lists later is handled later.
       await withTimeout(this.#unused.seek(), this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS, undefined);
     }

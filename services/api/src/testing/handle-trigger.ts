@@ -34,6 +34,6 @@ async function runTest(context: DbContext, id: string, result: Partial<CheckReco
   const { status, latencyMs: latency, statusCode, errorReason, errorDetail, timings } = checkOf(id, result);
   const response =
     statusCode === null ? null : { statusCode, headers: {}, body: JSON.stringify(test.request) };
-  const record = { status, latency, statusCode, errorReason, errorDetail, timings, response };
-  await recordTestResult(context, id, record);
+  const reason = { errorReason, errorDetail, inconclusive: false };
+  await recordTestResult(context, id, { status, latency, statusCode, ...reason, timings, response });
 }

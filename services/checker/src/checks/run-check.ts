@@ -84,7 +84,7 @@ export function runCheck(
       const { record, outcome } = await recordResult(context, request, probed, onWaiting);
       span.setAttribute('tocsin.check.outcome', outcome.kind);
       handleOutcome(context, record, outcome);
-      if ('unconfirmed' in outcome && outcome.unconfirmed) await retry(target, request.region, begunAt);
+      if ('needsRetry' in outcome && outcome.needsRetry) await retry(target, request.region, begunAt);
       return outcome;
     } catch (error) {
       if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;

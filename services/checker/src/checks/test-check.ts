@@ -43,7 +43,7 @@ function toTestResult(result: ProbeResult): TestResult {
     statusCode,
     errorReason,
     errorDetail,
-    ...(ownFailure !== null && { inconclusive: true }),
+    inconclusive: ownFailure !== null,
     timings,
     response: statusCode === null || response === null ? null : { statusCode, ...response() },
   };

@@ -18,7 +18,7 @@ export const recorded: CheckOutcome = {
   inconclusive: false,
   statusChangeId: null,
   outdated: false,
-  unconfirmed: false,
+  needsRetry: false,
   gap: null,
 };
 

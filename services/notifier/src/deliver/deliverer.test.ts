@@ -25,7 +25,7 @@ const delivery: ClaimedDelivery = {
   isChannelFailing: false,
   attemptLimit: 10,
   isLimitReached: false,
-  isExtra: false,
+  isExcess: false,
   monitorId: 'm',
   event: 'monitor.down',
   payload: '{}',

@@ -1,0 +1,67 @@
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { MonitorState, RegionState } from './apply-check.ts';
+import { type DecidingCheck, type HiddenStatus, maintenanceEntry, maintenanceExit } from './maintenance.ts';
+import type { MonitorClock } from './monitor-clock.ts';
+
+/** A status change with the check that caused it. */
+export interface PendingChange extends DecidingCheck {
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  /** False for a silent change, which has no webhook events and gets the clock's last timestamp. */
+  readonly announced: boolean;
+  /** The monitor is being deleted. Its status stays, and only the end of its incident is announced. */
+  readonly isDeletion?: true;
+  /** Trace context of that check, if there is one. */
+  readonly traceparent?: string | undefined;
+}
+
+/** A monitor under its row lock, with the changes decided so far. */
+export interface MonitorDraft extends MonitorState {
+  readonly id: string;
+  readonly clock: MonitorClock;
+  readonly revision: number;
+  readonly regions: readonly RegionState[];
+  /** As given. Empty for the default region. */
+  readonly namedRegions: readonly string[];
+  /** True if a maintenance window covers the monitor now, even if it is not in maintenance yet. */
+  readonly covered: boolean;
+  readonly retryIntervalSeconds: number | null;
+  /** Why it is DOWN, or was before maintenance. */
+  readonly errorDetail: string | null;
+  /** Last conclusive result in any region before this transaction, epoch milliseconds, or null. */
+  readonly checkedBefore: number | null;
+  /** True if its settings may have changed since then. */
+  readonly changedSince: boolean;
+  status: MonitorStatus;
+  /** The status that maintenance hides. Null without maintenance. */
+  statusBeforeMaintenance: HiddenStatus | null;
+  /** Epoch milliseconds, or null if unchanged. */
+  lastCheckedAt: number | null;
+  /** A transaction changes the status at most once. */
+  change: PendingChange | null;
+  /** True if the row has to be written. */
+  isChanged: boolean;
+}
+
+export function changeStatus(monitor: MonitorDraft, change: Omit<PendingChange, 'from'>): void {
+  monitor.change = { ...change, from: monitor.status };
+  monitor.status = change.to;
+  monitor.isChanged = true;
+}
+
+export function enterMaintenance(monitor: MonitorDraft): void {
+  if (monitor.status === 'MAINTENANCE') throw new Error('The monitor is already in maintenance');
+  monitor.statusBeforeMaintenance = monitor.status;
+  const cause = maintenanceEntry(monitor.namedRegions, monitor.regions);
+  changeStatus(monitor, { to: 'MAINTENANCE', announced: true, ...cause });
+}
+
+/** Gives a monitor in maintenance the status that follows from its regions now. */
+export function leaveMaintenance(monitor: MonitorDraft): void {
+  const before = monitor.statusBeforeMaintenance ?? 'PENDING';
+  const { to, announced, check } = maintenanceExit(monitor, before, monitor.regions, monitor.clock.now);
+  monitor.statusBeforeMaintenance = null;
+  // A silent change has no webhook event to stamp. It happens now, not at the last check.
+  if (!announced) monitor.clock.next();
+  changeStatus(monitor, { to, announced, ...check, errorDetail: check.errorDetail ?? monitor.errorDetail });
+}
