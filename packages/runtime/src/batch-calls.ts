@@ -1,37 +1,37 @@
-export interface SharedQueries {
-  /** How many queries run at the same time. Each occupies a connection, for a long time if Postgres is far away. */
-  readonly maxQueries: number;
-  /** Keys of one query. */
-  readonly maxKeys: number;
+export interface BatchLimits {
+  readonly maxConcurrent: number;
+  readonly maxSize: number;
+  /** How long the first item waits for others. Defaults to the current turn of the event loop. */
+  readonly gatherMs?: number;
 }
 
-interface Call<Key, Result> {
-  readonly key: Key;
+interface Call<Item, Result> {
+  readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Looks up single keys by queries for several: calls share a query if they come in the same turn of the event loop, or while others run.
- * @param run resolves to the results in the order of the keys; an error is that of each of its calls
+ * Handles items in batches. Items that arrive while the maximum number of batches runs share the next one.
+ * @param run resolves to the results in the order of the items. Its error rejects each of them
  */
-export function shareQueries<Key, Result>(
-  run: (keys: readonly Key[]) => Promise<readonly Result[]>,
-  { maxQueries, maxKeys }: SharedQueries,
-): (key: Key) => Promise<Result> {
-  const waiting: Call<Key, Result>[] = [];
+export function batchCalls<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { maxConcurrent, maxSize, gatherMs }: BatchLimits,
+): (item: Item) => Promise<Result> {
+  const waiting: Call<Item, Result>[] = [];
   let running = 0;
   let isScheduled = false;
 
   function startMore(): void {
     isScheduled = false;
-    while (running < maxQueries && waiting.length > 0) void start(waiting.splice(0, maxKeys));
+    while (running < maxConcurrent && waiting.length > 0) void start(waiting.splice(0, maxSize));
   }
 
-  async function start(calls: readonly Call<Key, Result>[]): Promise<void> {
+  async function start(calls: readonly Call<Item, Result>[]): Promise<void> {
     running += 1;
     try {
-      const results = await run(calls.map(({ key }) => key));
+      const results = await run(calls.map(({ item }) => item));
       for (const [index, { resolve }] of calls.entries()) resolve(results[index] as Result);
     } catch (error) {
       for (const { reject } of calls) reject(error);
@@ -40,11 +40,12 @@ export function shareQueries<Key, Result>(
     startMore();
   }
 
-  return (key) =>
+  return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ key, resolve, reject });
+      waiting.push({ item, resolve, reject });
       if (isScheduled) return;
       isScheduled = true;
-      setImmediate(startMore);
+      if (gatherMs === undefined) setImmediate(startMore);
+      else setTimeout(startMore, gatherMs);
     });
 }

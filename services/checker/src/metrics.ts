@@ -2,11 +2,11 @@ import { OWN_FAILURES } from '@tocsin/core/checks/describe-error';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** Why a planned slot had no check. `throttled`: by a limit of slow checks or bodies; `no_job`: also skipped by another process. */
+/** `throttled` by a limit of slow checks or bodies. `no_job` includes skips by other processes. */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
-/** `isolated`: no canary responded; `no_dns`: none with a host name did; `unknown`: the round proved nothing. */
+/** `isolated`: no canary responded. `no_dns`: none with a host name did. `unknown`: the round proved nothing. */
 export type CanaryRoundResult = 'connected' | 'isolated' | 'no_dns' | 'unknown';
 
 export interface CheckerMetrics {
@@ -54,7 +54,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       name: 'tocsin_check_schedule_lag_seconds',
       help: 'How long after its planned time a scheduled check started.',
       labelNames: ['region'],
-      // Close together in the range of a healthy system, because the benchmark reads percentiles from them.
+      // Dense for a healthy system, because the benchmark reads percentiles from them.
       buckets: [
         0.005, 0.01, 0.015, 0.02, 0.025, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1,
         1.5, 2.5, 5, 15, 60,
@@ -89,7 +89,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   };
 }
 
-/** With a series of each reason from the start, because `increase` ignores the first value of a series. */
+/** Starts a series for each reason, because `increase` ignores the first value of a series. */
 function createOwnFailures(registers: Metrics[]): CheckerMetrics['ownFailures'] {
   const counter = new Counter({
     name: 'tocsin_checks_own_failures_total',

@@ -9,7 +9,7 @@ export interface PostgresHost {
 }
 
 export interface PostgresAddress {
-  /** In the order in which they are tried. */
+  /** In the order of the attempts. */
   readonly hosts: readonly PostgresHost[];
   readonly session: TargetSession;
 }

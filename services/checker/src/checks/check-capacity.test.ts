@@ -33,9 +33,9 @@ beforeEach(() => {
       sampleLateness = onSample;
       return () => undefined;
     },
-    onBacklog: (isBehind) => backlog.push(isBehind),
     now: () => Date.now(),
   });
+  capacity.onBacklog((isBehind) => backlog.push(isBehind));
 });
 afterEach(() => {
   jest.useRealTimers();

@@ -265,12 +265,8 @@ describe('a check that waits for a permit', () => {
   beforeEach(async () => {
     isWaiting = false;
     nowMs = 0;
-    capacity = new CheckCapacity({
-      concurrency: 1,
-      isBusy: () => true,
-      onBacklog: (isBehind) => (isWaiting = isBehind),
-      now: () => nowMs,
-    });
+    capacity = new CheckCapacity({ concurrency: 1, isBusy: () => true, now: () => nowMs });
+    capacity.onBacklog((isBehind) => (isWaiting = isBehind));
     const permit = await capacity.acquire(monitor('other', ''), 0);
     if (typeof permit === 'string') throw new Error(permit);
     freePermit = permit.release;
