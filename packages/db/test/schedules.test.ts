@@ -10,7 +10,6 @@ import {
   listWaveMembers,
   listWaves,
   markScheduled,
-  unapplyOutdatedSchedules,
 } from '@tocsin/db/monitor-regions/schedules';
 import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -148,26 +147,7 @@ describe('waves', () => {
     await markScheduled(db, [{ monitorId, region: 'default', revision: 1 }]);
     expect(await unapplied()).toEqual([[monitorId, 2]]);
     await markScheduled(db, [{ monitorId, region: 'default', revision: 2 }]);
-    // As an earlier version of the service leaves it.
-    await db.execute(sql`update monitors set revision = 3 where id = ${monitorId}`);
-    await unapplyOutdatedSchedules(db);
-    expect(await unapplied()).toEqual([[monitorId, 3]]);
-  });
-
-  test('those of thousands of monitors are marked some at a time', async () => {
-    await copyMonitor(context, (await makeMonitor(context)).id, 1_500);
-    await db.execute(sql`update monitor_regions set scheduled_revision = 0`);
-    await db.execute(sql`
-      create function refuse_many() returns trigger language plpgsql as $$ begin
-        if (select count(*) from changed) > 1000 then raise exception 'too many rows at once'; end if;
-        return null;
-      end $$`);
-    await db.execute(sql`
-      create trigger few after update on monitor_regions referencing new table as changed
-      for each statement execute function refuse_many()`);
-    await unapplyOutdatedSchedules(db);
-    await db.execute(sql`drop function refuse_many cascade`);
-    expect(await listUnappliedSchedules(db, 2_000)).toHaveLength(1_501);
+    expect(await unapplied()).toEqual([]);
   });
 });
 

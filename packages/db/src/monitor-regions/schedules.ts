@@ -70,24 +70,6 @@ export async function unapplyRegion(db: Database, region: string): Promise<void>
     update monitor_regions set scheduled_revision = null where region = ${region} and scheduled_revision is not null`);
 }
 
-/** Schedules that one statement marks: it delays the recording of their checks only briefly. */
-const MARKED_AT_ONCE = 1_000;
-
-/** Marks the schedules of monitors that an earlier version of the service has changed. Locked monitors are left to the next call. */
-export async function unapplyOutdatedSchedules(db: Database): Promise<void> {
-  let marked: number;
-  do {
-    const { rowCount } = await db.execute(sql`
-      with outdated as (
-        select r.monitor_id, r.region from monitor_regions r join monitors m on m.id = r.monitor_id
-        where r.scheduled_revision <> m.revision
-        limit ${MARKED_AT_ONCE} for no key update of m, r skip locked)
-      update monitor_regions r set scheduled_revision = null
-      from outdated o where r.monitor_id = o.monitor_id and r.region = o.region`);
-    marked = rowCount ?? 0;
-  } while (marked === MARKED_AT_ONCE);
-}
-
 /**
  * Marks schedules as applied to the queue's store, if the revision is still the monitor's. Locked rows are left to the reconciler: waiting
  * for them while holding others could end in a deadlock. The monitor is locked, too. Otherwise, if it changes meanwhile, Postgres would

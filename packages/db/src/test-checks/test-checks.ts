@@ -1,5 +1,5 @@
 import { createMonitorSchema, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import { checkTestSchema } from '@tocsin/contracts/monitors/check-test';
+import { trialCheckSchema } from '@tocsin/contracts/monitors/trial-check';
 import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { Database, DbContext } from '../database/open.ts';
@@ -17,9 +17,9 @@ const requestSchema = createMonitorSchema.pick({
 });
 
 /** An api of the previous release refuses fields that it does not know, so a checker leaves out what is false. */
-const resultSchema = checkTestSchema
+const resultSchema = trialCheckSchema
   .omit({ region: true })
-  .extend({ inconclusive: checkTestSchema.shape.inconclusive.default(false) });
+  .extend({ inconclusive: trialCheckSchema.shape.inconclusive.default(false) });
 /** What the checker knows of the result. */
 export type TestResult = z.input<typeof resultSchema>;
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { CheckTest } from '@tocsin/contracts/monitors/check-test';
+import type { TrialCheck } from '@tocsin/contracts/monitors/trial-check';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { systemActor } from '@tocsin/db/audit-log/actor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -228,7 +228,7 @@ describe('testing settings that are not saved', () => {
     const sent = { method: 'POST', headers: { Authorization: 'Bearer s3cret' }, body: 'ping' };
     const response = await post({ ...sent, externalId: 'shop' });
     expect(response.status).toBe(200);
-    const { test: result } = response.body as { test: CheckTest };
+    const { test: result } = response.body as { test: TrialCheck };
     expect(result).toMatchObject({ status: 'UP', region: 'default', statusCode: 200 });
     // The fake checker responds with what it was to send.
     const { url } = SETTINGS;
