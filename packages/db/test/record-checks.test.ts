@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -219,7 +219,7 @@ describe('a repeated result', () => {
 
 test('a result returns how many planned slots of its region were missed before it', async () => {
   const { id } = await makeMonitor(context, { interval: 60, regions: ['eu', 'us'] });
-  const slotOf = (minute: number): number => 1_800_000_000_000 + minute * 60_000 + phaseMs(id, 60_000);
+  const slotOf = (minute: number): number => 1_800_000_000_000 + minute * 60_000 + slotOffsetMs(id, 60_000);
   const gapOf = async (minute: number, fields: Partial<CheckRecord> = {}): Promise<unknown> => {
     const outcome = await recordOne(checkOf(id, { region: 'eu', slot: slotOf(minute), ...fields }));
     return outcome.kind === 'recorded' ? outcome.gap : outcome.kind;

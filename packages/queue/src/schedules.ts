@@ -48,7 +48,7 @@ export class RegionSchedules {
     await inBatches(waves, async (wave) => {
       await this.#queue.upsertJobScheduler(
         waveId(wave),
-        { every: wave.intervalSeconds * 1_000, offset: wave.phaseMs },
+        { every: wave.intervalSeconds * 1_000, offset: wave.offsetMs },
         { name: JOBS.check.job, data: JOBS.check.payload.parse(wave), opts: FORGET_FINISHED },
       );
     });

@@ -28,7 +28,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** A daily wave that is due in about half a day, so never during a test. @param number distinguishes several */
 export function distantWave(number = 0): Wave {
   const hour = Math.floor((Date.now() + DAY_MS / 2) / HOUR_MS) % 24;
-  return { intervalSeconds: DAY_MS / 1_000, phaseMs: hour * HOUR_MS + 1 + number * 50 };
+  return { intervalSeconds: DAY_MS / 1_000, offsetMs: hour * HOUR_MS + 1 + number * 50 };
 }
 
 type StoreKind = 'redis' | 'postgres';

@@ -15,7 +15,7 @@ export const regionSchema = component(
       .int()
       .min(0)
       .nullable()
-      .describe('Jobs that are due and not started. One job checks all monitors of an interval and phase.'),
+      .describe('Jobs that are due and not started. One job checks all monitors of an interval and offset.'),
     lagSeconds: z
       .int()
       .min(0)

@@ -1,5 +1,5 @@
-/** Phases are multiples of this, plus 1, so that monitors share them: monitors of one interval and phase form a wave (ADR 11). */
-export const PHASE_STEP_MS = 50;
+/** Offsets are multiples of this, plus 1, so that monitors share them: monitors of one interval and offset form a wave (ADR 11). */
+export const OFFSET_STEP_MS = 50;
 
 /** A scheduled check may start up to one interval plus this after its slot. After that, the slot is a gap (docs/reference/slots.md). */
 export const GRACE_MS = 15_000;
@@ -12,12 +12,12 @@ export const MAX_CLOCK_OFFSET_MS = 10_000;
 
 /**
  * The offset of a monitor's checks in its interval, in milliseconds. It follows from the id, so that checks spread evenly and a rebuilt
- * schedule keeps its phases. Never 0, which the job store reads as none.
+ * schedule keeps its offsets. Never 0, which the job store reads as none.
  */
-export function phaseMs(monitorId: string, intervalMs: number): number {
-  const phases = Math.floor(intervalMs / PHASE_STEP_MS);
+export function slotOffsetMs(monitorId: string, intervalMs: number): number {
+  const offsets = Math.floor(intervalMs / OFFSET_STEP_MS);
   // A fraction of the interval, not a remainder: remainders of an hour and a minute coincide and would hide a change of the interval.
-  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASE_STEP_MS;
+  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * offsets) * OFFSET_STEP_MS;
 }
 
 /** FNV-1a with a final avalanche, so that ids created in the same millisecond still spread. */
@@ -34,25 +34,25 @@ function hash(text: string): number {
 /** The monitors of a region that are checked at the same moments: one job of the queue's store (ADR 11). */
 export interface Wave {
   readonly intervalSeconds: number;
-  readonly phaseMs: number;
+  readonly offsetMs: number;
 }
 
 /** The wave that a monitor belongs to. */
 export function waveOf(monitorId: string, intervalSeconds: number): Wave {
-  return { intervalSeconds, phaseMs: phaseMs(monitorId, intervalSeconds * 1_000) };
+  return { intervalSeconds, offsetMs: slotOffsetMs(monitorId, intervalSeconds * 1_000) };
 }
 
 /** The name of a wave's job scheduler. Ids must not contain `:`. */
 export function waveId(wave: Wave): string {
-  return `wave-${wave.intervalSeconds}-${wave.phaseMs}`;
+  return `wave-${wave.intervalSeconds}-${wave.offsetMs}`;
 }
 
 /** The wave of a job scheduler's name, or null for any other name. */
 export function parseWaveId(id: string): Wave | null {
   const match = /^wave-([1-9]\d{0,5})-([1-9]\d{0,7})$/.exec(id);
   if (!match) return null;
-  const wave = { intervalSeconds: Number(match[1]), phaseMs: Number(match[2]) };
-  return wave.phaseMs < wave.intervalSeconds * 1_000 ? wave : null;
+  const wave = { intervalSeconds: Number(match[1]), offsetMs: Number(match[2]) };
+  return wave.offsetMs < wave.intervalSeconds * 1_000 ? wave : null;
 }
 
 /** Why a monitor is checked besides its planned slots: it is new, a region has begun to fail, or its region is connected again. */
@@ -84,7 +84,7 @@ export function isRetry(jobId: string): boolean {
 /** The first planned slot of a monitor after a moment; epoch milliseconds. */
 export function nextSlot(monitorId: string, intervalSeconds: number, after: number): number {
   const intervalMs = intervalSeconds * 1_000;
-  const sinceSlot = (after - phaseMs(monitorId, intervalMs)) % intervalMs;
+  const sinceSlot = (after - slotOffsetMs(monitorId, intervalMs)) % intervalMs;
   return after - sinceSlot + intervalMs;
 }
 
@@ -143,9 +143,9 @@ export interface SlotGap {
  */
 export function gapBefore(plan: CheckPlan, recentSlots: readonly number[], slot: number): SlotGap | null {
   const intervalMs = plan.intervalSeconds * 1_000;
-  const phase = phaseMs(plan.monitorId, intervalMs);
+  const offset = slotOffsetMs(plan.monitorId, intervalMs);
   const after = Math.max(...recentSlots.filter((recent) => !isRetrySlot(plan, recent)));
-  if (after % intervalMs !== phase || slot % intervalMs !== phase) return null;
+  if (after % intervalMs !== offset || slot % intervalMs !== offset) return null;
   const slots = (slot - after) / intervalMs - 1;
   return slots > 0 ? { after, slots } : null;
 }

@@ -1,4 +1,4 @@
-import { phaseMs, PHASE_STEP_MS } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs, OFFSET_STEP_MS } from '@tocsin/core/schedule/slots';
 import { sql, type SQL } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
@@ -23,7 +23,7 @@ function planOf(schedules: readonly Schedule[]): SQL {
     monitor_id: ['uuid', ({ monitorId }) => monitorId],
     region: ['text', ({ region }) => region],
     interval_seconds: ['int', ({ intervalSeconds }) => intervalSeconds],
-    phase_ms: ['int', ({ monitorId, intervalSeconds }) => phaseMs(monitorId, intervalSeconds * 1_000)],
+    offset_ms: ['int', ({ monitorId, intervalSeconds }) => slotOffsetMs(monitorId, intervalSeconds * 1_000)],
   });
 }
 
@@ -34,8 +34,8 @@ export async function addSchedules(tx: Transaction, schedules: readonly Schedule
     with planned as (select * from ${planOf(schedules)}), added as (
       insert into monitor_regions (monitor_id, region) select monitor_id, region from planned
     )
-    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
-    select monitor_id, region, (select ${clockNow}), interval_seconds, phase_ms from planned`);
+    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, offset_ms)
+    select monitor_id, region, (select ${clockNow}), interval_seconds, offset_ms from planned`);
 }
 
 /**
@@ -59,10 +59,10 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
     where s.monitor_id = any(${ids}) and s.ends_at is null and not exists (
       select from ${plan}
       where p.monitor_id = s.monitor_id and p.region = s.region and p.interval_seconds = s.interval_seconds
-        and p.phase_ms = s.phase_ms)`);
+        and p.offset_ms = s.offset_ms)`);
   await tx.execute(sql`
-    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
-    select p.monitor_id, p.region, ${at}, p.interval_seconds, p.phase_ms from ${plan}
+    insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, offset_ms)
+    select p.monitor_id, p.region, ${at}, p.interval_seconds, p.offset_ms from ${plan}
     where not exists (
       select from schedule_spans s
       where s.monitor_id = p.monitor_id and s.region = p.region and s.ends_at is null)`);
@@ -72,7 +72,7 @@ export async function replanSpans(tx: Transaction, monitorIds: readonly string[]
 const ALIGNED_AT_ONCE = 1_000;
 
 /**
- * Repairs the running spans that do not match the monitors' regions, interval and phase. Locked monitors are left for the next call.
+ * Repairs the running spans that do not match the monitors' regions, interval and offset. Locked monitors are left for the next call.
  * @returns how many monitors had such spans
  */
 export async function alignSpans(db: Queryable): Promise<number> {
@@ -91,7 +91,7 @@ async function alignSome(tx: Transaction): Promise<number> {
         select from monitor_regions r where r.monitor_id = m.id and not exists (
           select from schedule_spans s where s.monitor_id = m.id and s.region = r.region
             and s.ends_at is null and s.interval_seconds = m.interval_seconds
-            and s.phase_ms % ${PHASE_STEP_MS} = 1))
+            and s.offset_ms % ${OFFSET_STEP_MS} = 1))
       or exists (
         select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
           select from monitor_regions r where r.monitor_id = m.id and r.region = s.region))

@@ -95,12 +95,12 @@ export async function markScheduled(
     from free where r.monitor_id = free.monitor_id and r.region = free.region`);
 }
 
-const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), phaseMs: z.number() });
+const waveRow = z.object({ region: z.string(), intervalSeconds: z.number(), offsetMs: z.number() });
 
 /** The waves of every region that has any. @param only only this region; null: all */
 export async function listWaves(db: Database, only: string | null = null): Promise<Map<string, Wave[]>> {
   const rows = await query(db, waveRow)`
-    select distinct region, interval_seconds, phase_ms from schedule_spans
+    select distinct region, interval_seconds, offset_ms from schedule_spans
     where ends_at is null ${only === null ? sql`` : sql`and region = ${only}`}`;
   const waves = new Map<string, Wave[]>();
   for (const { region, ...wave } of rows) {
@@ -141,13 +141,13 @@ export async function listWaveMembers(
       )} as intervals,
         ${arrayOf(
           'int',
-          waves.map((wave) => wave.phaseMs),
+          waves.map((wave) => wave.offsetMs),
         )} as phases
       offset 0) as given
-    cross join unnest(given.intervals, given.phases) with ordinality as u (interval_seconds, phase_ms, place)
+    cross join unnest(given.intervals, given.phases) with ordinality as u (interval_seconds, offset_ms, place)
     cross join lateral (
       select m.id as monitor_id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
-      where s.region = ${region} and s.interval_seconds = u.interval_seconds and s.phase_ms = u.phase_ms
+      where s.region = ${region} and s.interval_seconds = u.interval_seconds and s.offset_ms = u.offset_ms
         and s.ends_at is null ${unrecordedSlot === undefined ? sql`` : sql`and ${isUnrecorded}`}
       offset 0) w`;
   const members = waves.map((): WaveMember[] => []);
@@ -172,7 +172,7 @@ const failedMember = z.object({
 export async function listRetriedMembers(
   db: Database,
   region: string,
-  { intervalSeconds, phaseMs }: Wave,
+  { intervalSeconds, offsetMs }: Wave,
   slot: number,
 ): Promise<(CheckPlan & { readonly revision: number })[]> {
   const rows = await query(db, failedMember)`
@@ -181,7 +181,7 @@ export async function listRetriedMembers(
     from schedule_spans s
     join monitors m on m.id = s.monitor_id
     join monitor_regions r on r.monitor_id = s.monitor_id and r.region = s.region
-    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${phaseMs}
+    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.offset_ms = ${offsetMs}
       and s.ends_at is null and m.retry_interval_seconds is not null
       and r.consecutive_failures > 0 and r.recent_slots[cardinality(r.recent_slots)] = ${slot}`;
   return rows

@@ -55,7 +55,7 @@ export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
 /**
  * The planned checks (ADR 8): from `startsAt` to `endsAt` (exclusive) a region checks a monitor at the epoch milliseconds that equal
- * `phaseMs` modulo the interval, without overlaps.
+ * `offsetMs` modulo the interval, without overlaps.
  */
 export const scheduleSpans = pgTable(
   'schedule_spans',
@@ -66,7 +66,7 @@ export const scheduleSpans = pgTable(
     /** Null while it runs. */
     endsAt: instant('ends_at'),
     intervalSeconds: t.integer('interval_seconds').notNull(),
-    phaseMs: t.integer('phase_ms').notNull(),
+    offsetMs: t.integer('offset_ms').notNull(),
   }),
   (table) => [
     primaryKey({ columns: [table.monitorId, table.region, table.startsAt] }),
@@ -74,7 +74,7 @@ export const scheduleSpans = pgTable(
       .on(table.monitorId, table.region)
       .where(sql`${table.endsAt} is null`),
     index('schedule_spans_wave_idx')
-      .on(table.region, table.intervalSeconds, table.phaseMs, table.monitorId)
+      .on(table.region, table.intervalSeconds, table.offsetMs, table.monitorId)
       .where(sql`${table.endsAt} is null`),
   ],
 );

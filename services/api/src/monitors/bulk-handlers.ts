@@ -1,5 +1,5 @@
 import { bulkMonitorRoutes } from '@tocsin/contracts/monitors/bulk-routes';
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { addMonitorsToChannel } from '@tocsin/db/channels/write-channels';
 import { listMonitorLatencies } from '@tocsin/db/check-rollups/monitor-latencies';
 import { readClock } from '@tocsin/db/database/sql';
@@ -48,7 +48,7 @@ async function addChecks({ db, producers }: ApiContext, accountId: string, monit
     const checks = checkable
       .filter((check) => check.region === region)
       .map(({ monitorId, revision }) => {
-        return { monitorId, revision, slot: start + phaseMs(monitorId, spreadMs) };
+        return { monitorId, revision, slot: start + slotOffsetMs(monitorId, spreadMs) };
       });
     return producers.addExtraChecks(region, 'recheck', checks);
   });

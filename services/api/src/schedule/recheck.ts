@@ -1,4 +1,4 @@
-import { phaseMs } from '@tocsin/core/schedule/slots';
+import { slotOffsetMs } from '@tocsin/core/schedule/slots';
 import { deleteIsolation, type FinishedIsolation, listMonitorsOfRegion } from '@tocsin/db/regions/isolations';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ScheduleStores } from './sync-schedules.ts';
@@ -45,7 +45,7 @@ async function addRechecks({ db, producers }: ScheduleStores, isolation: Finishe
     // The others are checked within this time anyway.
     .filter(({ intervalSeconds }) => intervalSeconds * 1_000 > SPREAD_MS)
     .map(({ monitorId, revision }) => {
-      return { monitorId, revision, slot: finishedAt + phaseMs(monitorId, SPREAD_MS) };
+      return { monitorId, revision, slot: finishedAt + slotOffsetMs(monitorId, SPREAD_MS) };
     });
   for (let from = 0; from < checks.length; from += CHUNK)
     await producers.addExtraChecks(region, 'recheck', checks.slice(from, from + CHUNK));

@@ -5,8 +5,8 @@ import type { WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { CheckJobs, type CheckJobsOptions } from './check-jobs.ts';
 
-const WAVE = { intervalSeconds: 60, phaseMs: 51 };
-const OTHER = { intervalSeconds: 60, phaseMs: 101 };
+const WAVE = { intervalSeconds: 60, offsetMs: 51 };
+const OTHER = { intervalSeconds: 60, offsetMs: 101 };
 const SLOT = Date.parse('2026-06-01T10:00:00Z');
 const JOB = `repeat:wave-60-51:${SLOT}`;
 const LATE_JOB = `repeat:wave-60-51:${SLOT - 76_000}`;
@@ -246,7 +246,7 @@ test('waves without jobs are forgotten', async () => {
   const jobs = checkJobs({ members: membersOf(1), now: () => now });
   for (let minute = 1; minute <= 100; minute += 1) {
     now = minute * 60_000;
-    await jobs.run({ intervalSeconds: 60, phaseMs: minute }, JOB, FIRST, worker);
+    await jobs.run({ intervalSeconds: 60, offsetMs: minute }, JOB, FIRST, worker);
   }
   expect(jobs.waves).toBeLessThan(6);
 });
