@@ -49,7 +49,7 @@ export async function untilItResponds(stores: QueueStores): Promise<void> {
   await until('the store to respond', () => succeeds(stores.ping()));
 }
 
-/** Whether a promise is fulfilled, for `until`. */
+/** Tells `until` whether a promise is fulfilled. */
 export function succeeds(promise: Promise<unknown>): Promise<boolean> {
   return promise.then(
     () => true,
@@ -74,7 +74,7 @@ export class TestQueue {
   stores!: QueueStores;
   producers!: Producers;
   region = '';
-  /** The checks that `hold` keeps running, each with a function that ends it. */
+  /** Ends the checks that `hold` keeps running. */
   readonly running = new Map<string, () => void>();
   /** Ends each job as soon as it starts. A worker that closes may be about to start one. */
   #endsAtOnce = false;

@@ -24,6 +24,14 @@ export interface CheckerMetrics {
 
 export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   const registers = [registry];
+  const ownFailures = new Counter({
+    name: 'tocsin_checks_own_failures_total',
+    help: 'Inconclusive checks for which the checker had no port, file descriptor, memory or buffer space, by error code.',
+    labelNames: ['reason'],
+    registers,
+  });
+  // `increase` ignores the first value of a series, so each starts with 0.
+  for (const reason of Object.keys(OWN_FAILURES)) ownFailures.inc({ reason }, 0);
   return {
     checks: new Counter({
       name: 'tocsin_checks_total',
@@ -31,7 +39,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       labelNames: ['region', 'source', 'status'],
       registers,
     }),
-    ownFailures: createOwnFailures(registers),
+    ownFailures,
     canaryRounds: new Counter({
       name: 'tocsin_canary_rounds_total',
       help: 'Rounds of probes of all canaries of an account in a region, by what they showed.',
@@ -87,16 +95,4 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       registers,
     }),
   };
-}
-
-/** Starts a series for each reason, because `increase` ignores the first value of a series. */
-function createOwnFailures(registers: Metrics[]): CheckerMetrics['ownFailures'] {
-  const counter = new Counter({
-    name: 'tocsin_checks_own_failures_total',
-    help: 'Inconclusive checks for which the checker had no port, file descriptor, memory or buffer space, by error code.',
-    labelNames: ['reason'],
-    registers,
-  });
-  for (const reason of Object.keys(OWN_FAILURES)) counter.inc({ reason }, 0);
-  return counter;
 }

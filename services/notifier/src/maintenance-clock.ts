@@ -17,7 +17,7 @@ export interface MaintenanceScope {
 
 export interface MaintenanceClockOptions {
   readonly advance: (scope: MaintenanceScope) => Promise<AdvancedWindows>;
-  /** Updates some monitors whose maintenance state differs, or 0 if none does. */
+  /** Updates some of the monitors whose maintenance state differs, and returns 0 monitors if none does. */
   readonly settle: (scope: MaintenanceScope) => Promise<SettledMaintenance>;
   /** Speeds up alerts, which the relay finds anyway. */
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;

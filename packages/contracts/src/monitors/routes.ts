@@ -229,7 +229,7 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
       ],
     },
   },
-  testMonitor: {
+  runTrialCheck: {
     endpoint: 'POST /api/dashboard/monitors/test',
     summary: 'Test a monitor before it is saved',
     description:

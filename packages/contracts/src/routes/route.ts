@@ -130,7 +130,8 @@ type WithDashboard<Table extends Routes> = Table & {
  * @param tag of the added routes. Defaults to the tag of each route
  */
 export function withDashboard<Table extends Routes>(table: Table, tag?: Tag): WithDashboard<Table> {
-  const added = Object.entries(table).map(([id, { requiresWriteScope: _, ...route }]) => {
+  const added = Object.entries(table).map(([id, declared]) => {
+    const { requiresWriteScope: _, ...route } = declared;
     const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
     return [`${id}${IN_DASHBOARD}`, { ...route, endpoint, access: 'member', tag: tag ?? route.tag }] as const;
   });

@@ -18,11 +18,11 @@ interface Underway {
 let underway: Underway[];
 /** The names whose queries were repeated, in order. */
 let repeated: string[];
-/** The names that a forwarder still has queries for: it keeps those without a response for 10 s. */
+/** Names with queries in a forwarder, which keeps unanswered ones for 10 s. */
 let kept: string[];
 /** The results in order: the name, or the code of the error. */
 let results: string[];
-/** The names that failed, in order. */
+/** Failed names, in order. */
 let failed: string[];
 /** After how many milliseconds a lookup of a name ends without the test. Null: it does not. */
 let respondsAfterMs: (hostname: string) => number | null;

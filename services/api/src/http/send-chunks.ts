@@ -16,7 +16,7 @@ interface ChunkLimits {
 
 /**
  * Sends a response in chunks, no faster than the client reads.
- * @param begin sets headers and returns the chunks. Only its errors become responses. Aborts `left` when the client disconnects
+ * @param begin sets headers and returns the chunks. Only its errors become responses. `left` is aborted when the client disconnects
  * @throws AppError unavailable if too many such responses are in progress
  */
 type SendChunks = (

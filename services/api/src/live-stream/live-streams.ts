@@ -1,16 +1,17 @@
 import { AppError } from '@tocsin/contracts/errors';
+import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
-import type { ApiContext } from '../context.ts';
 import { isOutage, stopping, unavailable } from '../http/errors.ts';
 import type { Identity } from '../identity/create-identity.ts';
-import { AccountHub } from './account-hub.ts';
+import { AccountHub, type AccountHubOptions } from './account-hub.ts';
 import { ClientStream } from './client-stream.ts';
 import { opening } from './messages.ts';
 import { readReplay, type Replay } from './replay.ts';
 import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
-export interface LiveStreamsOptions extends Pick<ApiContext, 'db' | 'lateRegions' | 'metrics' | 'logger'> {
+export interface LiveStreamsOptions extends Pick<AccountHubOptions, 'db' | 'lateRegions' | 'logger'> {
+  readonly metrics: Metrics;
   readonly identity: Pick<Identity, 'isSignedIn'>;
   readonly limits?: Partial<StreamLimits>;
 }

@@ -87,7 +87,7 @@ export const monitorLookupApi = implement(monitorLookupRoutes, (context) => ({
 }));
 
 export const monitorViewApi = implement(monitorViewRoutes, (context) => ({
-  testMonitor: {
+  runTrialCheck: {
     parseBody: (body) => parseCreate(body, context.settings.regions),
     handle: (request) => runTrialCheck(context, request),
   },

@@ -10,7 +10,7 @@ import { countTriggered, notAnswered, queueTrigger, START_WITHIN_MS } from './tr
 /** Runs a trial check: once, with settings that are not saved. Counts as a triggered check. */
 export async function runTrialCheck(
   context: ApiContext,
-  { caller, query, body, res }: ApiRequest<typeof monitorViewRoutes.testMonitor>,
+  { caller, query, body, res }: ApiRequest<typeof monitorViewRoutes.runTrialCheck>,
 ): Promise<{ test: TrialCheck } | typeof SENT> {
   const { db, settings, shutdown } = context;
   const region = query.region ?? body.regions[0] ?? settings.defaultRegion;

@@ -33,7 +33,7 @@ const slow = { started: false, finish: (): void => undefined };
 
 const workers: JobWorker[] = [];
 const shutdown = new AbortController();
-/** The regions of the checks that were queued. */
+/** Regions of the queued checks. */
 let queued: string[] = [];
 
 const queue = await openTestQueue();
@@ -85,7 +85,7 @@ async function setNotAfter(id: string, interval: string): Promise<void> {
     ]);
 }
 
-/** The number of triggers that wait for a checker. */
+/** Counts the triggers that wait for a checker. */
 const waitingIn = (region: string): Promise<number> => queue.producers.queue('trigger', region).count();
 
 /** Lets the time pass until the response comes. */

@@ -22,7 +22,7 @@ const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
 
-/** What was run and reported, in order. */
+/** Checks in the order in which they ran. */
 let ran: SingleCheck[];
 let failed: [string, string, unknown][];
 beforeEach(() => {

@@ -30,7 +30,7 @@ const servers = createLocalTargets();
 const database = await openCheckerDatabase();
 afterAll(() => database.close());
 
-/** What happens to the connections of this process. A canary whose connections hang keeps the proof waiting. */
+/** State of this process' connections. If a canary's connections hang, the proof waits. */
 let connections: ConnectionState;
 /** Whether the checked target itself works. */
 let targetWorks: boolean;

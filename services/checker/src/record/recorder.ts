@@ -150,7 +150,7 @@ export class Recorder {
         await Promise.race(this.#writing);
       await this.#collect(urgentAt, startedAt + MAX_BETWEEN_BATCHES_MS);
     }
-    // No turn may pass since the last look at the pending results, so that the next one starts a new flush.
+    // In the same turn as the last look at the pending results, so that the next result starts a new flush.
     this.#flushing = null;
   }
 
