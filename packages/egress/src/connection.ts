@@ -11,7 +11,6 @@ import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
 import { EgressBlockedError, lookupAllowed } from './guarded-lookup.ts';
 import { raceConnections } from './race-connections.ts';
 
-/** Target of a connection: an http or https URL. */
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
 /**
@@ -35,7 +34,6 @@ interface Connection {
   readonly owner: LookupOwner;
   /** Called once: when an address responds, or at once if there is at most one. */
   readonly onCreated: (socket: Socket) => void;
-  /** Called when the lookup ends. */
   readonly onResolved?: (() => void) | undefined;
 }
 

@@ -40,7 +40,6 @@ class HeadScanner {
   #lengths = 0;
   /** Bytes of the current line, without CR. */
   #column = 0;
-  /** Bytes that match the name. */
   #matched = 0;
 
   scan(chunk: Buffer): void {

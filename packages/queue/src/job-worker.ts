@@ -106,7 +106,6 @@ export class JobWorker {
   #running = 0;
   #lastProgressAt = performance.now();
 
-  /** @param workers share the concurrent jobs equally */
   constructor(workers: readonly StoredWorker[], concurrency: number, maxConcurrency = concurrency) {
     this.#workers = workers;
     this.#concurrency = concurrency;

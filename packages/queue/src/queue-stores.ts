@@ -22,9 +22,7 @@ export interface QueueStores {
 }
 
 interface StoreOptions {
-  /** Variable that contains the address, for messages. */
   readonly setting?: string;
-  /** How long to wait for a Redis connection in progress. */
   readonly connectWithinMs?: number;
   /** Replaces a Postgres connection that is silent for longer. */
   readonly silentMs?: number;

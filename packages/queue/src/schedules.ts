@@ -81,7 +81,6 @@ export class RegionSchedules {
     for (const queue of [this.#queue, this.#triggers]) if (await queue.isPaused()) await queue.resume();
   }
 
-  /** Next run by scheduler, epoch milliseconds. */
   async #nextRuns(): Promise<Map<string, number>> {
     const listing = this.#queue.backend.getJobSchedulersRange(0, -1, true);
     const flat = await withDeadline(listing, BATCH_WITHIN_MS, 'listing the schedules');

@@ -6,7 +6,6 @@ export type Owners<Kind extends string> = Readonly<Record<Kind, string>>;
 
 export interface FairLimiterOptions<Kind extends string> {
   readonly limit: number;
-  /** Permits per owner of each kind. */
   readonly limits: Readonly<Record<Kind, number>>;
   /** Free permits are shared evenly among owners of this kind. */
   readonly sharedBy: NoInfer<Kind>;
@@ -32,7 +31,6 @@ export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
   readonly #kinds: readonly Kind[];
   readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
-  /** By owner of the kind `sharedBy`. */
   readonly #queues = new Map<string, Lines<Kind>>();
   /** Waiting owners by the number of their permits. */
   readonly #ranks = new Map<number, Set<string>>();

@@ -23,7 +23,6 @@ interface HealthResponse {
   readonly body: string;
 }
 
-/** @param target path and query of the request */
 export type HealthHandler = (target: string) => Promise<HealthResponse | null>;
 
 /** Handles /healthz, /readyz and /metrics. Resolves to null for other paths. `?exclude=queue` skips a check, as in Kubernetes. */

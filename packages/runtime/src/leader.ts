@@ -23,9 +23,7 @@ export interface LeaderLoopOptions {
   readonly retryMs?: number;
   /** Time limit of an election, including the connection. Defaults to 10 s. */
   readonly acquireWithinMs?: number;
-  /** Called before the first run of each leadership. */
   readonly onElected?: () => void;
-  /** Called once for each lost lease. */
   readonly onLost?: () => void;
   readonly logger: Logger;
 }

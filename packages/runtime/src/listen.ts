@@ -4,7 +4,6 @@ import { SettingsError } from './env.ts';
 import { errorCode } from './error-code.ts';
 
 export interface ListenAddress {
-  /** 0 lets the system choose. */
   readonly port: number;
   /** IP address of this machine. Undefined listens on all. */
   readonly host?: string | undefined;

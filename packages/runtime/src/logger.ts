@@ -5,11 +5,9 @@ export type Logger = winston.Logger;
 
 export interface LoggerOptions {
   readonly service: string;
-  /** Defaults to `info`. */
   readonly level?: 'error' | 'warn' | 'info' | 'debug' | undefined;
   /** Defaults to `LOG_FORMAT`, or to `pretty` on a terminal and `json` elsewhere. */
   readonly format?: 'json' | 'pretty' | undefined;
-  /** Defaults to the standard output. */
   readonly stream?: NodeJS.WritableStream;
   readonly secrets?: readonly string[];
 }

@@ -13,7 +13,6 @@ export interface LoopOptions {
 export interface Loop {
   /** Runs the work now, or again right after the current run. */
   wake(): void;
-  /** Resolves when the current run has ended. */
   stop(): Promise<void>;
 }
 

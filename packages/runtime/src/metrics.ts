@@ -19,7 +19,6 @@ export interface ReadingOptions<Value> {
   readonly what: string;
   readonly read: () => Promise<Value>;
   readonly logger: Logger;
-  /** Defaults to 10 s. */
   readonly freshForMs?: number;
   readonly now?: () => number;
 }

@@ -22,7 +22,6 @@ export { SpanKind, type Attributes, type Span } from '@opentelemetry/api';
 
 /** Attribute names include the unit. Values never hold a URL, a body or a secret. */
 export interface SpanOptions {
-  /** Defaults to `SpanKind.INTERNAL`. */
   readonly kind?: SpanKind;
   /** W3C `traceparent` of the parent. Null or an invalid value starts a trace. Defaults to the current span. */
   readonly parent?: string | null;

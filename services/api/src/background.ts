@@ -13,7 +13,6 @@ import { createScheduleMetrics, registerLeadership } from './schedule/schedule-m
 import { traceSync } from './schedule/sync-schedules.ts';
 import type { Env } from './settings.ts';
 
-/** Work of the api besides serving requests. */
 export interface Background {
   /** Updates the queue right after each commit. */
   readonly schedules: ScheduleApplier;

@@ -13,7 +13,6 @@ import type { ApiSettings } from './settings.ts';
 
 export interface ApiContext extends DbContext {
   readonly producers: Pick<Producers, 'addTrigger' | 'addExtraChecks' | 'addStatusChanges' | 'addDeliveries'>;
-  /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
   /** Regions with late checks, read every two seconds. */

@@ -37,7 +37,6 @@ export interface ApiSettings {
   readonly defaultRegion: string;
   /** The only regions that a monitor may use, or null for all well-formed codes. */
   readonly regions: readonly string[] | null;
-  /** How long events and status changes are kept. */
   readonly retentionDays: number;
   /** Requests per minute for each key or session, or 0 for no limit. */
   readonly rateLimitPerMinute: number;

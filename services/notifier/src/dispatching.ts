@@ -8,7 +8,6 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 import { Refusals } from './refusals.ts';
 
-/** Status changes per transaction. */
 const DISPATCH_BATCH = 200;
 /** Concurrent transactions during a backlog. One would leave the other cores of Postgres unused. */
 const PARTS_OF_BACKLOG = 4;
@@ -20,7 +19,6 @@ export interface DispatchingOptions {
   readonly dispatch: (scope: DispatchScope) => Promise<DispatchedStatusChanges>;
   readonly logger: Logger;
   readonly onRefused: () => void;
-  /** Called when deliveries may be due. */
   readonly onDispatched: () => void;
   readonly now?: () => number;
 }

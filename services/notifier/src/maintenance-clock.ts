@@ -6,10 +6,8 @@ import type { NotifierMetrics } from './metrics.ts';
 import { Refusals } from './refusals.ts';
 
 const RUN_EVERY_MS = 500;
-/** Edges remembered while rounds fail. */
 const MAX_EDGES = 10_000;
 
-/** Limits the windows or monitors to handle. */
 export interface MaintenanceScope {
   readonly among?: readonly string[];
   readonly excludedIds?: readonly string[];
@@ -29,7 +27,6 @@ export interface MaintenanceClockOptions {
 export interface MaintenanceClock {
   /** Alternates between all due windows and some of their monitors, so that no window waits for many monitors. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Retries refused windows and monitors that are due. */
   readonly retry: (signal: AbortSignal) => Promise<void>;
 }
 

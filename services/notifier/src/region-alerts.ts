@@ -18,7 +18,6 @@ const MAX_SENT = 20;
 export interface RegionAlertsOptions {
   readonly db: Database;
   readonly listLate: () => Promise<LateRegions>;
-  /** The operators' receiver. */
   readonly url: string;
   readonly secret: string;
   readonly send: (request: WebhookRequest) => Promise<WebhookResult>;

@@ -10,7 +10,6 @@ const RELAY_EVERY_MS = 500;
 const GATHER_MS = 5;
 /** A relay without a finished round for this long is stuck. A failed round is finished. */
 const STUCK_AFTER_MS = 60_000;
-/** Concurrent attempts of one notifier. */
 const MAX_ATTEMPTS = 300;
 /** Share of channels whose last attempt failed (docs/adr/0005-attempts-per-channel.md). */
 const MAX_FAILING_ATTEMPTS = 50;
@@ -66,11 +65,8 @@ export interface RelayOptions
   extends Omit<ClaimingOptions, 'onSuccess' | 'refusedIds'>, Omit<DispatchingOptions, 'onDispatched'> {}
 
 export interface Relay {
-  /** Claims due deliveries now. */
   wake(): void;
-  /** Dispatches due status changes now. */
   announce(): void;
-  /** Resolves when the current rounds have ended. */
   stop(): Promise<void>;
   /** @throws Error if the relay is stuck */
   checkProgress(): Promise<void>;
@@ -111,7 +107,6 @@ export function startRelay(options: RelayOptions): Relay {
   };
 }
 
-/** Remembers when the last round ended. */
 function startLoop(
   name: string,
   gatherMs: number,

@@ -69,7 +69,6 @@ export function startLookup(
     if (isOver && open === 0) events.onEnd(allResponded);
   };
 
-  /** Queries a name, and then those after it. */
   function query(index: number): void {
     cancelTimer?.();
     isPausing = false;
@@ -120,7 +119,6 @@ export function startLookup(
     ask(families.filter((family) => !skipped.includes(family)));
   }
 
-  /** @param next index of the next name, or null */
   function fail(error: unknown, next: number | null): void {
     drop();
     // A temporary failure outweighs names that do not exist.

@@ -9,7 +9,6 @@ export interface PostgresHost {
 }
 
 export interface PostgresAddress {
-  /** In the order of the attempts. */
   readonly hosts: readonly PostgresHost[];
   readonly session: TargetSession;
 }

@@ -13,7 +13,6 @@ export interface ConnectOptions {
   readonly applicationName: string;
   /** Session options, such as `-c statement_timeout=15s`. */
   readonly options?: string;
-  /** Overrides `target_session_attrs` of the address. */
   readonly session?: TargetSession;
   /** Time limit for all servers together. Defaults to 10 s. */
   readonly connectWithinMs?: number;

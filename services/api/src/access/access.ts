@@ -81,7 +81,6 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
   };
 }
 
-/** For routes that better-auth authenticates. */
 function checkNamedUser({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
   return async function checkUser(req, res, next) {
     const signedIn = req.get(USER_HEADER) === undefined ? null : await identity.find(req);

@@ -32,7 +32,6 @@ export const pageSecurity: readonly RequestHandler[] = [
   referrerPolicy({ policy: 'same-origin' }),
 ];
 
-/** Paths of the API, where no page is served. */
 const NO_PAGES = /^\/(?:api|healthz|readyz|metrics)(?:\/|$)/i;
 const STATIC = { index: false, redirect: false, acceptRanges: false } as const;
 
@@ -55,7 +54,6 @@ export function serveDashboard(folder: string): Router {
   return router;
 }
 
-/** Skips paths of the API and methods other than reads. */
 const pagesOnly: RequestHandler = (req, _res, next) => {
   const reads = req.method === 'GET' || req.method === 'HEAD';
   next(reads && !NO_PAGES.test(req.path) ? undefined : 'router');

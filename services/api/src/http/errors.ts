@@ -60,7 +60,6 @@ export function stopping(): AppError {
 /** Keeps the response smaller than its request. */
 const MAX_FIELD_ERRORS = 100;
 
-/** A 400 with all invalid fields. */
 export function invalidFields(errors: readonly FieldError[]): AppError {
   const fields = [...new Set(errors.map(({ path }) => path))];
   const shown = fields.length > 10 ? `${fields.slice(0, 10).join(', ')}, …` : fields.join(', ');

@@ -21,7 +21,6 @@ const HTTP_LIMITS = {
   keepAliveMs: 65_000,
   /** From the beginning of a response until the client has read it. Live streams have other limits. */
   responseMs: 60_000,
-  /** Unread responses of all clients together. */
   unsentBytes: 128 * 1024 * 1024,
   headerLines: 200,
   /** Requests of one connection that wait for responses. */

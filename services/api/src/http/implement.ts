@@ -33,7 +33,6 @@ interface Accepted<R extends Route> {
   readonly caller: CallerOf<R>;
   /** The `:id` of the path in lower case, or empty. */
   readonly id: string;
-  /** Other parameters of the path. */
   readonly path: PathOf<R>;
   readonly req: Request;
   readonly res: Response;
@@ -77,7 +76,6 @@ export interface Implementation {
   readonly handler: RequestHandler;
 }
 
-/** Joins every route of a table with its handler. */
 export function implement<Table extends Routes>(
   table: Table,
   createHandlers: (context: ApiContext) => Handlers<Table>,

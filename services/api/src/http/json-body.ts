@@ -24,7 +24,6 @@ export function parseJsonBody(limit: number): RequestHandler {
   };
 }
 
-/** The parsed body before validation. */
 export type RawBody = Readonly<Record<string, unknown>>;
 
 /** The parsed body, or an empty object. */
@@ -65,7 +64,6 @@ function decodeBody(bytes: Buffer): string {
   }
 }
 
-/** Translates an error of Express' body reader. */
 function toBodyError(error: unknown, limit: number): unknown {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) {

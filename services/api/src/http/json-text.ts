@@ -4,7 +4,6 @@ import { LIMITS } from '@tocsin/contracts/limits';
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [BRACKET, CLOSING_BRACKET, BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** An open object or array. */
 interface Level {
   /** Keys seen so far, or null for an array. */
   readonly keys: Set<string> | null;

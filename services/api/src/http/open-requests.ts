@@ -25,7 +25,6 @@ export class OpenRequests {
     for (const open of this.#bySocket.values()) yield* open;
   }
 
-  /** The last response of each connection. */
   *lastResponses(): Iterable<ServerResponse> {
     for (const open of this.#bySocket.values()) {
       const last = [...open].at(-1);

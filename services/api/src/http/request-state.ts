@@ -30,7 +30,6 @@ export interface RequestState {
   requestId: string;
   /** The path pattern, such as `/api/cli/monitors/:id`. Unset if no path matched. */
   route?: string;
-  /** Unset until the request is authenticated. */
   caller?: Caller;
   /** Excludes the duration from the metrics. */
   isStream?: true;

@@ -90,7 +90,6 @@ function stagesOf(route: Route): readonly RequestHandler[] {
   ];
 }
 
-/** For unknown paths. */
 export const notFound: RequestHandler = () => {
   throw new AppError('not_found', 'This path does not exist.');
 };

@@ -6,7 +6,6 @@ import type { Request, Response } from 'express';
 import { unavailable } from './errors.ts';
 
 interface ChunkLimits {
-  /** Concurrent responses. */
   readonly atOnce: { readonly process: number; readonly account: number };
   /** How long a request waits for another one to end. */
   readonly waitMs: number;

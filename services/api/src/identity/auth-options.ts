@@ -29,7 +29,6 @@ const SINGLE_SIGN_ON_LIMIT = { window: 10, max: 100 };
 const DAY_SECONDS = 24 * 60 * 60;
 export interface AuthSettings {
   readonly db: Database;
-  /** See `authSecret`. */
   readonly secret: string;
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;

@@ -45,7 +45,6 @@ export function canonicalAddress(address: string): string {
 
 export interface AuthRequest {
   readonly req: Request;
-  /** Such as `/api/auth/sign-out`. */
   readonly path: string;
   /** Validated fields of the query of a GET, otherwise of the body. */
   readonly fields: Readonly<Record<string, unknown>>;

@@ -17,7 +17,6 @@ import { createSingleSignOn, type OidcSettings } from './single-sign-on.ts';
 export interface IdentityOptions extends AuthSettings {
   /** Null if people sign in by password only. */
   readonly oidc: OidcSettings | null;
-  /** See `SignInLimitOptions`. */
   readonly now?: () => number;
 }
 

@@ -52,7 +52,6 @@ export class AccountHub {
     this.ready = this.#start();
   }
 
-  /** See `parsePosition`. */
   get position(): number {
     return this.#position;
   }

@@ -74,7 +74,6 @@ export class ClientStream {
     for (const page of queued) this.#writePage(page);
   }
 
-  /** @param position of the published pages */
   beat(position: number): void {
     this.#write(heartbeat(this.#queued === null ? position : null));
     if (position > this.#replayedAt + HUB_IS_PAST_MS) this.#replayed.clear();

@@ -28,7 +28,6 @@ export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #limits: StreamLimits;
   readonly #hubs = new Map<string, AccountHub>();
-  /** User of each stream. */
   readonly #streams = new Map<ClientStream, string>();
   /** Work that may query Postgres after its stream has ended. */
   readonly #pending = new Set<Promise<unknown>>();

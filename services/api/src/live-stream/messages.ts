@@ -26,7 +26,6 @@ function formatPosition(position: number): string {
   return new Date(position).toISOString();
 }
 
-/** One server-sent event. */
 export interface Message {
   readonly recordId: string;
   readonly text: string;

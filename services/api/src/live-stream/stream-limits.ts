@@ -2,7 +2,6 @@ import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 
 /** Bounds of live streams. Tests set tighter ones. */
 export const STREAM_LIMITS = {
-  /** Interval of queries. */
   pollMs: 1_000,
   /** One in this many queries compares all monitors and sends their digest. */
   compareAllEvery: 30,
@@ -12,7 +11,6 @@ export const STREAM_LIMITS = {
   perProcess: 500,
   /** A client with more unread bytes is disconnected. */
   unsentBytes: 1024 * 1024,
-  /** Records read and sent at a time. */
   pageRecords: 1_000,
   /** How far back a replay reaches. */
   replayMs: 5 * 60_000,
@@ -20,7 +18,6 @@ export const STREAM_LIMITS = {
 } as const;
 export type StreamLimits = Readonly<Record<keyof typeof STREAM_LIMITS, number>>;
 
-/** Clients reconnect after this time. */
 export const RETRY_MS = 2_000;
 /** A replay begins this long before its position. Commits follow their timestamp sooner. */
 export const REPLAY_OVERLAP_MS = 10_000;

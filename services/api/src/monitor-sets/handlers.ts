@@ -84,7 +84,6 @@ async function parseSet(body: RawBody, regions: readonly string[] | null): Promi
   return { ...rest, monitors, ...(given && { channels }) };
 }
 
-/** @param errors collects the errors */
 async function validateEntries<Entry>(
   field: Field,
   given: readonly unknown[],
@@ -130,7 +129,6 @@ function countOf(value: object): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
-/** @param at path of the entry */
 function inSet({ path, message }: FieldError, at: string, entry: unknown): FieldError {
   const externalId =
     typeof entry === 'object' && entry !== null && 'externalId' in entry ? entry.externalId : null;

@@ -19,7 +19,6 @@ import { waitFor } from '../http/wait-for.ts';
 /** Checkers drop a triggered check that would start later. */
 export const START_WITHIN_MS = 5_000;
 
-/** Checks a monitor at once and waits for the event. */
 export async function triggerCheck(
   context: ApiContext,
   { caller, id, body, res }: ApiRequest<typeof monitorRoutes.triggerMonitor>,

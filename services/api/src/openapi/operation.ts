@@ -31,7 +31,6 @@ const SUCCESS: Readonly<Record<number, string>> = {
   302: 'Redirect.',
 };
 
-/** The Operation Object of a route. */
 export function writeOperation(id: string, route: Route, components: Components): JsonObject {
   return {
     ...describeOperation(id, route, components.schemas),

@@ -3,7 +3,6 @@ import type { Logger } from '@tocsin/runtime/logger';
 
 /** The number of workers changes slowly, and counting them lists every client of the store. */
 const FRESH_FOR_MS = 5_000;
-/** The loads of further regions are not read. */
 const MAX_REGIONS = 100;
 
 export interface RegionLoadsOptions {

@@ -17,7 +17,6 @@ const MAX_REGIONS = 100;
 
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
-  /** Regions of the monitors of all accounts. */
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
   /** Whether each region with canaries is isolated for any account. */
   readonly watchNetworks: (limit: number) => Promise<ReadonlyMap<string, boolean>>;

@@ -5,7 +5,6 @@ import type { ScheduleStores } from './sync-schedules.ts';
 
 /** Spreads the checks after an isolation, so that they are no burst. */
 const SPREAD_MS = 20_000;
-/** Jobs of one request to the queue's store. */
 const CHUNK = 1_000;
 /** After this many failed accounts, the rest of a region waits for the next run. */
 const MAX_FAILURES = 3;

@@ -16,7 +16,6 @@ import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 import { UnusedRegions } from './unused-regions.ts';
 
 const CHUNK = 1_000;
-/** Chunks of unapplied schedules before the audit runs. */
 const MAX_CHUNKS = 20;
 const SEEK_EVERY_MS = 10 * 60_000;
 export const AUDIT_EVERY_MS = 5_000;
@@ -30,7 +29,6 @@ export interface ReconcilerOptions extends ScheduleStores {
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
-  /** Defaults to `REGION_TIMEOUT_MS`. */
   readonly regionTimeoutMs?: number;
 }
 
@@ -71,7 +69,6 @@ export class Reconciler {
     this.#options.metrics.forgetAudits();
   }
 
-  /** Called every few seconds. */
   async run(signal: AbortSignal): Promise<void> {
     const { db, defaultRegion, logger } = this.#options;
     if (!this.#aligned) {

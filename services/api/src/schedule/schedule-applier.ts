@@ -15,7 +15,6 @@ export interface ScheduleApplierOptions {
   readonly sync: (region: string, changed: ChangedMonitors) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
-  /** Maximum number of waiting monitors over all regions. */
   readonly maxPending?: number;
   /** How long `stop` waits for the rest. Defaults to 5 s. */
   readonly stopWithinMs?: number;

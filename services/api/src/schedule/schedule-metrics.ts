@@ -10,7 +10,6 @@ export interface ScheduleMetrics {
   /** @param count of monitors, each once per region */
   unapplied(count: number): void;
   audited(region: string): void;
-  /** The region is no longer used. */
   forget(region: string): void;
   /** Another process exports the age of audits from now on. */
   forgetAudits(): void;

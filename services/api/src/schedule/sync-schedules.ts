@@ -72,7 +72,6 @@ async function addFirstChecks(
   );
 }
 
-/** Maximum links of a span. */
 const MAX_LINKS = 128;
 
 /** Applies schedules in the trace of the first traced request, with links to the others. */

@@ -2,7 +2,6 @@ import { isRegionUsed, unapplyRegion } from '@tocsin/db/monitor-regions/schedule
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ScheduleStores } from './sync-schedules.ts';
 
-/** Regions handled by one run of the reconciler. */
 const MAX_AT_ONCE = 100;
 
 /** Regions that monitors no longer use. Anyone may name any region, so unused ones must not stay in the store forever. */

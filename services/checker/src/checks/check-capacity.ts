@@ -188,7 +188,6 @@ export class CheckCapacity {
     this.#slowMonitors.set(monitorId, left, keepMs);
   }
 
-  /** Refuses all waiting and future checks. */
   close(): void {
     this.#closed = true;
     this.#stopWatching();

@@ -15,7 +15,6 @@ const MEMBERS_WITHIN_MS = 2_000;
 /** Partly done jobs that run again. Beyond this, all members of a job may be checked twice. */
 const MAX_UNFINISHED_JOBS = 1_000;
 
-/** See `ScheduledChecks.run`. */
 type RunCheck = (
   check: SingleCheck,
   jobId: string,

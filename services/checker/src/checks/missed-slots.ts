@@ -20,7 +20,6 @@ export class MissedSlots {
     for (const reason of MISS_REASONS) counter.inc({ region, reason }, 0);
   }
 
-  /** Counts a slot whose check does not run. */
   skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
     this.#counter.inc({ region: this.#region, reason });
     this.#skipped.set(monitorId, [...this.#skippedOf(monitorId), slot].slice(-MAX_SLOTS_PER_MONITOR));

@@ -30,7 +30,6 @@ export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'tri
 interface CheckProgress {
   /** The probe begins. Earlier delays say nothing about the target. */
   readonly onBegin?: () => void;
-  /** The probe has ended. */
   readonly onProbed?: () => void;
   /** The result may wait for proof of the network. */
   readonly onWaiting?: () => void;

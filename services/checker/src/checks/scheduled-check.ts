@@ -37,7 +37,6 @@ interface CheckJob {
   readonly monitorId: string;
   /** Epoch milliseconds. */
   readonly slot: number;
-  /** Called when the check only waits. */
   readonly onSlow: () => void;
 }
 
@@ -57,7 +56,6 @@ const LOG_UNREADABLE_EVERY_MS = 10 * 60_000;
 
 const noLock: ReleaseLock = async () => undefined;
 
-/** Runs the scheduled checks of one region. */
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;

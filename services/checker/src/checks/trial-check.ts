@@ -4,7 +4,6 @@ import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
 import type { CheckContext } from './run-check.ts';
 
-/** Trial checks in Postgres. */
 export interface TrialChecks {
   readonly take: (id: string) => ReturnType<typeof takeTestCheck>;
   readonly record: (id: string, result: TestResult) => Promise<void>;

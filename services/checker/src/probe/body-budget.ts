@@ -48,7 +48,6 @@ export class BodyBudget {
   }
 }
 
-/** Memory for one probe's body. */
 export interface BodyMemory {
   /** Whether memory was refused, so that the body is incomplete. */
   readonly isRefused: boolean;

@@ -20,7 +20,6 @@ export class CheckCookies {
     }
   }
 
-  /** The Cookie header for this URL, or null. */
   headerFor(url: URL): string | null {
     const header = this.#jar?.getCookieStringSync(url.href) ?? '';
     return header === '' ? null : header;

@@ -64,7 +64,6 @@ function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string
 
 export const MAX_REDIRECTS = 5;
 
-/** Status codes that clients follow. */
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**

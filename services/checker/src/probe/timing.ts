@@ -67,7 +67,6 @@ export class PhaseClock {
   #isSecure = false;
   readonly #isNamed: boolean;
 
-  /** @param isNamed whether the host must be looked up */
   constructor(isNamed: boolean) {
     this.#isNamed = isNamed;
   }
@@ -76,7 +75,6 @@ export class PhaseClock {
     this.#resolvedAt = performance.now();
   }
 
-  /** @param socket may still be connecting */
   watch(socket: Socket, isSecure: boolean): void {
     this.#isSecure = isSecure;
     // The winner of several attempts is already connected.

@@ -31,7 +31,6 @@ interface Group {
   readonly notBefore: number;
 }
 
-/** History of a result that was refused alone. */
 interface Refusals {
   times: number;
   /** Refusals for a reason that does not pass by itself. */

@@ -215,7 +215,6 @@ export class Recorder {
     });
   }
 
-  /** Waits until a result may be due. */
   async #waitForDue(): Promise<void> {
     const dueAt = this.#firstOfEachMonitor().reduce((at, { notBefore }) => Math.min(at, notBefore), Infinity);
     const delayMs = Math.min(Math.max(1, dueAt - performance.now()), MAX_IDLE_MS);

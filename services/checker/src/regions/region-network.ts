@@ -12,7 +12,6 @@ import { IsolationReport, type ReportIsolation } from './isolation-report.ts';
 
 /** Interval of rounds, from start to start. */
 const ROUND_EVERY_MS = 2_000;
-/** How long a list of canaries is used. */
 const LIST_VALID_MS = 5_000;
 const LIST_WITHIN_MS = 2_000;
 /** Delay before an unreadable list is read again, if there is no earlier one. */
@@ -24,14 +23,12 @@ const KINDS: readonly TransportFailure[] = ['lookup', 'connection'];
 export interface RegionNetworkOptions {
   readonly accountId: string;
   readonly region: string;
-  /** Canaries of the account in the region. */
   readonly loadCanaries: (accountId: string, region: string) => Promise<readonly CheckTarget[]>;
   /** Resolves to null if a limit of this process ended the probe. @throws ProbeAbortedError at shutdown */
   readonly probeCanary: (canary: CheckTarget) => Promise<ProbeResult | null>;
   readonly report: ReportIsolation;
   readonly onRound: (result: CanaryRoundResult) => void;
   readonly logger: Logger;
-  /** Aborted at shutdown. */
   readonly signal: AbortSignal;
 }
 
@@ -93,7 +90,6 @@ export class RegionNetwork {
     return this.#evidence[kind].wasProvenSince(moment);
   }
 
-  /** Runs rounds until the returned function is called. */
   accompany(): () => void {
     this.#accompanied += 1;
     this.#planRound();

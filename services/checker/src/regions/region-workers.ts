@@ -38,7 +38,6 @@ const COUNT_WITHIN_MS = 1_000;
 export interface RegionWorkersOptions {
   readonly region: string;
   readonly concurrency: number;
-  /** BullMQ workers for checks; see `workersFor`. */
   readonly workers: number;
   readonly stores: QueueStores;
   readonly producers: Producers;
@@ -54,7 +53,6 @@ export interface RegionWorkers {
   checkProgress(): Promise<void>;
   /** Stops or resumes scheduled checks. Triggered checks always run. */
   halt(halted: boolean): void;
-  /** Stops taking jobs and waits for running ones. */
   close(): Promise<void>;
 }
 

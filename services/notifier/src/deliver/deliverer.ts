@@ -32,7 +32,6 @@ export interface DelivererOptions {
   readonly now?: () => number;
 }
 
-/** Sends claimed deliveries and records the outcomes. */
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Promise<void>>();
